@@ -1,0 +1,1 @@
+"""Gaussian processes for any kernel with a time: regression, classification, learning of the parameters."""

@@ -1,0 +1,91 @@
+"""Gaussian process classification into two classes, -1 and 1, and more classes one against the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from heatgp.errors import InvalidInput
+
+from .ep import expectation_propagation
+from .kernel import Params
+from .laplace import laplace
+from .latent import Latent, Prior
+from .probit import Approximation, probability
+
+Array = np.ndarray
+
+INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
+
+
+@dataclass(frozen=True)
+class ClassPosterior:
+    """A Gaussian process f that has seen labels y = -1 or 1, P(y = 1) = Phi(f)."""
+
+    latent: Latent
+    approximation: Approximation
+    y: Array
+
+    @property
+    def params(self) -> Params:
+        return self.latent.params
+
+    @property
+    def log_marginal_likelihood(self) -> float:
+        return self.approximation.log_evidence
+
+    def moments(self, Xnew: Any) -> tuple[Array, Array]:
+        """Mean and variance of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2."""
+        return self.latent.moments(Xnew, self.approximation.weights)
+
+    def probability(self, Xnew: Any) -> Array:
+        """P(y = 1), the uncertainty of f included. Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7."""
+        return probability(*self.moments(Xnew))
+
+    def loo(self) -> Array:
+        """P(y_i = 1) given all other labels, the approximation being kept: the cavity's prediction."""
+        return probability(*self.approximation.cavity())
+
+
+def condition_classifier(
+    kernel: Any, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: Any = None
+) -> ClassPosterior:
+    """The posterior of f given labels -1 or 1 at X, by "ep" (expectation propagation) or "laplace"; noise plays no part."""
+    signs = labels(X, y)
+    approximate = chosen(inference)
+    prior = Prior.of(kernel, X, params.time, pairs)
+    values = prior.values(params.time)
+    found = approximate(lambda precision: prior.factor(values, precision, params.amplitude), signs)
+    return ClassPosterior(Latent(kernel, X, params, found.factor), found, signs)
+
+
+def chosen(inference: str) -> Callable[..., Approximation]:
+    if inference not in INFERENCE:
+        raise InvalidInput(f'inference = "{inference}" is not known. Use "ep" or "laplace".')
+    return INFERENCE[inference]
+
+
+def labels(X: Any, y: ArrayLike) -> Array:
+    signs = np.asarray(y, dtype=float)
+    if signs.ndim != 1 or len(signs) != len(X) or len(signs) == 0:
+        raise InvalidInput(f"y has shape {signs.shape} and X {len(X)} points: one label for each of N >= 1 points.")
+    if not np.all(np.abs(signs) == 1):
+        where = int(np.flatnonzero(np.abs(signs) != 1)[0])
+        raise InvalidInput(f"y[{where}] = {signs[where]} is not a label. Labels are -1 and 1.")
+    return signs
+
+
+def one_against_rest(probabilities: Array) -> Array:
+    """Class probabilities (N, classes) from P(class against the rest): each row divided by its sum.
+
+    >>> one_against_rest(np.array([[0.6, 0.3, 0.3]]))
+    array([[0.5 , 0.25, 0.25]])
+    """
+    probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # all classes refused: all alike
+    return probabilities / probabilities.sum(axis=1, keepdims=True)
+
+

@@ -1,0 +1,109 @@
+"""The latent function at new points, given a factored covariance: what regression and classification share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .kernel import Params, features_of, log_time_difference
+from .linalg import Dense, LowRank
+
+Array = np.ndarray
+
+# Entries of k(Xnew, X) held at once: 32 MB, so that many new points do not need memory N times their number.
+CHUNK = 2**22
+
+
+@dataclass(frozen=True)
+class Latent:
+    """f | data ~ GP with mean k(x, X) weights and covariance k(x, y) - k(x, X) R k(X, y).
+
+    Reference: Rasmussen & Williams (2006), eq. 2.25, 2.26 and 3.60, 3.61.
+    """
+
+    kernel: Any
+    X: Any
+    params: Params
+    factor: Dense | LowRank
+
+    def project(self, Xnew: Any, weights: Array) -> Array:
+        """k(Xnew, X) weights, for weights (N,) or (N, columns)."""
+        inner = self.factor.Phi.T @ weights if isinstance(self.factor, LowRank) else weights
+        parts = [self.view(Xnew[rows]) @ inner for rows in self.chunks(Xnew)]
+        return np.concatenate([np.empty((0, *weights.shape[1:])), *parts])
+
+    def moments(self, Xnew: Any, weights: Array) -> tuple[Array, Array]:
+        """The projection of weights, and the variance of f, at the same price as the variance alone."""
+        inner = self.factor.Phi.T @ weights if isinstance(self.factor, LowRank) else weights
+        projections, variances = [np.empty((0, *weights.shape[1:]))], [np.empty(0)]
+        for rows in self.chunks(Xnew):
+            view = self.view(Xnew[rows])
+            projections.append(view @ inner)
+            variance = np.square(self.factor.whiten(view)).sum(axis=0)
+            if isinstance(self.factor, Dense):
+                prior = self.params.amplitude * self.kernel.diag(Xnew[rows], self.params.time)
+                variance = np.maximum(prior - variance, 0.0)
+            variances.append(variance)
+        return np.concatenate(projections), np.concatenate(variances)
+
+    def covariance(self, Xnew: Any) -> Array:
+        white = self.factor.whiten(self.view(Xnew))
+        if isinstance(self.factor, LowRank):
+            return white.T @ white
+        return self.params.amplitude * self.kernel.pairs(Xnew)(self.params.time) - white.T @ white
+
+    def view(self, Xnew: Any) -> Array:
+        """What the new points are to the factor: k(Xnew, X), or their features."""
+        if isinstance(self.factor, LowRank):
+            return np.sqrt(self.params.amplitude) * self.kernel.features(Xnew, self.params.time)
+        return self.params.amplitude * self.kernel.pairs(Xnew, self.X)(self.params.time)
+
+    def chunks(self, Xnew: Any) -> Iterator[slice]:
+        size = max(1, CHUNK // max(1, len(self.X)))
+        return (slice(start, start + size) for start in range(0, len(Xnew), size))
+
+
+@dataclass(frozen=True)
+class Prior:
+    """The covariance of the data at amplitude 1, as a function of time: the matrix K, or its features Phi.
+
+    What the pairs of points need is computed once, here.
+    """
+
+    kernel: Any
+    X: Any
+    pairs: Any  # None: low rank
+
+    @classmethod
+    def of(cls, kernel: Any, X: Any, time: Any, pairs: Any = None) -> Prior:
+        """Features are used where the kernel has fewer of them (at any time alike) than there are points."""
+        features = features_of(kernel)
+        if features is not None and features(X[:1], time).shape[1] < len(X):
+            return cls(kernel, X, None)
+        return cls(kernel, X, kernel.pairs(X) if pairs is None else pairs)
+
+    def values(self, time: Any) -> Array:
+        return self.kernel.features(self.X, time) if self.pairs is None else self.pairs(time)
+
+    def slopes(self, time: Any) -> tuple[Array, Array]:
+        """The values and their derivatives in log time; those of features by differences."""
+        if self.pairs is not None:
+            return self.pairs.slope(time)
+        return self.values(time), log_time_difference(self.values, time)
+
+    def diag(self, values: Array) -> Array:
+        return np.square(values).sum(axis=1) if self.pairs is None else np.diagonal(values)
+
+    def diag_slope(self, values: Array, slopes: Array) -> Array:
+        """The derivative of the prior variances in log time: (parameters, N)."""
+        if self.pairs is None:
+            return 2 * (slopes * values).sum(axis=2)
+        return np.diagonal(slopes, axis1=1, axis2=2)
+
+    def factor(self, values: Array, precision: Array | float, amplitude: float = 1.0) -> Dense | LowRank:
+        if self.pairs is None:
+            return LowRank.of(np.sqrt(amplitude) * values, precision)
+        return Dense.of(values if amplitude == 1.0 else amplitude * values, precision)

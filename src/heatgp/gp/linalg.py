@@ -1,0 +1,191 @@
+"""Factored covariance matrices: the one piece of linear algebra under regression and classification.
+
+With prior covariance K and Gaussian observations of precisions S = diag(s) (s = 1 / noise in regression, the sites' or
+the likelihood's curvature in classification), everything needed comes from
+
+    B = I + S^1/2 K S^1/2        R = (K + S^-1)^-1 = S^1/2 B^-1 S^1/2        Sigma = (K^-1 + S)^-1 = K - K R K,
+
+where B's eigenvalues are at least 1 whatever K and S >= 0 (Rasmussen & Williams 2006, eq. 3.26). `Dense` holds K,
+`LowRank` holds K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` holds the eigenvalues of K in their own basis.
+`slopes` are derivatives of K (of Phi for `LowRank`) in the kernel's parameters, the first axis.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from heatgp.errors import NotPositiveDefinite
+
+Array = np.ndarray
+
+# Noise below this fraction of the mean prior variance is taken to be this fraction: the jitter that lets a noise of 0 and
+# duplicate points be factored. Rounding moves the eigenvalues of a Gram matrix by about N * 1e-16 of the mean variance.
+JITTER = 1e-10
+
+
+def cholesky(B: Array) -> Array:
+    """The lower Cholesky factor of B = I + S^1/2 K S^1/2, or NotPositiveDefinite."""
+    try:
+        return linalg.cholesky(B, lower=True, check_finite=False)
+    except linalg.LinAlgError:
+        finite = bool(np.all(np.isfinite(B)))
+        smallest = linalg.eigvalsh(B, subset_by_index=[0, 0])[0] if finite else np.nan
+        raise not_positive_definite(len(B), smallest) from None
+
+
+def not_positive_definite(size: int, smallest: float) -> NotPositiveDefinite:
+    return NotPositiveDefinite(
+        f"the covariance of {size} points is not positive definite: the smallest eigenvalue of I + K / noise is {smallest:.2e}, "
+        f"and that with a noise of at least {JITTER:.0e} of the prior variance. Use a kernel that is positive definite by "
+        "construction, or a larger noise."
+    )
+
+
+@dataclass(frozen=True)
+class Dense:
+    """K itself; one Cholesky factorisation of B, N^3 / 3."""
+
+    K: Array
+    root: Array  # S^1/2, (N,)
+    lower: Array
+
+    @classmethod
+    def of(cls, K: Array, precision: Array | float) -> Dense:
+        root = np.sqrt(np.broadcast_to(precision, len(K)))
+        B = K * root[:, None]
+        B *= root
+        B.flat[:: len(B) + 1] += 1.0
+        return cls(K, root, cholesky(B))
+
+    @property
+    def log_det(self) -> float:
+        """log |B|."""
+        return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """B^-1 in the upper triangle, zeros below (LAPACK's dpotri on the Fortran-ordered factor, seen transposed)."""
+        inverse, _ = linalg.lapack.dpotri(self.lower, lower=1)
+        return inverse.T
+
+    def solve(self, v: Array) -> Array:
+        """R v."""
+        scale = self.root if v.ndim == 1 else self.root[:, None]
+        return scale * linalg.cho_solve((self.lower, True), scale * v, check_finite=False)
+
+    def times(self, v: Array) -> Array:
+        """K v."""
+        return self.K @ v
+
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of R."""
+        return self.root**2 * np.diagonal(self._inverse)
+
+    def marginal_variance(self) -> Array:
+        """The diagonal of Sigma."""
+        return np.maximum(np.diagonal(self.K) - np.square(self.whiten(self.K)).sum(axis=0), 0.0)
+
+    def slope_trace(self, slopes: Array) -> Array:
+        """tr(R dK) for each parameter."""
+        R = self._inverse * self.root[:, None]
+        R *= self.root
+        # R holds one triangle of a symmetric matrix: count it twice and the diagonal once
+        return np.array([2 * np.vdot(R, dK) - np.diagonal(R) @ np.diagonal(dK) for dK in slopes])
+
+    def slope_times(self, slopes: Array, v: Array) -> Array:
+        """dK v for each parameter: (parameters, N)."""
+        return slopes @ v
+
+    def whiten(self, cross: Array) -> Array:
+        """L^-1 S^1/2 k(X, Xnew): its columns' squares are the prior variance that the data explain."""
+        scaled = (cross * self.root).T
+        return linalg.solve_triangular(self.lower, scaled, lower=True, overwrite_b=True, check_finite=False)
+
+
+@dataclass(frozen=True)
+class LowRank:
+    """K = Phi Phi'; the matrix inversion lemma, N rank^2. Methods as those of `Dense`."""
+
+    Phi: Array
+    precision: Array
+    lower: Array  # of I + Phi' S Phi, which has B's determinant
+
+    @classmethod
+    def of(cls, Phi: Array, precision: Array | float) -> LowRank:
+        s = np.broadcast_to(precision, len(Phi))
+        B = (Phi.T * s) @ Phi
+        B.flat[:: len(B) + 1] += 1.0
+        return cls(Phi, s, cholesky(B))
+
+    @property
+    def log_det(self) -> float:
+        return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+
+    @cached_property
+    def _whitened(self) -> Array:
+        return self.whiten(self.Phi)
+
+    def solve(self, v: Array) -> Array:
+        s = self.precision if v.ndim == 1 else self.precision[:, None]
+        inner = linalg.cho_solve((self.lower, True), self.Phi.T @ (s * v), check_finite=False)
+        return s * (v - self.Phi @ inner)
+
+    def times(self, v: Array) -> Array:
+        return self.Phi @ (self.Phi.T @ v)
+
+    def inverse_diagonal(self) -> Array:
+        return self.precision * (1.0 - self.precision * self.marginal_variance())
+
+    def marginal_variance(self) -> Array:
+        return np.square(self._whitened).sum(axis=0)
+
+    def slope_trace(self, slopes: Array) -> Array:
+        # dK = dPhi Phi' + Phi dPhi', and R Phi = S Phi (I + Phi' S Phi)^-1
+        inner = linalg.solve_triangular(self.lower, self._whitened, lower=True, trans="T", check_finite=False)
+        return np.array([2 * np.vdot(self.precision[:, None] * inner.T, dPhi) for dPhi in slopes])
+
+    def slope_times(self, slopes: Array, v: Array) -> Array:
+        seen = self.Phi.T @ v
+        return np.array([dPhi @ seen + self.Phi @ (dPhi.T @ v) for dPhi in slopes]).reshape(-1, len(v))
+
+    def whiten(self, Phi: Array) -> Array:
+        """L^-1 Phi(Xnew)': its columns' squares are the posterior variances."""
+        return linalg.solve_triangular(self.lower, Phi.T, lower=True, check_finite=False)
+
+
+@dataclass(frozen=True)
+class Diagonal:
+    """K in the basis of its eigenvectors: every operation is elementwise, so amplitude and noise are learned for nothing."""
+
+    precision: float
+    one_plus: Array  # 1 + s lambda
+
+    @classmethod
+    def of(cls, eigenvalues: Array, precision: float) -> Diagonal:
+        one_plus = 1.0 + precision * eigenvalues
+        if not one_plus.min() > 0:
+            raise not_positive_definite(len(eigenvalues), one_plus.min())
+        return cls(precision, one_plus)
+
+    @property
+    def log_det(self) -> float:
+        return float(np.log(self.one_plus).sum())
+
+    def solve(self, v: Array) -> Array:
+        return self.precision * v / (self.one_plus if v.ndim == 1 else self.one_plus[:, None])
+
+    def inverse_diagonal(self) -> Array:
+        return self.precision / self.one_plus
+
+
+def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:
+    """`size` samples, (size, N), of a normal law; its covariance may be singular."""
+    values, vectors = linalg.eigh(covariance, check_finite=False)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    noise = np.random.default_rng(rng).standard_normal((size, len(mean)))
+    return mean + noise @ root.T

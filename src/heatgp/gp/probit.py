@@ -1,0 +1,78 @@
+"""The probit likelihood p(y | f) = Phi(y f), y = -1 or 1, and Gaussian approximations of its posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import erfcx, log_ndtr, ndtr
+
+from .linalg import Dense, LowRank
+
+Array = np.ndarray
+Factorise = Callable[[Array], Dense | LowRank]  # site precisions -> the factored prior
+
+
+def log_likelihood(y: Array, f: Array) -> Array:
+    """log Phi(y f), accurate in the far tail."""
+    return log_ndtr(y * f)
+
+
+def hazard(z: Array) -> Array:
+    """N(z) / Phi(z), the derivative of log Phi; without under- or overflow."""
+    return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
+
+
+def probability(mean: Array, variance: Array) -> Array:
+    """The probability of y = 1: Phi(f) averaged over f ~ N(mean, variance). Reference: Rasmussen & Williams, eq. 3.77."""
+    return ndtr(mean / np.sqrt(1.0 + variance))
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
+
+    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean, where the last
+    term is there when the approximation is not stationary in its sites (Laplace).
+
+    Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
+    """
+
+    factor: Dense | LowRank
+    precision: Array
+    shift: Array
+    mean: Array
+    variance: Array
+    log_evidence: float
+    implicit: Array | None = None
+
+    @property
+    def weights(self) -> Array:
+        """K^-1 mean: the coefficients of the predictive mean."""
+        return self.shift - self.precision * self.mean
+
+    def in_amplitude(self) -> float:
+        """The derivative in log amplitude, dK = K: everything is there already."""
+        value = 0.5 * float(self.weights @ self.mean - self.precision @ self.variance)
+        return value if self.implicit is None else value + float(self.implicit @ self.mean)
+
+    def in_times(self, slopes: Array) -> Array:
+        """The derivatives in the log times; `slopes` belong to the factor, amplitude included."""
+        moved = self.factor.slope_times(slopes, self.weights)
+        value = 0.5 * (moved @ self.weights - self.factor.slope_trace(slopes))
+        return value if self.implicit is None else value + moved @ self.implicit
+
+    def cavity(self) -> tuple[Array, Array]:
+        """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
+        return cavity(self.mean, self.variance, self.precision, self.shift)
+
+
+def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
+    left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
+    return (mean - variance * shift) / left, variance / left
+
+
+def posterior_mean(factor: Dense | LowRank, shift: Array) -> Array:
+    """Sigma shift = K (shift - R K shift)."""
+    return factor.times(shift - factor.solve(factor.times(shift)))
