@@ -1,0 +1,41 @@
+"""Gaussian processes on manifolds whose covariance is the heat kernel."""
+
+from .manifolds import (
+    ComplexProjective,
+    Euclidean,
+    Grassmann,
+    Manifold,
+    Orthogonal,
+    Product,
+    Quotient,
+    RealProjective,
+    Scaled,
+    SpecialOrthogonal,
+    SpecialUnitary,
+    Sphere,
+    Stiefel,
+    Torus,
+    TorusKnot,
+    Unitary,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ComplexProjective",
+    "Euclidean",
+    "Grassmann",
+    "Manifold",
+    "Orthogonal",
+    "Product",
+    "Quotient",
+    "RealProjective",
+    "Scaled",
+    "SpecialOrthogonal",
+    "SpecialUnitary",
+    "Sphere",
+    "Stiefel",
+    "Torus",
+    "TorusKnot",
+    "Unitary",
+]

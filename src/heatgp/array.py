@@ -1,0 +1,161 @@
+"""Small linear algebra over the array's own namespace: NumPy computes, JAX compiles, nothing is switched.
+
+Every function takes batched arrays (leading axes batch, trailing axes the matrix or vector) and is pure.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+Array = Any
+"""An array that answers ``__array_namespace__``: NumPy, JAX (tracers included), PyTorch through the adapter."""
+
+
+def namespace(x: Array) -> Any:
+    """The module whose functions work on x."""
+    return x.__array_namespace__()
+
+
+def adjoint(x: Array) -> Array:
+    """Conjugate transpose of the last two axes."""
+    xp = namespace(x)
+    return xp.conj(xp.swapaxes(x, -1, -2))
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """Matrix product; up to three terms a sum are written out.
+
+    Written out, the products run along the paths (one long loop on a CPU, one fused kernel on a GPU), where BLAS
+    would be called for each tiny matrix; from four on BLAS is faster.
+    """
+    if a.shape[-1] > 3:
+        return namespace(a).matmul(a, b)
+    terms = [a[..., :, j, None] * b[..., None, j, :] for j in range(a.shape[-1])]
+    return sum(terms[1:], terms[0])
+
+
+def inner(x: Array, y: Array) -> Array:
+    """Hermitian inner product x* y over the last axis, kept as an axis of length one."""
+    xp = namespace(x)
+    return xp.sum(xp.conj(x) * y, axis=-1, keepdims=True)
+
+
+def norm(x: Array, axes: int = 1) -> Array:
+    """Euclidean norm over the last `axes` axes."""
+    xp = namespace(x)
+    squares = xp.real(x) ** 2 + xp.imag(x) ** 2 if is_complex(x) else x * x
+    return xp.sqrt(xp.sum(squares, axis=tuple(range(-axes, 0))))
+
+
+def is_complex(x: Array) -> bool:
+    xp = namespace(x)
+    return bool(xp.isdtype(x.dtype, "complex floating"))
+
+
+def sinc(r: Array) -> Array:
+    """sin(r)/r, one at zero."""
+    xp = namespace(r)
+    safe = xp.where(r == 0, 1.0, r)
+    return xp.where(r == 0, 1.0, xp.sin(safe) / safe)
+
+
+def identity_like(x: Array) -> Array:
+    """The identity matrix of the size of the last axis, in x's type."""
+    xp = namespace(x)
+    return xp.eye(x.shape[-1], dtype=x.dtype)
+
+
+def to_real(x: Array) -> Array:
+    """Complex (..., *shape) as real (..., 2, *shape)-like pair stacked on a new last axis."""
+    xp = namespace(x)
+    return xp.stack((xp.real(x), xp.imag(x)), axis=-1)
+
+
+def to_complex(x: Array) -> Array:
+    """Inverse of `to_real`: the last axis, of length two, holds real and imaginary part."""
+    return x[..., 0] + 1j * x[..., 1]
+
+
+def expm_skew(x: Array) -> Array:
+    """Exponential of a skew-Hermitian matrix of any size, by the eigendecomposition of the Hermitian -ix."""
+    xp = namespace(x)
+    w, u = xp.linalg.eigh(-1j * x)
+    y = xp.matmul(u * xp.exp(1j * w)[..., None, :], adjoint(u))
+    return y if is_complex(x) else xp.real(y)
+
+
+def cos_sinc(s: Array) -> tuple[Array, Array]:
+    """cos(√s) and sin(√s)/√s of a positive semidefinite Hermitian matrix of any size."""
+    xp = namespace(s)
+    w, u = xp.linalg.eigh(s)
+    root = xp.sqrt(xp.where(w > 0, w, 0.0))
+    return (
+        xp.matmul(u * xp.cos(root)[..., None, :], adjoint(u)),
+        xp.matmul(u * sinc(root)[..., None, :], adjoint(u)),
+    )
+
+
+def taylor_degree(radius: float, tolerance: float = 1e-15) -> int:
+    """The degree at which the Taylor remainder of exp falls below the tolerance for norms up to `radius`."""
+    degree, term = 1, radius * radius / 2
+    while term * math.exp(min(radius, 50.0)) > tolerance and degree < 100:
+        degree += 1
+        term *= radius / (degree + 1)
+    return degree
+
+
+def polynomial(x: Array, coefficients: list[float]) -> Array:
+    """Σ c_j x^j of a square matrix with about 2√degree products.
+
+    Reference: Paterson and Stockmeyer (1973), SIAM J. Comput. 2, 60-66.
+    """
+    one = identity_like(x)
+    width = max(1, math.isqrt(len(coefficients)))
+    powers = [one, x]
+    while len(powers) <= width:
+        powers.append(matmul(powers[-1], x))
+    blocks = [coefficients[i : i + width] for i in range(0, len(coefficients), width)]
+
+    def block(cs: list[float]) -> Array:
+        return sum((c * p for c, p in zip(cs[1:], powers[1:])), cs[0] * one)
+
+    y = block(blocks[-1])
+    for cs in reversed(blocks[:-1]):
+        y = block(cs) + matmul(y, powers[width])
+    return y
+
+
+def expm_series(x: Array, radius: float) -> Array:
+    """Exponential of a matrix whose norm is at most `radius`, by its Taylor series: products only."""
+    degree = taylor_degree(radius)
+    return polynomial(x, [1 / math.factorial(j) for j in range(degree + 1)])
+
+
+def cos_sinc_series(s: Array, radius: float) -> tuple[Array, Array]:
+    """cos(√s) and sin(√s)/√s of a matrix whose root has norm at most `radius`: products only."""
+    degree = (taylor_degree(radius) + 1) // 2
+    signs = [(-1.0) ** j for j in range(degree + 1)]
+    return (
+        polynomial(s, [c / math.factorial(2 * j) for j, c in enumerate(signs)]),
+        polynomial(s, [c / math.factorial(2 * j + 1) for j, c in enumerate(signs)]),
+    )
+
+
+def newton_schulz(x: Array) -> Array:
+    """One step towards the nearest matrix with orthonormal columns: an error e becomes about 3e²/2.
+
+    Reference: Higham (2008), Functions of Matrices, eq. (8.20).
+    """
+    return 1.5 * x - 0.5 * matmul(x, matmul(adjoint(x), x))
+
+
+def orthonormality_defect(x: Array) -> Array:
+    """Largest entry of x* x - I."""
+    xp = namespace(x)
+    return xp.max(xp.abs(xp.matmul(adjoint(x), x) - identity_like(x)), axis=(-2, -1))
+
+
+def skew(z: Array) -> Array:
+    """White noise z to the Lie algebra with <X, Y> = Re tr(X* Y)/2: entries above the diagonal N(0, 1)."""
+    return (z - adjoint(z)) / math.sqrt(2)
