@@ -1,5 +1,6 @@
 """Gaussian processes on manifolds whose covariance is the heat kernel."""
 
+from .heat.walk import walk
 from .manifolds import (
     ComplexProjective,
     Euclidean,
@@ -38,4 +39,5 @@ __all__ = [
     "Torus",
     "TorusKnot",
     "Unitary",
+    "walk",
 ]
