@@ -1,0 +1,44 @@
+"""Fast evaluation of a smooth function of one angle: a piecewise cubic on a uniform grid."""
+
+import numpy as np
+
+_BLOCK = 16384
+
+
+class CubicTable:
+    """The piecewise cubic through values and derivatives at INTERVALS + 1 points of [0, upper], and a constant beyond.
+
+    For a function that varies like exp(-x^2/2) over [0, 9] the error, h^4 f'''' / 384, is 1e-14 of the maximum.
+    """
+
+    INTERVALS = 8192
+
+    def __init__(self, upper: float, values: np.ndarray, derivatives: np.ndarray, beyond: float):
+        n = len(values) - 1
+        slope = derivatives * (upper / n)
+        rise = np.diff(values)
+        self._scale = n / upper
+        cubic = np.zeros((4, n + 1))  # the last interval takes all that lies beyond
+        cubic[0] = [*values[:-1], beyond]
+        cubic[1, :-1] = slope[:-1]
+        cubic[2, :-1] = 3 * rise - 2 * slope[:-1] - slope[1:]
+        cubic[3, :-1] = slope[:-1] + slope[1:] - 2 * rise
+        self._cubic = cubic
+
+    def __call__(self, x: np.ndarray) -> np.ndarray:
+        x = np.asarray(x, dtype=float)
+        flat = x.reshape(-1)
+        result = np.empty(flat.shape)
+        c0, c1, c2, c3 = self._cubic
+        last = len(c0) - 0.5
+        for start in range(0, flat.size, _BLOCK):
+            s = np.minimum(flat[start : start + _BLOCK] * self._scale, last)
+            cell = s.astype(np.intp)
+            s -= cell
+            out = result[start : start + _BLOCK]
+            np.take(c3, cell, out=out, mode="clip")
+            part = np.empty_like(out)
+            for c in (c2, c1, c0):
+                out *= s
+                out += np.take(c, cell, out=part, mode="clip")
+        return result.reshape(x.shape)
