@@ -1,0 +1,235 @@
+import re
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from heatgp import ComplexProjective, Grassmann, SpecialOrthogonal, Sphere
+from heatgp.errors import InvalidInput, OffManifold
+from heatgp.points import (
+    RIGID_MOTIONS,
+    landmarks_to_shape,
+    latlon_to_sphere,
+    matrix_to_quaternion,
+    matrix_to_rotation,
+    matrix_to_rotation_vector,
+    matrix_to_subspace,
+    product_to_rigid,
+    quaternion_to_matrix,
+    rigid_to_product,
+    rotation_to_matrix,
+    rotation_vector_to_matrix,
+    shape_to_landmarks,
+    sphere_to_latlon,
+    subspace_to_projector,
+)
+from heatgp.spd import product_to_spd, spd_manifold, spd_to_product
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def fails(message, function, *arguments, **options):
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        function(*arguments, **options)
+
+
+def test_latlon_distances_are_haversines(rng):
+    lat, lon = rng.uniform(-90, 90, (2, 50)), rng.uniform(-180, 180, (2, 50))
+    x, y = latlon_to_sphere(lat, lon)
+    p, q = np.radians(lat)
+    half = np.sin((p - q) / 2) ** 2 + np.cos(p) * np.cos(q) * np.sin(np.radians(lon[0] - lon[1]) / 2) ** 2
+    np.testing.assert_allclose(Sphere(2).distance(x, y), 2 * np.arcsin(np.sqrt(half)), atol=1e-12)
+    np.testing.assert_allclose(sphere_to_latlon(np.stack((x, y))), (lat, lon), atol=1e-10)
+
+
+def test_latlon_rejects_swapped_arguments_and_nan():
+    fails(
+        "latitude[1] is 120.5 degrees, outside [-90, 90]. Pass degrees, latitude first.",
+        latlon_to_sphere,
+        [0, 120.5],
+        0,
+    )
+    fails("longitude is 400.0 degrees, outside [-360, 360]", latlon_to_sphere, 0, 400)
+    fails("latitude[2] is nan", latlon_to_sphere, [0, 1, np.nan], 0)
+    fails("latitude must be numbers; the dtype is <U3.", latlon_to_sphere, ["12N"], 0)
+
+
+@pytest.mark.parametrize("batch", [(), (0,), (7,), (2, 3)])
+def test_rotations_agree_with_scipy_and_return(rng, batch):
+    rotation = Rotation.from_rotvec(rng.standard_normal((*batch, 3)).reshape(-1, 3))
+    x = rotation.as_matrix().reshape(*batch, 3, 3)
+    q = rotation.as_quat().reshape(*batch, 4)
+    np.testing.assert_allclose(quaternion_to_matrix(q), x, atol=1e-14)
+    np.testing.assert_allclose(quaternion_to_matrix(-q[..., [3, 0, 1, 2]], scalar_first=True), x, atol=1e-14)
+    for scalar_first in (False, True):
+        back = quaternion_to_matrix(matrix_to_quaternion(x, scalar_first=scalar_first), scalar_first=scalar_first)
+        np.testing.assert_allclose(back, x, atol=1e-14)
+        assert (matrix_to_quaternion(x, scalar_first=scalar_first)[..., 0 if scalar_first else 3] >= 0).all()
+    vector = matrix_to_rotation_vector(x)
+    np.testing.assert_allclose(rotation_vector_to_matrix(vector), x, atol=1e-14)
+    np.testing.assert_allclose(SpecialOrthogonal(3).distance(np.eye(3), x), np.linalg.norm(vector, axis=-1), atol=1e-12)
+
+
+def test_scipy_rotations_pass_both_ways(rng):
+    rotation = Rotation.from_rotvec(rng.standard_normal((4, 3)))
+    x = rotation_to_matrix(rotation)
+    np.testing.assert_allclose(rotation_to_matrix(matrix_to_rotation(x)), x, atol=1e-15)
+    assert rotation_to_matrix(rotation[0]).shape == (3, 3)
+    fails("rotation is a ndarray, not a scipy Rotation", rotation_to_matrix, x)
+    fails("Reshape to (-1, 3, 3)", matrix_to_rotation, x[None])
+
+
+def test_rotations_reject_what_is_no_rotation():
+    with pytest.raises(OffManifold, match=re.escape("quaternion[1] is not on Sphere(3): ||x| - 1| = 1.0e+00 > 1e-06")):
+        quaternion_to_matrix([[0, 0, 0, 1], [0, 0, 0, 2]])
+    with pytest.raises(OffManifold, match=re.escape("x[0] is not on SpecialOrthogonal(3)")):
+        matrix_to_quaternion([np.diag([1, 1, -1])])
+
+
+def test_rigid_motions_move_points_the_same_way(rng):
+    rotation = SpecialOrthogonal(3).random(rng, 5)
+    motion = np.tile(np.eye(4), (5, 1, 1))
+    motion[:, :3, :3], motion[:, :3, 3] = rotation, rng.standard_normal((5, 3))
+    x = rigid_to_product(motion)
+    translation, turned = RIGID_MOTIONS.split(x)
+    p = rng.standard_normal(3)
+    np.testing.assert_allclose((motion @ np.append(p, 1))[:, :3], turned @ p + translation, atol=1e-14)
+    np.testing.assert_array_equal(product_to_rigid(x), motion)
+    np.testing.assert_array_equal(product_to_rigid(x[0]), motion[0])
+    fails("motion[0] has a last row", rigid_to_product, motion.swapaxes(1, 2))
+    fails("motion has shape (3, 4); it must have shape (..., 4, 4)", rigid_to_product, np.eye(4)[:3])
+    fails("rotation part of motion is not on SpecialOrthogonal(3)", rigid_to_product, np.diag([2.0, 1, 1, 1]))
+
+
+@pytest.mark.parametrize("field", ["real", "complex"])
+def test_a_subspace_is_that_of_the_columns(rng, field):
+    A = rng.standard_normal((6, 5, 2)) + (1j * rng.standard_normal((6, 5, 2)) if field == "complex" else 0)
+    M = Grassmann(5, 2, field)
+    x = matrix_to_subspace(A)
+    assert M.defect(x).max() < 1e-14
+    np.testing.assert_allclose(subspace_to_projector(x) @ A, A, atol=1e-13)  # the columns lie in it
+    mixed = A @ np.array([[1.0, 2], [3, -1]])
+    assert M.distance(x, matrix_to_subspace(mixed)).max() < 1e-7
+    assert M.distance(x, matrix_to_subspace(subspace_to_projector(x) + 0, 2)).max() < 1e-7
+
+
+def test_the_leading_subspace_is_the_principal_one(rng):
+    samples = rng.standard_normal((5, 200)) * np.array([3.0, 0.5, 2.0, 0.1, 0.2])[:, None]
+    _, v = np.linalg.eigh(samples @ samples.T)
+    assert Grassmann(5, 2).distance(matrix_to_subspace(samples, 2), v[:, -2:]) < 1e-7
+
+
+def test_subspaces_reject_deficient_rank():
+    A = np.array([[1.0, 1], [0, 0], [0, 0]])
+    fails(
+        "A[1] has rank below 2: singular value 2 is 0.0e+00, under 1e-10 of the largest",
+        matrix_to_subspace,
+        [np.eye(3)[:, :2], A],
+    )
+    fails("A has rank below 1", matrix_to_subspace, np.zeros((3, 1)))
+    fails("A has singular values 1 and 2 closer than 1e-10 of the largest", matrix_to_subspace, np.eye(3)[:, :2], 1)
+    fails("1 <= k <= 2, got k = 3", matrix_to_subspace, np.eye(3))
+    fails("A has shape (3,)", matrix_to_subspace, np.ones(3))
+    fails("x[1] is not on Grassmann(3, 1)", subspace_to_projector, [[[1], [0], [0]], [[1], [1], [0]]])
+
+
+@pytest.mark.parametrize("contrast", ["helmert", "first"])
+def test_shapes_forget_place_size_and_rotation(rng, contrast):
+    z = rng.standard_normal((5, 6)) + 1j * rng.standard_normal((5, 6))
+    moved = z * (3 * np.exp(1j * rng.uniform(0, 6, (5, 1)))) + (2 - 1j)
+    M = ComplexProjective(4)
+    x, y = landmarks_to_shape(z, contrast), landmarks_to_shape(moved, contrast)
+    assert M.distance(x, y).max() < 1e-12
+    np.testing.assert_array_equal(landmarks_to_shape(np.stack((z.real, z.imag), axis=-1), contrast), x)
+    assert M.distance(landmarks_to_shape(shape_to_landmarks(x, contrast), contrast), x).max() < 1e-12
+    assert M.distance(x, landmarks_to_shape(z.conj(), contrast)).min() > 0.01  # a mirror image is another shape
+
+
+def test_helmert_distance_is_the_procrustes_distance(rng):
+    z, w = rng.standard_normal((2, 7)) + 1j * rng.standard_normal((2, 7))
+    z, w = z - z.mean(), w - w.mean()
+    rest = np.linalg.lstsq(w[:, None], z, rcond=None)[1][0] / np.linalg.norm(z) ** 2  # best turn and scale of w
+    rho = ComplexProjective(5).distance(landmarks_to_shape(z), landmarks_to_shape(w))
+    np.testing.assert_allclose(np.sin(rho) ** 2, rest, rtol=1e-12)
+    back = shape_to_landmarks(landmarks_to_shape(z))
+    np.testing.assert_allclose((abs(back.sum()), np.linalg.norm(back)), (0, 1), atol=1e-14)
+
+
+def test_the_first_contrast_is_the_papers():
+    z = np.array([1 + 1j, 2, 3j, 4 - 1j])
+    expected = np.array([z[1] - z[0], z[2] - z[0], z[3] - z[0]])
+    np.testing.assert_allclose(landmarks_to_shape(z, "first"), expected / np.linalg.norm(expected))
+
+
+def test_landmarks_reject_what_has_no_shape():
+    fails("landmarks[1] coincide: their size is 0.0e+00", landmarks_to_shape, [[0, 1, 1j], [2j, 2j, 2j]])
+    fails("landmarks has 2 a row; a shape needs k >= 3", landmarks_to_shape, [1j, 2])
+    fails("(..., k, 2) if real, (..., k) if complex", landmarks_to_shape, np.ones((4, 3)))
+    fails("contrast must be 'helmert' or 'first'; got 'mean'", landmarks_to_shape, [0, 1, 1j], "mean")
+    fails("x is not on ComplexProjective(1)", shape_to_landmarks, [1, 1])
+
+
+def tensors(rng, *batch):
+    v = SpecialOrthogonal(3).random(rng, int(np.prod(batch)))
+    values = np.sort(rng.uniform(0.1, 3, (len(v), 3)))
+    return ((v * values[:, None]) @ v.swapaxes(1, 2)).reshape(*batch, 3, 3)
+
+
+@pytest.mark.parametrize("half_circle", [True, False])
+@pytest.mark.parametrize("log", [True, False])
+def test_tensors_return_from_the_product(rng, half_circle, log):
+    A = tensors(rng, 4, 5)
+    x = spd_to_product(A, half_circle=half_circle, log=log)
+    assert x.shape == (4, 5, *spd_manifold(half_circle=half_circle).shape)
+    assert spd_manifold(half_circle=half_circle).defect(x).max() < 1e-12
+    np.testing.assert_allclose(product_to_spd(x, half_circle=half_circle, log=log), A, atol=1e-12)
+    np.testing.assert_allclose(product_to_spd(x[0, 0], half_circle=half_circle, log=log), A[0, 0], atol=1e-12)
+
+
+def test_the_angle_is_the_papers(rng):
+    """The paper's definition with numpy's QR, up to the half turn that the signs of the eigenvectors leave open."""
+    for A in tensors(rng, 20):
+        values, P = np.linalg.eigh(A)
+        values, P = values[::-1], P[:, ::-1] * np.array([np.sign(P[0, -1]), 1, 1])
+        P[:, 2] *= np.linalg.det(P)
+        q, r = np.linalg.qr(np.column_stack((P[:, 0], np.eye(3)[:, 1:])))
+        q = q * np.sign(np.diag(r))
+        assert np.linalg.det(q) > 0
+        turn = q[:, 1:].T @ P[:, 1:]
+        v, angle, _ = spd_manifold(half_circle=False).split(spd_to_product(A, half_circle=False))
+        np.testing.assert_allclose(v, P[:, 0], atol=1e-12)
+        c, s = np.cos(angle[0]), np.sin(angle[0])
+        paper = np.array([[c, s], [-s, c]])
+        np.testing.assert_allclose(paper * np.sign(np.sum(paper * turn)), turn, atol=1e-10)
+
+
+def test_the_half_circle_has_no_cut():
+    """Two nearly equal tensors with angles at both ends of [-pi/2, pi/2) are neighbours on the half circle only."""
+    half, whole = spd_manifold(), spd_manifold(half_circle=False)
+    x = np.array([[1, 0, 0, np.pi / 2 - 1e-3, 3, 2, 1], [1, 0, 0, -np.pi / 2 + 1e-3, 3, 2, 1]])
+    A = product_to_spd(x, half_circle=False)
+    assert np.abs(A[0] - A[1]).max() < 3e-3
+    near = half.distance(*spd_to_product(A))
+    far = whole.distance(*spd_to_product(A, half_circle=False))
+    np.testing.assert_allclose((near, far), (2e-3, np.pi - 2e-3), atol=1e-12)
+
+
+def test_tensors_reject_what_is_not_in_the_chart():
+    good = np.diag([3.0, 2, 1])
+    fails("A[1] has a repeated eigenvalue: relative gap 0.0e+00 <= 1e-08", spd_to_product, [good, np.diag([3.0, 1, 1])])
+    fails(
+        "A[0, 1] has v1 in span(e2, e3): |first coordinate| = 0.0e+00", spd_to_product, [[good, np.diag([1.0, 3, 2])]]
+    )
+    fails("A is not positive definite: its least eigenvalue is -1.0e+00 <= 0", spd_to_product, np.diag([3.0, 2, -1]))
+    fails("A is not symmetric: |A - A'| = 1.0e+00", spd_to_product, good + np.eye(3, k=1))
+    fails("A has shape (2, 2); it must have shape (..., 3, 3)", spd_to_product, np.eye(2))
+    fails("A is complex", spd_to_product, good + 0j)
+    fails("x has an eigenvalue -1.0e+00 <= 0. Work with log=True", product_to_spd, [1.0, 0, 0, 0, 3, 2, -1])
+    fails(
+        "x[1] has a direction with first coordinate -1.0e+00",
+        product_to_spd,
+        [[1.0, 0, 0, 0, 3, 2, 1], [-1, 0, 0, 0, 3, 2, 1]],
+    )
