@@ -111,7 +111,7 @@ class Manifold(ABC):
     def embed(self, x: Array) -> Array:
         """Coordinates (..., d) in a Euclidean space, for methods that know no geometry."""
         xp = namespace(x)
-        flat = xp.reshape(x, (*x.shape[: x.ndim - len(self.shape)], -1))
+        flat = xp.reshape(x, (*x.shape[: x.ndim - len(self.shape)], math.prod(self.shape)))
         return xp.concat((xp.real(flat), xp.imag(flat)), axis=-1) if self.is_complex else flat
 
 

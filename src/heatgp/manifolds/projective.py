@@ -24,7 +24,7 @@ def projector(x: Array) -> Array:
     """x x* flattened to real coordinates: the same for every unit vector of the line."""
     xp = namespace(x)
     p = x[..., :, None] * xp.conj(x[..., None, :])
-    p = xp.reshape(p, (*p.shape[:-2], -1))
+    p = xp.reshape(p, (*p.shape[:-2], x.shape[-1] ** 2))
     return xp.concat((xp.real(p), xp.imag(p)), axis=-1) if p.dtype.kind == "c" else p
 
 

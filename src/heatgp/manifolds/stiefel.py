@@ -22,6 +22,7 @@ from ..array import (
     to_complex,
 )
 from ..array import orthonormality_defect as defect_of
+from ..errors import Unsupported
 from .base import Homogeneous, require
 from .grassmann import Field, check_frames, random_frames
 from .roots import log_sphere_volume
@@ -160,10 +161,8 @@ class Stiefel(Homogeneous):
         Reference: Chikuse (2003), Statistics on Special Manifolds, Theorem 2.5.1 (real case).
         """
         n, k = self.n, self.k
-        require(
-            n >= 2 * k,
-            f"{self!r}: the entries of x*y have a density only for n >= 2k; n = {n}, 2k = {2 * k}.",
-        )
+        if n < 2 * k:
+            raise Unsupported(f"{self!r}: the entries of x*y have a density only for n >= 2k; n = {n}, 2k = {2 * k}.")
         xp = namespace(theta)
         if self.is_complex:
             a = theta[..., : k * k] + 1j * theta[..., k * k :]

@@ -27,8 +27,6 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
     length = np.empty(len(v))
     active = np.arange(len(v))
     for _ in range(ITERATIONS):
-        if not active.size:
-            return length.reshape(batch)
         log = _log_unitary(v)
         c = log[:, k:, k:]
         done = np.abs(c).max(axis=(-2, -1), initial=0.0) < TOLERANCE
@@ -37,11 +35,12 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
             np.sum(np.abs(a) ** 2, axis=(-2, -1)) / 2 + np.sum(np.abs(b) ** 2, axis=(-2, -1))
         )
         active, v, c = active[~done], v[~done], c[~done]
+        if not active.size:
+            return length.reshape(batch)
         v = np.concatenate((v[:, :, :k], v[:, :, k:] @ expm_skew(-c)), axis=-1)
-    residual = np.abs(c).max() if active.size else 0.0
     raise NotConverged(
         f"the logarithm on the Stiefel manifold did not converge for {active.size} of {length.size} pairs in "
-        f"{ITERATIONS} rounds (residual {residual:.1e} > {TOLERANCE:.0e}): they are too far apart. "
+        f"{ITERATIONS} rounds (residual {np.abs(c).max():.1e} > {TOLERANCE:.0e}): they are too far apart. "
         "Go through a point between them, or use a method that needs no distance ('strip', 'auto')."
     )
 
