@@ -87,5 +87,3 @@ def one_against_rest(probabilities: Array) -> Array:
     """
     probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # all classes refused: all alike
     return probabilities / probabilities.sum(axis=1, keepdims=True)
-
-

@@ -11,6 +11,10 @@ from .probit import Approximation, Factorise, cavity, hazard, log_likelihood, po
 Array = np.ndarray
 
 
+DAMPING = 0.7  # undamped parallel updates can oscillate; below 0.7 they only get slower
+MEMORY = 5  # past iterations that a step extrapolates from
+
+
 def expectation_propagation(
     factorise: Factorise,
     y: Array,
@@ -21,34 +25,48 @@ def expectation_propagation(
     """The fixed point of expectation propagation: each site matches the moments of its tilted marginal.
 
     All sites are renewed from the same marginals, one factorisation for N sites, where the textbook's loop makes N rank-one
-    updates; the fixed points are the same. Steps are halved whenever the largest change has grown. Converged when no site
-    moves its marginal: |change of precision| * variance and |change of shift| * deviation below `tolerance`.
+    updates; the fixed points are the same. Steps are damped and extrapolated (`next_sites`). Converged when no site would
+    move its marginal: |change of precision| * variance and |change of shift| * deviation below `tolerance`.
 
     Reference: Rasmussen & Williams (2006), Alg. 3.5 and eq. 3.58, 3.59, 3.65.
     """
-    precision, shift = (np.zeros(len(y)), np.zeros(len(y))) if start is None else (start.precision, start.shift)
-    damping, last = 1.0, np.inf
+    sites = np.zeros((2, len(y))) if start is None else np.stack([start.precision, start.shift])
+    history: list[tuple[Array, Array]] = []
+    change = np.inf
     for _ in range(iterations):
+        precision, shift = sites
         factor = factorise(precision)
         variance = factor.marginal_variance()
         mean = posterior_mean(factor, shift)
-        new_precision, new_shift = match_moments(y, *cavity(mean, variance, precision, shift))
-        change = max(
-            float(np.max(np.abs(new_precision - precision) * variance)),
-            float(np.max(np.abs(new_shift - shift) * np.sqrt(variance))),
-        )
+        step = np.stack(match_moments(y, *cavity(mean, variance, precision, shift))) - sites
+        scale = np.stack([variance, np.sqrt(variance)])
+        last, change = change, float(np.max(np.abs(step * scale)))
         if change < tolerance:
             log_evidence = evidence(y, mean, variance, precision, shift, factor.log_det)
             return Approximation(factor, precision, shift, mean, variance, log_evidence)
-        if not change < last:
-            damping = max(damping / 2, 0.05)
-        last = change
-        precision = precision + damping * (new_precision - precision)
-        shift = shift + damping * (new_shift - shift)
+        history = [*(history if change < 2 * last else []), (sites, step)][-MEMORY - 1 :]
+        sites = next_sites(history, scale)
     raise NotConverged(
         f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the largest change of a "
-        f"site is {last:.1e} > {tolerance:.0e}. Use a smaller amplitude or inference='laplace'."
+        f"site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude or inference='laplace'."
     )
+
+
+def next_sites(history: list[tuple[Array, Array]], scale: Array) -> Array:
+    """A damped step from the combination of past sites whose combined step is least (Anderson acceleration).
+
+    The plain damped step where that would make a precision negative. Reference: Walker & Ni (2011), Alg. AA.
+    """
+    sites, step = history[-1]
+    plain = sites + DAMPING * step
+    if len(history) < 2:
+        return plain
+    moves = np.stack([sites - past for past, _ in history[:-1]])
+    steps = np.stack([step - past for _, past in history[:-1]])
+    flat = (steps * scale).reshape(len(steps), -1).T
+    mix, *_ = np.linalg.lstsq(flat, (step * scale).ravel(), rcond=1e-10)
+    mixed = plain - np.tensordot(mix, moves + DAMPING * steps, axes=1)
+    return mixed if mixed[0].min() >= 0 else plain
 
 
 def match_moments(y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:

@@ -1,0 +1,263 @@
+"""Expectation propagation and Laplace against the textbook's sequential loop, integration and scikit-learn."""
+
+import numpy as np
+import pytest
+import sklearn.gaussian_process.kernels as sk
+from gp_kernels import RBF, Cosines, Full
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from heatgp.errors import InvalidInput, NotConverged
+from heatgp.gp.classification import INFERENCE, condition_classifier, one_against_rest
+from heatgp.gp.ep import expectation_propagation
+from heatgp.gp.kernel import Normalized, Params
+from heatgp.gp.laplace import derivatives, laplace
+from heatgp.gp.latent import Prior
+from heatgp.gp.probit import log_likelihood
+from heatgp.gp.scores import reliability
+
+
+def labelled(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 2))
+    return X, np.where(np.sin(2 * X[:, 0]) + X[:, 1] + 0.3 * rng.normal(size=n) > 0, 1.0, -1.0)
+
+
+def sequential_ep(K, y, sweeps=60):
+    """R&W Alg. 3.5, one site after the other with rank-one updates, and log Z as the product of its site terms."""
+    n = len(y)
+    nu, tau = np.zeros(n), np.zeros(n)
+    Sigma, mu = K.copy(), np.zeros(n)
+    for _ in range(sweeps):
+        for i in range(n):
+            tau_cavity = 1 / Sigma[i, i] - tau[i]
+            nu_cavity = mu[i] / Sigma[i, i] - nu[i]
+            m, v = nu_cavity / tau_cavity, 1 / tau_cavity
+            z = y[i] * m / np.sqrt(1 + v)
+            ratio = norm.pdf(z) / norm.cdf(z)
+            m_hat = m + y[i] * v * ratio / np.sqrt(1 + v)
+            v_hat = v - v**2 * ratio / (1 + v) * (z + ratio)
+            change = 1 / v_hat - tau_cavity - tau[i]
+            tau[i] += change
+            nu[i] = m_hat / v_hat - nu_cavity
+            column = Sigma[:, i].copy()
+            Sigma -= change / (1 + change * column[i]) * np.outer(column, column)
+            mu = Sigma @ nu
+        Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(tau))
+        mu = Sigma @ nu
+    v = 1 / (1 / np.diag(Sigma) - tau)
+    m = v * (mu / np.diag(Sigma) - nu)
+    site_mean, site_variance = nu / tau, 1 / tau
+    # eq. 3.65 term by term: log N(site mean; 0, K + site variances) and the sites' normalisations (eq. 3.59)
+    C = K + np.diag(site_variance)
+    log_z = -0.5 * site_mean @ np.linalg.solve(C, site_mean) - 0.5 * np.linalg.slogdet(C)[1]
+    log_z += np.sum(norm.logcdf(y * m / np.sqrt(1 + v)) + 0.5 * np.log(v + site_variance))
+    log_z += np.sum((m - site_mean) ** 2 / (2 * (v + site_variance)))
+    return nu, tau, mu, np.diag(Sigma), log_z
+
+
+@pytest.mark.parametrize("amplitude, time", [(1.0, 0.7), (10.0, 0.3), (200.0, 0.3)])
+def test_ep_equals_the_sequential_textbook(amplitude, time):
+    X, y = labelled(25)
+    nu, tau, mu, variance, log_z = sequential_ep(amplitude * RBF().pairs(X)(time), y)
+    posterior = condition_classifier(RBF(), X, y, Params(time, amplitude))
+    found = posterior.approximation
+    np.testing.assert_allclose(found.precision, tau, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found.shift, nu, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(found.mean, mu, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(found.variance, variance, rtol=1e-6)
+    np.testing.assert_allclose(posterior.log_marginal_likelihood, log_z, atol=1e-6)
+    # Alg. 3.6: the predictive moments
+    Z = np.random.default_rng(1).normal(size=(6, 2))
+    C = amplitude * RBF().pairs(X)(time) + np.diag(1 / tau)
+    cross = amplitude * RBF().pairs(Z, X)(time)
+    mean, spread = cross @ np.linalg.solve(C, nu / tau), amplitude - np.sum(cross * np.linalg.solve(C, cross.T).T, 1)
+    np.testing.assert_allclose(posterior.moments(Z)[0], mean, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(posterior.moments(Z)[1], spread, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(posterior.probability(Z), norm.cdf(mean / np.sqrt(1 + spread)), atol=1e-6)
+
+
+# What is left at larger amplitudes is the error of the method, not of the code, which is the textbook's to 1e-6 (above).
+@pytest.mark.parametrize(
+    "inference, amplitude, tolerance",
+    [("ep", 0.5, 1e-3), ("ep", 2.0, 5e-3), ("laplace", 0.5, 1e-2), ("laplace", 2.0, 5e-2)],
+)
+def test_three_points_by_integration(inference, amplitude, tolerance):
+    X, y, new = np.array([[0.0], [0.5], [1.5]]), np.array([1.0, 1.0, -1.0]), np.array([[0.2], [1.1], [3.0]])
+    posterior = condition_classifier(RBF(), X, y, Params(0.8, amplitude), inference=inference)
+    # Gauss-Hermite on the whitened latent values of the three data
+    node, weight = np.polynomial.hermite_e.hermegauss(28)
+    weight = weight / weight.sum()
+    z = np.stack(np.meshgrid(node, node, node, indexing="ij"), axis=-1).reshape(-1, 3)
+    w = np.einsum("i,j,k->ijk", weight, weight, weight).ravel()
+    K = amplitude * RBF().pairs(X)(0.8)
+    f = z @ np.linalg.cholesky(K).T
+    joint = w * np.prod(norm.cdf(y * f), axis=1)
+    # the integral is itself checked: an orthant probability of three variables has a closed form (Sheppard)
+    C = (K + np.eye(3)) / (amplitude + 1) * np.outer(y, y)
+    orthant = 1 / 8 + np.arcsin(C[np.triu_indices(3, 1)]).sum() / (4 * np.pi)
+    assert abs(joint.sum() - orthant) < 1e-7
+    assert abs(np.exp(posterior.log_marginal_likelihood) - orthant) < min(tolerance, 1e-3 if inference == "ep" else 1)
+    assert abs(posterior.log_marginal_likelihood - np.log(orthant)) < tolerance
+    cross = amplitude * RBF().pairs(new, X)(0.8)
+    mean = f @ np.linalg.solve(K, cross.T)
+    variance = amplitude - np.sum(cross * np.linalg.solve(K, cross.T).T, axis=1)
+    probability = joint @ norm.cdf(mean / np.sqrt(1 + variance)) / joint.sum()
+    np.testing.assert_allclose(posterior.probability(new), probability, atol=tolerance)
+
+
+def test_laplace_is_at_the_mode_with_the_curvature_there():
+    X, y = labelled(15)
+    K = 3.0 * RBF().pairs(X)(0.5)
+    inverse = np.linalg.inv(K)
+    found = condition_classifier(RBF(), X, y, Params(0.5, 3.0), inference="laplace").approximation
+
+    def height(f):
+        return norm.logcdf(y * f).sum() - 0.5 * f @ inverse @ f
+
+    best = minimize(lambda f: -height(f), np.zeros(15), method="BFGS", options={"gtol": 1e-7})
+    np.testing.assert_allclose(found.mean, best.x, atol=1e-4)
+    h = 1e-4
+    curvature = -(norm.logcdf(y * (best.x + h)) - 2 * norm.logcdf(y * best.x) + norm.logcdf(y * (best.x - h))) / h**2
+    np.testing.assert_allclose(found.variance, np.diag(np.linalg.inv(inverse + np.diag(curvature))), rtol=1e-3)
+    evidence = height(best.x) - 0.5 * np.linalg.slogdet(np.eye(15) + K * curvature)[1]
+    np.testing.assert_allclose(found.log_evidence, evidence, atol=1e-5)
+
+
+def test_derivatives_of_the_likelihood():
+    f, y, h = np.linspace(-6, 6, 13), np.where(np.arange(13) % 2, 1.0, -1.0), 1e-5
+    first, second, third = derivatives(y, f)
+    up, down = derivatives(y, f + h), derivatives(y, f - h)
+    np.testing.assert_allclose(first, (log_likelihood(y, f + h) - log_likelihood(y, f - h)) / (2 * h), rtol=1e-5)
+    np.testing.assert_allclose(-second, (up[0] - down[0]) / (2 * h), rtol=1e-5, atol=1e-9)
+    np.testing.assert_allclose(third, (down[1] - up[1]) / (2 * h), rtol=1e-4, atol=1e-9)
+    tail = derivatives(np.array([1.0, 1.0]), np.array([-1e4, 1e4]))
+    np.testing.assert_allclose(tail[0], [1e4, 0.0], rtol=1e-6)
+    assert np.all(np.isfinite(tail))
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+@pytest.mark.parametrize("kernel", [RBF(), Normalized(Cosines())], ids=["dense", "low rank"])
+def test_gradients_are_differences(inference, kernel):
+    X, y = labelled(30)
+    X, time, amplitude, h = X[:, :1], 0.4, 5.0, 1e-4
+
+    def found(log_time, log_amplitude):
+        prior = Prior.of(kernel, X, 1.0)
+        values, slopes = prior.slopes(np.exp(log_time))
+        scale = np.exp(log_amplitude) ** (0.5 if prior.pairs is None else 1.0)
+        return (
+            INFERENCE[inference](lambda s: prior.factor(values, s, np.exp(log_amplitude)), y, tolerance=1e-10),
+            scale * slopes,
+        )
+
+    t, a = np.log(time), np.log(amplitude)
+    at, slopes = found(t, a)
+    in_time = (found(t + h, a)[0].log_evidence - found(t - h, a)[0].log_evidence) / (2 * h)
+    in_amplitude = (found(t, a + h)[0].log_evidence - found(t, a - h)[0].log_evidence) / (2 * h)
+    np.testing.assert_allclose(at.in_times(slopes), [in_time], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(at.in_amplitude(), in_amplitude, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+def test_low_rank_equals_dense(inference):
+    X, y = labelled(60)
+    X, Z, params = X[:, :1], np.linspace(-2, 2, 7)[:, None], Params(0.3, 4.0)
+    low, dense = (condition_classifier(k, X, y, params, inference) for k in (Cosines(), Full(Cosines())))
+    np.testing.assert_allclose(low.moments(Z), dense.moments(Z), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(low.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-8)
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+def test_a_start_changes_nothing(inference):
+    X, y = labelled(40)
+    prior = Prior.of(RBF(), X, 1.0)
+    run = INFERENCE[inference]
+    near = run(lambda s: prior.factor(prior.values(0.5), s, 8.0), y)
+    cold = run(lambda s: prior.factor(prior.values(0.4), s, 10.0), y)
+    warm = run(lambda s: prior.factor(prior.values(0.4), s, 10.0), y, start=near)
+    np.testing.assert_allclose(warm.mean, cold.mean, atol=1e-6)
+    np.testing.assert_allclose(warm.log_evidence, cold.log_evidence, atol=1e-9)
+
+
+def test_leave_one_out_of_ep_is_near_the_refitted_one():
+    X, y = labelled(40)
+    approximate = condition_classifier(RBF(), X, y, Params(0.5, 2.0)).loo()
+    for i in (0, 5, 11, 30):
+        others = np.arange(40) != i
+        refitted = condition_classifier(RBF(), X[others], y[others], Params(0.5, 2.0))
+        assert abs(approximate[i] - refitted.probability(X[i : i + 1])[0]) < 0.01
+
+
+def test_probabilities_are_calibrated_on_data_from_the_model():
+    rng = np.random.default_rng(5)
+    probabilities, happened = [], []
+    for _ in range(30):
+        X = rng.uniform(-2, 2, size=(150, 2))
+        K = 4.0 * RBF().pairs(X)(0.5) + 1e-9 * np.eye(150)
+        f = np.linalg.cholesky(K) @ rng.normal(size=150)
+        y = np.where(rng.uniform(size=150) < norm.cdf(f), 1.0, -1.0)
+        posterior = condition_classifier(RBF(), X[:75], y[:75], Params(0.5, 4.0))
+        probabilities.append(posterior.probability(X[75:]))
+        happened.append(y[75:] > 0)
+    table = reliability(np.concatenate(happened), np.concatenate(probabilities), bins=5)
+    # predictions of one draw of f are dependent: count each of the 30 draws as ten
+    error = np.sqrt(table.predicted * (1 - table.predicted) / (table.count * 10 / 75))
+    np.testing.assert_array_less(np.abs(table.observed - table.predicted), 4 * error)
+    assert table.error < 0.03
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+def test_hard_cases_converge(inference):
+    X, y = labelled(30)
+    same = np.zeros((30, 2))
+    for points, labels, params in [
+        (same, y, Params(1.0, 1e4)),  # contradicting duplicates
+        (X, np.ones(30), Params(1.0, 1e4)),  # one class
+        (X, np.sign(X[:, 0]), Params(10.0, 1e6)),  # separable, huge amplitude
+        (X, y, Params(1e-8, 1.0)),  # independent points
+        (X, y, Params(1.0, 1e-8)),  # nothing to learn
+        (X[:1], y[:1], Params(1.0, 1.0)),
+    ]:
+        posterior = condition_classifier(RBF(), points, labels, params, inference)
+        probability = posterior.probability(points)
+        assert np.all((probability >= 0) & (probability <= 1))
+        assert np.isfinite(posterior.log_marginal_likelihood)
+    assert np.isclose(posterior.log_marginal_likelihood, np.log(0.5), atol=0.06)  # EP of one label is exact
+
+
+def test_one_label_is_exact():
+    posterior = condition_classifier(RBF(), np.zeros((1, 1)), [1.0], Params(1.0, 3.0))
+    assert np.isclose(posterior.log_marginal_likelihood, np.log(0.5), atol=1e-10)
+
+
+def test_laplace_agrees_with_scikit_learn_where_the_links_do():
+    # scikit-learn's link is logistic: only the side of 1/2 can be compared
+    from sklearn.gaussian_process import GaussianProcessClassifier
+
+    X, y = labelled(60)
+    theirs = GaussianProcessClassifier(sk.ConstantKernel(4.0) * sk.RBF(0.7), optimizer=None).fit(X, y)
+    Z = np.random.default_rng(2).normal(size=(50, 2))
+    p, q = condition_classifier(RBF(), X, y, Params(0.49, 4.0), "laplace").probability(Z), theirs.predict_proba(Z)[:, 1]
+    clear = np.abs(q - 0.5) > 0.05
+    assert clear.sum() > 30
+    np.testing.assert_array_equal((p > 0.5)[clear], (q > 0.5)[clear])
+
+
+def test_one_against_rest():
+    table = one_against_rest(np.array([[0.2, 0.2, 0.4], [0.0, 0.0, 0.0]]))
+    np.testing.assert_allclose(table, [[0.25, 0.25, 0.5], [1 / 3, 1 / 3, 1 / 3]])
+
+
+def test_errors_say_what_to_do():
+    X, y = labelled(20)
+    prior = Prior.of(RBF(), X, 1.0)
+    K = prior.values(0.5)
+    with pytest.raises(NotConverged, match=r"after 2 iterations the largest change of a site is .* > 1e-08\. Use a sm"):
+        expectation_propagation(lambda s: prior.factor(K, s, 10.0), y, iterations=2)
+    with pytest.raises(NotConverged, match="did not reach the mode: after 1 steps"):
+        laplace(lambda s: prior.factor(K, s, 10.0), y, iterations=1)
+    with pytest.raises(InvalidInput, match=r"y\[0\] = 0\.0 is not a label. Labels are -1 and 1"):
+        condition_classifier(RBF(), X, np.zeros(20), Params(1.0, 1.0))
+    with pytest.raises(InvalidInput, match='inference = "vb" is not known. Use "ep" or "laplace"'):
+        condition_classifier(RBF(), X, y, Params(1.0, 1.0), inference="vb")

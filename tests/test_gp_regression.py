@@ -1,0 +1,223 @@
+"""Regression against the textbook's formulas written out, and against scikit-learn."""
+
+import pickle
+
+import numpy as np
+import pytest
+import sklearn.gaussian_process.kernels as sk
+from gp_kernels import RBF, Cosines, Full
+from scipy.stats import multivariate_normal
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+from heatgp.errors import InvalidInput, NotPositiveDefinite
+from heatgp.gp.kernel import Normalized, Params, Precomputed
+from heatgp.gp.regression import condition
+from heatgp.gp.scores import coverage
+
+PARAMS = Params(time=0.7, amplitude=1.3, noise=0.02)
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    return X, np.sin(2 * X[:, 0]) + 3.0 + 0.1 * rng.normal(size=40), rng.normal(size=(9, 2))
+
+
+def covariances(X, Z):
+    K = PARAMS.amplitude * RBF().pairs(X)(PARAMS.time) + PARAMS.noise * np.eye(len(X))
+    cross = PARAMS.amplitude * RBF().pairs(Z, X)(PARAMS.time)
+    return K, cross, PARAMS.amplitude * RBF().pairs(Z)(PARAMS.time)
+
+
+def test_equals_scikit_learn(data):
+    X, y, Z = data
+    model = GaussianProcessRegressor(
+        sk.ConstantKernel(1.3) * sk.RBF(np.sqrt(0.7)), alpha=0.02, optimizer=None
+    ).fit(X, y)
+    mean, covariance = model.predict(Z, return_cov=True)
+    posterior = condition(RBF(), X, y, PARAMS, mean="zero")
+    np.testing.assert_allclose(posterior.mean(Z), mean, atol=1e-8)
+    np.testing.assert_allclose(posterior.covariance(Z), covariance, atol=1e-8)
+    np.testing.assert_allclose(posterior.variance(Z), np.diag(covariance), atol=1e-8)
+    np.testing.assert_allclose(posterior.log_marginal_likelihood, model.log_marginal_likelihood_value_, atol=1e-8)
+
+
+def test_constant_mean_is_a_flat_prior_on_the_constant(data):
+    # a constant with prior variance b -> infinity is one more term b of the kernel (R&W section 2.7)
+    X, y, Z = data
+    K, cross, prior = covariances(X, Z)
+    b = 1e7
+    solved = np.linalg.solve(K + b, np.column_stack([y, (cross + b).T]))
+    posterior = condition(RBF(), X, y, PARAMS)
+    np.testing.assert_allclose(posterior.mean(Z), (cross + b) @ solved[:, 0], atol=1e-5)
+    np.testing.assert_allclose(posterior.covariance(Z), prior + b - (cross + b) @ solved[:, 1:], atol=1e-5)
+    np.testing.assert_allclose(posterior.variance(Z), np.diag(posterior.covariance(Z)), atol=1e-12)
+
+
+def test_evidence_of_the_constant_is_the_maximum(data):
+    X, y, Z = data
+    K, _, _ = covariances(X, Z)
+    posterior = condition(RBF(), X, y, PARAMS)
+    for shift, compare in ((0.0, np.isclose), (1e-2, np.greater), (-1e-2, np.greater)):
+        level = np.full(len(y), posterior.offset + shift)
+        assert compare(posterior.log_marginal_likelihood, multivariate_normal.logpdf(y, level, K))
+
+
+def test_given_mean_shifts(data):
+    X, y, Z = data
+    shifted = condition(RBF(), X, y, PARAMS, mean=3.0)
+    plain = condition(RBF(), X, y - 3.0, PARAMS, mean="zero")
+    np.testing.assert_allclose(shifted.mean(Z), plain.mean(Z) + 3.0, atol=1e-12)
+    np.testing.assert_allclose(shifted.variance(Z), plain.variance(Z), atol=1e-14)
+
+
+@pytest.mark.parametrize("mean", ["zero", "constant", 2.5])
+@pytest.mark.parametrize("kernel", [RBF(), Normalized(Cosines())], ids=["dense", "low rank"])
+def test_leave_one_out_is_refitting_without_one(data, mean, kernel):
+    X, y, _ = data
+    X = X[:, :1]
+    means, variances = condition(kernel, X, y, PARAMS, mean=mean).loo()
+    for i in (0, 7, 39):
+        others = np.arange(len(y)) != i
+        posterior = condition(kernel, X[others], y[others], PARAMS, mean=mean)
+        expected, variance = posterior.moments(X[i : i + 1], noise=True)
+        np.testing.assert_allclose([means[i], variances[i]], [expected[0], variance[0]], rtol=1e-8)
+
+
+@pytest.mark.parametrize("kernel", [Cosines(), Normalized(Cosines())], ids=["plain", "normalized"])
+@pytest.mark.parametrize("mean", ["zero", "constant"])
+def test_low_rank_equals_dense(kernel, mean):
+    rng = np.random.default_rng(2)
+    X, Z = rng.uniform(0, 6, size=(50, 1)), np.linspace(0, 6, 9)[:, None]
+    y = np.sin(2 * X[:, 0]) + 3 + 0.1 * rng.normal(size=50)
+    low, dense = (condition(k, X, y, Params(0.3, 1.3, 0.01), mean=mean) for k in (kernel, Full(kernel)))
+    assert type(low.latent.factor) is not type(dense.latent.factor)
+    np.testing.assert_allclose(low.mean(Z), dense.mean(Z), atol=1e-10)
+    np.testing.assert_allclose(low.covariance(Z), dense.covariance(Z), atol=1e-10)
+    np.testing.assert_allclose(low.variance(Z), dense.variance(Z), atol=1e-10)
+    np.testing.assert_allclose(low.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-9)
+    np.testing.assert_allclose(low.loo(), dense.loo(), atol=1e-10)
+
+
+def test_more_features_than_points_goes_the_dense_way():
+    X = np.linspace(0, 6, 5)[:, None]
+    posterior = condition(Cosines(), X, np.sin(X[:, 0]), Params(0.3, 1.0, 0.01))
+    assert hasattr(posterior.latent.factor, "K")
+
+
+def test_precomputed(data):
+    X, y, Z = data
+    everything = np.vstack([X, Z])
+    gram = RBF().pairs(everything)(0.7)
+    train, new = np.arange(40), np.arange(40, 49)
+    expected = condition(RBF(), X, y, PARAMS)
+    params = Params((), PARAMS.amplitude, PARAMS.noise)
+    full = condition(Precomputed(gram), train, y, params)
+    np.testing.assert_allclose(full.mean(new), expected.mean(Z), atol=1e-10)
+    np.testing.assert_allclose(full.covariance(new), expected.covariance(Z), atol=1e-10)
+    thin = condition(Precomputed(gram[:, :40], diagonal=np.ones(49)), train, y, params)
+    np.testing.assert_allclose(thin.variance(new), expected.variance(Z), atol=1e-10)
+    blind = condition(Precomputed(gram[:, :40]), train, y, params)
+    np.testing.assert_allclose(blind.mean(new), expected.mean(Z), atol=1e-10)
+    with pytest.raises(InvalidInput, match=r"gram has 40 columns and says nothing of k\(x, x_48\)\. Give the square"):
+        blind.variance(new)
+
+
+def test_intervals_cover_and_samples_have_the_moments():
+    rng = np.random.default_rng(3)
+    params = Params(0.5, 2.0, 0.1)
+    inside, total = 0.0, 40
+    for _ in range(total):
+        X = rng.uniform(-3, 3, size=(80, 1))
+        C = 2.0 * RBF().pairs(X)(0.5) + 0.1 * np.eye(80)
+        y = 5.0 + np.linalg.cholesky(C) @ rng.normal(size=80)
+        posterior = condition(RBF(), X[:40], y[:40], params)
+        inside += coverage(y[40:], *posterior.moments(X[40:], noise=True), level=0.9) / total
+    assert 0.87 < inside < 0.93
+    Z = X[40:44]
+    draws = posterior.sample(Z, rng=0, size=20_000)
+    deviation = np.sqrt(posterior.variance(Z))
+    np.testing.assert_array_less(np.abs(draws.mean(0) - posterior.mean(Z)), 4.5 * deviation / np.sqrt(20_000))
+    spread = np.outer(deviation, deviation) * np.sqrt(2 / 20_000)
+    np.testing.assert_array_less(np.abs(np.cov(draws.T) - posterior.covariance(Z)), 4.5 * spread)
+
+
+def test_variance_is_never_negative_nor_the_chunks_visible(data, monkeypatch):
+    X, y, Z = data
+    posterior = condition(RBF(), X, y, Params(50.0, 1e6, 0.0))
+    near = np.vstack([X, X + 1e-9, Z])
+    assert posterior.variance(near).min() >= 0
+    assert np.linalg.eigvalsh(posterior.covariance(X)).min() > -1e-3
+    whole = posterior.moments(near)
+    monkeypatch.setattr("heatgp.gp.latent.CHUNK", 100)  # two new points at a time
+    np.testing.assert_allclose(posterior.moments(near), whole, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(posterior.mean(near), whole[0], rtol=1e-6)
+    assert posterior.variance(near[:0]).shape == (0,)
+
+
+def test_noise_zero_interpolates_and_duplicates_are_averaged():
+    X = np.linspace(0, 5, 12)[:, None]
+    y = np.sin(X[:, 0])
+    posterior = condition(RBF(), X, y, Params(0.3, 1.0, 0.0))
+    np.testing.assert_allclose(posterior.mean(X), y, atol=1e-6)
+    np.testing.assert_allclose(posterior.variance(X), 0, atol=1e-6)
+    twice = condition(RBF(), np.vstack([X, X]), np.concatenate([y, y + 0.2]), Params(0.3, 1.0, 0.0))
+    np.testing.assert_allclose(twice.mean(X), y + 0.1, atol=1e-5)
+
+
+def test_one_point():
+    posterior = condition(RBF(), np.zeros((1, 1)), [3.0], Params(1.0, 2.0, 0.5), mean="zero")
+    mean, variance = posterior.moments(np.array([[0.0], [100.0]]))
+    np.testing.assert_allclose(mean, [3 * 2 / 2.5, 0], atol=1e-12)
+    np.testing.assert_allclose(variance, [2 - 4 / 2.5, 2])
+    np.testing.assert_allclose(posterior.loo(), [[0.0], [2.5]], atol=1e-12)
+    with pytest.raises(InvalidInput, match="leave-one-out of N = 1 point"):
+        condition(RBF(), np.zeros((1, 1)), [3.0], PARAMS).loo()
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+def test_scales_of_y_change_nothing(data, scale):
+    X, y, Z = data
+    scaled = Params(0.7, 1.3 * scale**2, 0.02 * scale**2)
+    mean, variance = condition(RBF(), X, y * scale, scaled).moments(Z)
+    expected, expected_variance = condition(RBF(), X, y, PARAMS).moments(Z)
+    np.testing.assert_allclose(mean / scale, expected, rtol=1e-9)
+    np.testing.assert_allclose(variance / scale**2, expected_variance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("mean", ["zero", 2.0])
+def test_response_is_the_derivative_along_a_change_of_the_kernel(data, mean):
+    X, y, Z = data
+    rng = np.random.default_rng(4)
+    change = rng.normal(size=(49, 49))
+    change = change @ change.T / 49
+    gram = RBF().pairs(np.vstack([X, Z]))(0.7)
+    train, new = np.arange(40), np.arange(40, 49)
+    params = Params((), 1.3, 0.02)
+
+    def mean_at(step):
+        return condition(Precomputed(gram + step * change), train, y, params, mean=mean).mean(new)
+
+    expected = (mean_at(1e-6) - mean_at(-1e-6)) / 2e-6
+    posterior = condition(RBF(), X, y, PARAMS, mean=mean)
+    np.testing.assert_allclose(posterior.response(Z, change[:40, :40], change[40:, :40]), expected, rtol=1e-5)
+
+
+def test_pickles(data):
+    X, y, Z = data
+    posterior = condition(Normalized(RBF()), X, y, PARAMS)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(posterior)).mean(Z), posterior.mean(Z))
+
+
+def test_errors_say_what_to_do(data):
+    X, y, _ = data
+    with pytest.raises(InvalidInput, match=r"y\[3\] = nan is not finite\. Remove"):
+        condition(RBF(), X, np.where(np.arange(40) == 3, np.nan, y), PARAMS)
+    with pytest.raises(InvalidInput, match=r"y has shape \(39,\) and X 40 points"):
+        condition(RBF(), X, y[1:], PARAMS)
+    with pytest.raises(InvalidInput, match='mean = "linear" is not known. Use "zero", "constant" or a number'):
+        condition(RBF(), X, y, PARAMS, mean="linear")
+    bad = np.array([[1.0, 2.0], [2.0, 1.0]])
+    with pytest.raises(NotPositiveDefinite, match=r"covariance of 2 points.*is -9\.00e\+00.*or a larger noise"):
+        condition(Precomputed(bad), np.arange(2), [1.0, 2.0], Params((), 1.0, 0.1))
