@@ -6,7 +6,10 @@ Every function takes batched arrays (leading axes batch, trailing axes the matri
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 Array = Any
 """An array that answers ``__array_namespace__``: NumPy, JAX (tracers included), PyTorch through the adapter."""
@@ -24,21 +27,31 @@ def adjoint(x: Array) -> Array:
 
 
 def matmul(a: Array, b: Array) -> Array:
-    """Matrix product; up to three terms a sum are written out.
+    """Matrix product of many small matrices, in the layout in which they lie.
 
-    Written out, the products run along the paths (one long loop on a CPU, one fused kernel on a GPU), where BLAS
-    would be called for each tiny matrix; from four on BLAS is faster.
+    NumPy calls BLAS for each matrix where matrices are contiguous; where the paths are (see `heat.walk`), einsum
+    makes one long loop. Elsewhere small products are written out, which compiles to one fused kernel on a GPU.
     """
-    if a.shape[-1] > 3:
-        return namespace(a).matmul(a, b)
+    xp = namespace(a)
+    if xp is np:
+        matrices_contiguous = min(a.strides[-2:]) <= a.itemsize or a.ndim == 2
+        return np.matmul(a, b) if matrices_contiguous else np.einsum("...ij,...jk->...ik", a, b)
+    if a.shape[-1] > 5:
+        return xp.matmul(a, b)
     terms = [a[..., :, j, None] * b[..., None, j, :] for j in range(a.shape[-1])]
     return sum(terms[1:], terms[0])
+
+
+def stack_last(entries: Sequence[Array]) -> Array:
+    """Arrays (...) as the last axis of one array, whose memory keeps each of them contiguous."""
+    xp = namespace(entries[0])
+    return xp.moveaxis(xp.stack(entries), 0, -1)
 
 
 def inner(x: Array, y: Array) -> Array:
     """Hermitian inner product x* y over the last axis, kept as an axis of length one."""
     xp = namespace(x)
-    return xp.sum(xp.conj(x) * y, axis=-1, keepdims=True)
+    return xp.sum(xp.conj(x) * y if is_complex(x) else x * y, axis=-1, keepdims=True)
 
 
 def norm(x: Array, axes: int = 1) -> Array:
@@ -96,13 +109,18 @@ def cos_sinc(s: Array) -> tuple[Array, Array]:
     )
 
 
-def taylor_degree(radius: float, tolerance: float = 1e-15) -> int:
-    """The degree at which the Taylor remainder of exp falls below the tolerance for norms up to `radius`."""
+def taylor_degree(radius: float, tolerance: float) -> int:
+    """The degree from which on the terms of the exponential series sum to less than the tolerance."""
     degree, term = 1, radius * radius / 2
-    while term * math.exp(min(radius, 50.0)) > tolerance and degree < 100:
+    while term * math.exp(min(radius, 50.0)) > tolerance and degree < 150:
         degree += 1
         term *= radius / (degree + 1)
     return degree
+
+
+def step_tolerance(x: Array) -> float:
+    """Truncation error allowed in one step of a walk: `newton_schulz` squares it away at the next polish."""
+    return 1e-10 if x.dtype.itemsize >= (16 if is_complex(x) else 8) else 1e-6
 
 
 def polynomial(x: Array, coefficients: list[float]) -> Array:
@@ -110,31 +128,30 @@ def polynomial(x: Array, coefficients: list[float]) -> Array:
 
     Reference: Paterson and Stockmeyer (1973), SIAM J. Comput. 2, 60-66.
     """
-    one = identity_like(x)
     width = max(1, math.isqrt(len(coefficients)))
-    powers = [one, x]
+    powers = [identity_like(x), x]
     while len(powers) <= width:
         powers.append(matmul(powers[-1], x))
     blocks = [coefficients[i : i + width] for i in range(0, len(coefficients), width)]
 
     def block(cs: list[float]) -> Array:
-        return sum((c * p for c, p in zip(cs[1:], powers[1:])), cs[0] * one)
+        return sum((c * p for c, p in zip(cs[1:], powers[1:])), cs[0] * powers[0])
 
     y = block(blocks[-1])
     for cs in reversed(blocks[:-1]):
-        y = block(cs) + matmul(y, powers[width])
+        y = matmul(powers[width], y) + block(cs)
     return y
 
 
 def expm_series(x: Array, radius: float) -> Array:
     """Exponential of a matrix whose norm is at most `radius`, by its Taylor series: products only."""
-    degree = taylor_degree(radius)
+    degree = taylor_degree(radius, step_tolerance(x))
     return polynomial(x, [1 / math.factorial(j) for j in range(degree + 1)])
 
 
 def cos_sinc_series(s: Array, radius: float) -> tuple[Array, Array]:
     """cos(√s) and sin(√s)/√s of a matrix whose root has norm at most `radius`: products only."""
-    degree = (taylor_degree(radius) + 1) // 2
+    degree = (taylor_degree(radius, step_tolerance(s)) + 1) // 2
     signs = [(-1.0) ** j for j in range(degree + 1)]
     return (
         polynomial(s, [c / math.factorial(2 * j) for j, c in enumerate(signs)]),

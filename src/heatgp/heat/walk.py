@@ -165,10 +165,18 @@ def simulate(
     )
     firsts = range(first_block, blocks, width)
     tasks = (
-        delayed(_visit_chunk)(manifold, starts, plan, paths, root, first, min(width, blocks - first), block, visit)
+        delayed(_visit_chunk)(
+            manifold,
+            starts if starts.ndim == len(manifold.shape) else starts[first * block : (first + width) * block],
+            plan,
+            root,
+            (first, min(width, blocks - first), block),
+            min(width * block, paths - first * block),
+            visit,
+        )
         for first in firsts
     )
-    results = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(tasks)
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     hide = None if progress is None else not progress
     bar = tqdm(results, total=len(firsts), desc=f"Brownian motion on {manifold!r}", disable=hide, delay=2, leave=False)
     for first, result in zip(firsts, bar):
@@ -187,16 +195,13 @@ def _visit_chunk(
     manifold: Manifold,
     starts: np.ndarray,
     plan: Schedule,
-    paths: int,
     root: tuple[int, ...],
-    first: int,
-    blocks: int,
-    block: int,
+    where: tuple[int, int, int],
+    paths: int,
     visit: Callable[[np.ndarray], Any],
 ) -> Any:
-    begin, end = first * block, min((first + blocks) * block, paths)
-    own = starts if starts.ndim == len(manifold.shape) else starts[begin:end]
-    return visit(walk_blocks(manifold, own, plan, root, first, blocks, block)[:, : end - begin])
+    """`visit` of the chunk at `where` = (first block, blocks, paths a block), less the padding of the last block."""
+    return visit(walk_blocks(manifold, starts, plan, root, *where)[:, :paths])
 
 
 def walk_blocks(
@@ -205,9 +210,9 @@ def walk_blocks(
     """Positions (times, blocks * block, *shape) of a chunk of whole blocks.
 
     Vectors and small matrices lie with the paths contiguous: every operation of the geometry is then one long loop.
-    From 4 x 4 on, matrices are contiguous, as BLAS wants them.
+    Beyond 4 x 4, matrices are contiguous, as BLAS wants them.
     """
-    paths_last = len(manifold.shape) == 1 or max(manifold.shape) <= 3
+    paths_last = len(manifold.shape) == 1 or math.prod(manifold.shape) <= 16
     real = np.dtype(starts.real.dtype)
     # (blocks, *step_shape, block) or (blocks, block, *step_shape) in memory; seen as (blocks, block, *step_shape).
     memory = (blocks, *manifold.step_shape, block) if paths_last else (blocks, block, *manifold.step_shape)

@@ -18,6 +18,7 @@ from ..array import (
     namespace,
     newton_schulz,
     skew,
+    stack_last,
 )
 from ..array import orthonormality_defect as defect_of
 from .base import Symmetric, require_integer
@@ -57,11 +58,15 @@ def skew_from_entries(z: Array, n: int) -> Array:
     """The skew matrix whose entries above the diagonal, row by row, are z (..., n(n-1)/2)."""
     xp = namespace(z)
     rows, columns = np.triu_indices(n, 1)
-    where = np.full((n, n), len(rows))
-    where[rows, columns] = where[columns, rows] = np.arange(len(rows))
-    sign = np.sign(np.arange(n)[None, :] - np.arange(n)[:, None])
-    padded = xp.concat((z, xp.zeros_like(z[..., :1])), axis=-1)
-    return padded[..., where] * xp.asarray(sign, dtype=z.dtype)
+    if n > 4:  # one product with the basis of so(n)
+        basis = np.zeros((len(rows), n, n))
+        basis[np.arange(len(rows)), rows, columns] = 1
+        basis[np.arange(len(rows)), columns, rows] = -1
+        return xp.reshape(z @ xp.asarray(basis.reshape(-1, n * n), dtype=z.dtype), (*z.shape[:-1], n, n))
+    entry = {(i, j): z[..., k] for k, (i, j) in enumerate(zip(rows.tolist(), columns.tolist()))}
+    zero = 0 * z[..., 0]
+    entries = [entry[i, j] if i < j else -entry[j, i] if i > j else zero for i in range(n) for j in range(n)]
+    return xp.reshape(stack_last(entries), (*z.shape[:-1], n, n))
 
 
 def rodrigues(w: Array) -> Array:
@@ -75,7 +80,7 @@ def rodrigues(w: Array) -> Array:
     xx, yy, zz, xy, xz, yz = 2 * x * x, 2 * y * y, 2 * z * z, 2 * x * y, 2 * x * z, 2 * y * z
     qx, qy, qz = 2 * q * x, 2 * q * y, 2 * q * z
     entries = (1 - yy - zz, xy - qz, xz + qy, xy + qz, 1 - xx - zz, yz - qx, xz - qy, yz + qx, 1 - xx - yy)
-    return xp.reshape(xp.stack(entries, axis=-1), (*w.shape[:-1], 3, 3))
+    return xp.reshape(stack_last(entries), (*w.shape[:-1], 3, 3))
 
 
 def rotation_step(x: Array, z: Array, time: float) -> Array:
@@ -87,8 +92,8 @@ def rotation_step(x: Array, z: Array, time: float) -> Array:
     w = math.sqrt(time) * z
     if n == 2:
         xp = namespace(x)
-        c, s = xp.cos(w), xp.sin(w)  # (..., 1)
-        return matmul(x, xp.stack((xp.concat((c, s), axis=-1), xp.concat((-s, c), axis=-1)), axis=-2))
+        c, s = xp.cos(w[..., 0]), xp.sin(w[..., 0])
+        return matmul(x, xp.reshape(stack_last((c, s, -s, c)), (*w.shape[:-1], 2, 2)))
     if n == 3:
         return matmul(x, rodrigues(w))
     # The norm of X/sqrt(time) concentrates at 2 sqrt(n); seven more standard deviations are never seen.

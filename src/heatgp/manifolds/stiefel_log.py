@@ -21,6 +21,7 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
     Reference: Zimmermann (2017), SIAM J. Matrix Anal. Appl. 38, 322-342, Algorithm 3.1.
     """
     x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+    x, y = (a.astype(np.result_type(a.dtype, float)) for a in (x, y))
     k = x.shape[-1]
     batch = x.shape[:-2]
     v = _completion(x.reshape(-1, *x.shape[-2:]), y.reshape(-1, *x.shape[-2:]))
