@@ -9,7 +9,7 @@ from typing import final
 import numpy as np
 
 from ..array import Array, namespace
-from ..errors import InvalidInput
+from ..errors import NotConverged
 from .base import Manifold, require
 
 
@@ -35,14 +35,14 @@ class Quotient(Manifold):
             isinstance(self.cover, Manifold),
             f"Quotient needs a manifold and a tuple of functions; got {self.cover!r}.",
         )
-        object.__setattr__(self, "isometries", tuple(self.isometries))
+        elements = self.isometries
         require(
-            bool(self.isometries) and all(callable(g) for g in self.isometries),
-            "Quotient needs a non-empty tuple of functions of points to points, one a group element.",
+            isinstance(elements, (tuple, list)) and bool(elements) and all(callable(g) for g in elements),
+            f"Quotient needs a non-empty tuple of functions of points to points, one an element; got {elements!r}.",
         )
-        problem = group_problem(self)
-        if problem:
-            raise InvalidInput(f"Quotient of {self.cover!r}: {problem}")
+        object.__setattr__(self, "isometries", tuple(elements))
+        problem = group_problem(self.cover, self.isometries)
+        require(not problem, f"Quotient of {self.cover!r}: {problem}")
 
     def __repr__(self) -> str:
         return f"Quotient({self.cover!r}, <{len(self.isometries)} isometries>)"
@@ -106,25 +106,40 @@ class Quotient(Manifold):
         return self.cover.embed(x)
 
 
-def group_problem(quotient: Quotient) -> str | None:
-    """What keeps the isometries from being a group of isometries, tried on three random points; None if nothing."""
-    cover, isometries = quotient.cover, quotient.isometries
-    x = cover.random(np.random.default_rng(0), 3)
+def group_problem(cover: Manifold, isometries: tuple[Callable[[Array], Array], ...]) -> str | None:
+    """What keeps functions from being a group of isometries, tried on three random points; None if nothing."""
+    rng = np.random.default_rng(0)
+    x = cover.random(rng, 3)
+    z = rng.standard_normal((2, *x.shape)) * 0.1 / cover.dim**0.5
+    near = cover.exp(x, cover.noise(x, z[0] + 1j * z[1] if cover.is_complex else z[0]))
     images = [np.asarray(g(x)) for g in isometries]
-    for number, image in enumerate(images):
+    for number, (g, image) in enumerate(zip(isometries, images)):
         if image.shape != x.shape:
             return f"element {number} maps shape {x.shape} to {image.shape}; it must keep the batch and the point."
         if np.max(cover.defect(image)) > 1e-6:
             return f"element {number} leaves the manifold (defect {np.max(cover.defect(image)):.1e} > 1e-06)."
-        before, after = cover.distance(x[:-1], x[1:]), cover.distance(image[:-1], image[1:])
-        if np.max(np.abs(before - after)) > 1e-6:
-            return f"element {number} changes distances by {np.max(np.abs(before - after)):.1e} > 1e-06: no isometry."
-    for g in isometries:
-        for h in images:
-            gap = np.min([np.max(cover.distance(np.asarray(g(h)), image)) for image in images])
-            if gap > 1e-6:
-                return "the product of two elements is not among them: pass the whole group, identity included."
+        change = np.max(np.abs(cover.distance(x, near) - cover.distance(image, g(near))))
+        if change > 1e-6:
+            return f"element {number} changes distances by {change:.1e} > 1e-06: no isometry."
+    for number, g in enumerate(isometries):
+        products = [_matches(cover, np.asarray(g(image)), images) for image in images]
+        if not all(products):
+            return "the product of two elements is not among them: pass the whole group, identity included."
+        if sorted(index for match in products for index in match) != list(range(len(images))):
+            return f"products with element {number} repeat: pass each element of the group once."
     return None
+
+
+def _matches(cover: Manifold, x: np.ndarray, images: list[np.ndarray]) -> list[int]:
+    """Which images are the points x; those to which no geodesic is found are not."""
+
+    def apart(y: np.ndarray) -> float:
+        try:
+            return float(np.max(cover.distance(x, y)))
+        except NotConverged:
+            return float("inf")
+
+    return [number for number, image in enumerate(images) if apart(image) < 1e-6]
 
 
 @final

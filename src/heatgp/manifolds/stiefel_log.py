@@ -28,20 +28,21 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
     length = np.empty(len(v))
     active = np.arange(len(v))
     for _ in range(ITERATIONS):
-        log = _log_unitary(v)
+        log, gap = _log_unitary(v)
         c = log[:, k:, k:]
-        done = np.abs(c).max(axis=(-2, -1), initial=0.0) < TOLERANCE
+        residual = np.maximum(np.abs(c).max(axis=(-2, -1)), gap)
+        done = residual < TOLERANCE
         a, b = log[done, :k, :k], log[done, k:, :k]
         length[active[done]] = np.sqrt(
             np.sum(np.abs(a) ** 2, axis=(-2, -1)) / 2 + np.sum(np.abs(b) ** 2, axis=(-2, -1))
         )
-        active, v, c = active[~done], v[~done], c[~done]
+        active, v, c, residual = active[~done], v[~done], c[~done], residual[~done]
         if not active.size:
             return length.reshape(batch)
         v = np.concatenate((v[:, :, :k], v[:, :, k:] @ expm_skew(-c)), axis=-1)
     raise NotConverged(
         f"the logarithm on the Stiefel manifold did not converge for {active.size} of {length.size} pairs in "
-        f"{ITERATIONS} rounds (residual {np.abs(c).max():.1e} > {TOLERANCE:.0e}): they are too far apart. "
+        f"{ITERATIONS} rounds (residual {residual.max():.1e} > {TOLERANCE:.0e}): they are too far apart. "
         "Go through a point between them, or use a method that needs no distance ('strip', 'auto')."
     )
 
@@ -67,8 +68,11 @@ def _completion(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return v
 
 
-def _log_unitary(v: np.ndarray) -> np.ndarray:
-    """Principal logarithm of unitary matrices: eigenvectors sorted by angle, made orthonormal by QR."""
+def _log_unitary(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Principal logarithm of unitary matrices: eigenvectors sorted by angle, made orthonormal by QR.
+
+    Eigenvalues -1 of a real matrix may have no real principal logarithm: the second result is how far it is from one.
+    """
     w, u = np.linalg.eig(v)
     order = np.argsort(np.angle(w), axis=-1)
     u = np.take_along_axis(u, order[:, None, :], axis=-1)
@@ -76,4 +80,6 @@ def _log_unitary(v: np.ndarray) -> np.ndarray:
     u, _ = np.linalg.qr(u)
     log = (u * (1j * np.angle(w))[:, None, :]) @ adjoint(u)
     log = (log - adjoint(log)) / 2
-    return log if np.iscomplexobj(v) else log.real
+    if np.iscomplexobj(v):
+        return log, np.zeros(len(v))
+    return log.real, np.abs(log.imag).max(axis=(-2, -1))
