@@ -196,7 +196,7 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
 
     Shape is what translation, rotation and size leave. "helmert" takes orthonormal contrasts, which makes the metric
     Kendall's; "first" takes z_j - z_1, as Ye, Niu, Cheung, Dai, Liu (2024) do, and depends on which is the first.
-    Reference: Kendall (1984), Bull. London Math. Soc. 16, 81-121; Dryden and Mardia (2016), section 2.5.
+    Reference: Kendall (1984), Bull. London Math. Soc. 16, 81-121; Dryden and Mardia (2016).
 
     >>> square = np.array([0, 1, 1 + 1j, 1j])
     >>> bigger_turned_moved = 3j * square + 5

@@ -1,0 +1,23 @@
+"""Data sets of the paper and beside it, one loader each; files are looked for, and kept, in a data folder.
+
+The folder is the argument data_home, else the environment variable HEATGP_DATA, else heatgp in the user's cache folder.
+"""
+
+from .files import DataMissing, data_folder
+from .orientations import drill
+from .record import Dataset
+from .regressions import projective_regression, torus_knot
+from .skulls import gorillas
+from .tracts import dti, simulated_tract
+
+__all__ = [
+    "DataMissing",
+    "Dataset",
+    "data_folder",
+    "drill",
+    "dti",
+    "gorillas",
+    "projective_regression",
+    "simulated_tract",
+    "torus_knot",
+]

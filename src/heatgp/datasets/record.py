@@ -1,0 +1,32 @@
+"""What every loader returns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..manifolds import Manifold
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """Points X (N, *manifold.shape) with targets y (N,), and where they come from.
+
+    X of a tract has an axis of sites after the first: X[:, site] are points. Simulated regressions bring test points
+    and the true function there, without noise.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    manifold: Manifold
+    description: str
+    groups: np.ndarray | None = None
+    X_test: np.ndarray | None = None
+    y_test: np.ndarray | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<Dataset of {len(self.y)} on {self.manifold!r}: {self.description}>"

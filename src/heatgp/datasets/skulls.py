@@ -1,0 +1,87 @@
+"""Gorilla skulls: planar landmarks of 30 females and 29 males."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..manifolds import ComplexProjective, Euclidean
+from ..points import Contrast, landmarks_to_shape
+from .files import DataMissing, data_folder, download_members, missing, verified
+from .rdata import read_rda
+from .record import Dataset
+
+URLS = (
+    "https://cran.r-project.org/src/contrib/shapes_1.2.7.tar.gz",
+    "https://cran.r-project.org/src/contrib/Archive/shapes/shapes_1.2.7.tar.gz",
+)
+SHA256 = {
+    "shapes/data/gorf.dat.rda": "6e2fb0aa98b9cde63d5f6be09609cce8d3f40f1881e669a8cac0d3e8bfe25e94",
+    "shapes/data/gorm.dat.rda": "36a0432b50a718361c17c9ffe7fb35e84f13acdba42fd5beb412f1b26c9cc930",
+}
+SOURCE = "both gorf.dat.rda and gorm.dat.rda are in the folder data of the R package shapes 1.2.7"
+
+Representation = Literal["shape", "raw", "unit", "rotated"]
+
+
+def gorillas(
+    landmarks: Sequence[int] = (1, 2, 3, 4),
+    representation: Representation = "shape",
+    *,
+    contrast: Contrast = "helmert",
+    seed: int = 0,
+    data_home: str | os.PathLike[str] | None = None,
+    download: bool = True,
+) -> Dataset:
+    """Skulls by sex, y = 0 female, 1 male; the paper takes four of the eight landmarks and does not say which.
+
+    "shape" gives points of ComplexProjective(k - 2). The others are coordinates (x1, y1, x2, ...) in Euclidean(2 k),
+    for methods that know no shapes: "raw", where landmark 3 is the origin, 4 is above it, and size alone tells the
+    sexes apart; "unit", centred with unit size; "rotated", the same with each skull turned by a random angle, which is
+    what "shape only" means. The shapes of all of them are the same.
+
+    Reference: O'Higgins and Dryden (1993); Dryden and Mardia (2016), Statistical Shape Analysis.
+    """
+    chosen = np.asarray(landmarks)
+    if len(set(landmarks)) != len(landmarks) or len(landmarks) < 3 or not set(landmarks) <= set(range(1, 9)):
+        raise InvalidInput(f"landmarks must be three or more different numbers from 1 to 8; got {tuple(landmarks)}.")
+    if representation not in ("shape", "raw", "unit", "rotated"):
+        raise InvalidInput(f"representation must be 'shape', 'raw', 'unit' or 'rotated'; got {representation!r}.")
+    female, male = read_skulls(data_home, download)
+    z = np.concatenate((female, male))[:, chosen - 1]
+    y = np.repeat((0, 1), (len(female), len(male)))
+    description = f"gorilla skulls, landmarks {', '.join(map(str, landmarks))}, {representation}; y = 1 for males"
+    if representation == "shape":
+        return Dataset(landmarks_to_shape(z, contrast), y, ComplexProjective(len(chosen) - 2), description)
+    if representation != "raw":
+        z = z - z.mean(axis=1, keepdims=True)
+        z = z / np.linalg.norm(z, axis=1, keepdims=True)
+    if representation == "rotated":
+        z = z * np.exp(2j * np.pi * np.random.default_rng(seed).random((len(z), 1)))
+    X = np.stack((z.real, z.imag), axis=-1).reshape(len(z), -1)
+    return Dataset(X, y, Euclidean(X.shape[1]), description)
+
+
+def read_skulls(
+    data_home: str | os.PathLike[str] | None = None, download: bool = True
+) -> tuple[np.ndarray, np.ndarray]:
+    """All eight landmarks of the females and of the males, complex (N, 8)."""
+    folder = data_folder(data_home) / "shapes"
+    paths = {folder / member.rsplit("/", 1)[1]: sha256 for member, sha256 in SHA256.items()}
+    absent = [path for path in paths if not path.is_file()]
+    if absent and download:
+        download_members(URLS, SHA256, folder, SOURCE)
+    elif absent:
+        raise DataMissing(missing(absent[0], SOURCE))
+    female, male = (_complex(read_rda(verified(path.read_bytes(), sha, str(path)))) for path, sha in paths.items())
+    return female, male
+
+
+def _complex(objects: dict[str, np.ndarray]) -> np.ndarray:
+    """The file's one array, landmarks x coordinates x specimens, to complex (specimens, landmarks)."""
+    (array,) = objects.values()
+    return (array[:, 0] + 1j * array[:, 1]).T

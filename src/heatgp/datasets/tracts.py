@@ -1,0 +1,97 @@
+"""Tracts: a positive definite 3 x 3 matrix at each site of each subject."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..spd import product_to_spd, spd_manifold, spd_to_product
+from .files import data_file
+from .record import Dataset
+
+STAND_IN = "connectomes/sites75_spd3.npz"
+
+
+def dti(
+    file: str | os.PathLike[str] | None = None,
+    *,
+    half_circle: bool = True,
+    log: bool = False,
+    data_home: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Diffusion tensors along a tract as points X (subjects, sites, 7) of S^2 x S^1 x R^3; see `spd_to_product`.
+
+    `file` is an .npz with A (subjects, sites, 3, 3), positive definite, and y (subjects,). The paper's own data
+    are not public; without `file` a stand-in of the same layout is read: blocks of
+    functional-connectivity matrices, patients with schizophrenia and controls. `details["A"]` holds the matrices.
+    """
+    if file is None:
+        path = data_file(STAND_IN, "a stand-in for the DTI data: npz with A (subjects, sites, 3, 3) and y", data_home)
+        name = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
+    else:
+        path = Path(file)
+        name = f"diffusion tensors of {path.name}"
+    with np.load(path) as arrays:
+        absent = {"A", "y"} - set(arrays.files)
+        if absent:
+            raise InvalidInput(f"{path} has no array {min(absent)!r}; it must hold A (subjects, sites, 3, 3) and y.")
+        A, y = arrays["A"], arrays["y"]
+    if A.ndim != 4 or y.shape != A.shape[:1]:
+        raise InvalidInput(
+            f"{path} has A of shape {A.shape} and y of shape {y.shape}; (N, sites, 3, 3) and (N,) needed."
+        )
+    return tract(A, y, name, half_circle, log)
+
+
+def tract(A: np.ndarray, y: np.ndarray, name: str, half_circle: bool, log: bool, **details: object) -> Dataset:
+    return Dataset(
+        X=spd_to_product(A, half_circle=half_circle, log=log),
+        y=y,
+        manifold=spd_manifold(half_circle=half_circle),
+        description=f"{name}, {A.shape[0]} subjects x {A.shape[1]} sites",
+        details={"A": A, **details},
+    )
+
+
+def simulated_tract(
+    seed: int = 0,
+    *,
+    subjects: int = 46,
+    positives: int = 28,
+    sites: int = 75,
+    planted: Sequence[int] = (12, 28, 38, 49, 54),
+    effect: float = 1.0,
+    half_circle: bool = True,
+    log: bool = False,
+) -> Dataset:
+    """A tract whose planted sites, and no others, differ between the classes; `details["planted"]` names them.
+
+    The main direction bends along the tract and the second one turns around it, by two half-turns in all. Every
+    subject has its own overall diffusivity; directions and eigenvalues vary from site to site (standard deviations
+    0.1 rad for the tilt, 0.25 rad for the turn, 0.1 for log eigenvalues). At planted sites the positives' second
+    direction is turned by 0.6 effect rad and their two smaller eigenvalues are larger by a factor e^(0.1 effect).
+    The default sites are those the paper found: 13, 29, 39, 50, 55, counted from one.
+    """
+    at = np.asarray(planted, dtype=int)
+    if not 0 < positives < subjects:
+        raise InvalidInput(f"positives must be between 1 and subjects - 1 = {subjects - 1}; got {positives}.")
+    if at.size and not set(planted) <= set(range(sites)):
+        raise InvalidInput(f"planted must be sites from 0 to {sites - 1}; got {tuple(planted)}.")
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(subjects) < positives).astype(int)
+    sick = y[:, None] * np.isin(np.arange(sites), at)
+
+    along = np.linspace(0, 1, sites)
+    azimuth = np.radians(100) * (along - 0.5) + 0.1 * rng.standard_normal((subjects, sites))
+    height = np.radians(15) * np.sin(2 * np.pi * along) + 0.1 * rng.standard_normal((subjects, sites))
+    v1 = np.stack((np.cos(height) * np.cos(azimuth), np.cos(height) * np.sin(azimuth), np.sin(height)), axis=-1)
+    turn = 2 * np.pi * along + 0.25 * rng.standard_normal((subjects, sites)) + 0.6 * effect * sick
+    spread = 0.1 * rng.standard_normal((subjects, 1, 1)) + 0.1 * rng.standard_normal((subjects, sites, 3))
+    logs = np.log([1.6, 0.6, 0.25]) + spread + 0.1 * effect * sick[..., None] * np.array([0, 1, 1])
+    x = np.concatenate((v1, turn[..., None], logs), axis=-1)
+    A = product_to_spd(x, half_circle=False, log=True)
+    return tract(A, y, "simulated tract with planted sites", half_circle, log, planted=at)

@@ -1,0 +1,242 @@
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import os
+import re
+import struct
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from heatgp import ComplexProjective, TorusKnot
+from heatgp.datasets import (
+    DataMissing,
+    data_folder,
+    drill,
+    dti,
+    gorillas,
+    projective_regression,
+    simulated_tract,
+    skulls,
+    torus_knot,
+)
+from heatgp.datasets.rdata import read_rda
+from heatgp.errors import InvalidInput, Unsupported
+from heatgp.points import landmarks_to_shape
+
+
+@pytest.fixture(scope="module")
+def data_home():
+    """The data folder, or the reason to skip: the files belong to others and are not in the repository."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ["HEATGP_DATA"]) if "HEATGP_DATA" in os.environ else beside
+    if not folder.is_dir():
+        pytest.skip("no data folder: set HEATGP_DATA to one")
+    return folder
+
+
+# R's serialisation, written here from its description: flags, then content, then attributes.
+
+
+def symbol(name):
+    return struct.pack(">iii", 1, 9, len(name)) + name.encode()
+
+
+def vector(kind, values, dims=None, dim_symbol=None):
+    form = {13: "i", 14: "d"}[kind]
+    body = struct.pack(f">i{len(values)}{form}", len(values), *values)
+    if dims is None:
+        return struct.pack(">i", kind) + body
+    cell = struct.pack(">i", 0x402) + dim_symbol + vector(13, dims) + struct.pack(">i", 254)
+    return struct.pack(">i", kind | 0x200) + body + cell
+
+
+def rda(version=2):
+    cells = [
+        (symbol("a"), vector(14, range(6), (2, 3), symbol("dim"))),
+        (symbol("b"), vector(13, range(24), (2, 3, 4), struct.pack(">i", (2 << 8) | 255))),  # refers back to "dim"
+        (symbol("c"), struct.pack(">iiii", 16, 1, 9, 2) + b"ok"),
+    ]
+    head = b"RDX%d\nX\n" % version + struct.pack(">iii", version, 0x40000, 0x20300)
+    if version == 3:
+        head += struct.pack(">i", 5) + b"UTF-8"
+    return head + b"".join(struct.pack(">i", 0x402) + tag + value for tag, value in cells) + struct.pack(">i", 254)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress, lzma.compress])
+@pytest.mark.parametrize("version", [2, 3])
+def test_r_files_are_read(compress, version):
+    objects = read_rda(compress(rda(version)))
+    np.testing.assert_array_equal(objects["a"], [[0, 2, 4], [1, 3, 5]])  # R counts down the columns
+    np.testing.assert_array_equal(objects["b"][1, 2], 1 + 2 * 2 + 6 * np.arange(4))
+    assert objects["c"] == ["ok"]
+
+
+def test_r_files_that_cannot_be_read_say_why():
+    with pytest.raises(InvalidInput, match="starts with b'RDA2"):
+        read_rda(b"RDA2\nA\n")
+    with pytest.raises(InvalidInput, match="ends after"):
+        read_rda(rda()[:-20])
+    with pytest.raises(Unsupported, match="R object of type 3"):
+        read_rda(b"RDX2\nX\n" + struct.pack(">iiii", 2, 0, 0, 3))
+
+
+def test_gorillas_equal_the_csv(data_home):
+    with (data_home / "shapes" / "gorilla.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    expected = np.array([[float(row[f"{axis}{j}"]) for j in range(1, 9) for axis in "xy"] for row in rows])
+    found = gorillas(range(1, 9), "raw", data_home=data_home)
+    np.testing.assert_array_equal(found.X, expected)
+    np.testing.assert_array_equal(found.y, [int(row["y"]) for row in rows])
+    assert (np.sum(found.y == 0), np.sum(found.y == 1)) == (30, 29)
+
+
+def test_gorillas_have_one_shape_in_every_representation(data_home):
+    shapes = gorillas(data_home=data_home)
+    assert shapes.manifold == ComplexProjective(2)
+    for representation in ("raw", "unit", "rotated"):
+        X = gorillas(representation=representation, data_home=data_home).X
+        assert shapes.manifold.distance(landmarks_to_shape(X.reshape(-1, 4, 2)), shapes.X).max() < 1e-7
+        if representation != "raw":
+            np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1)
+    assert gorillas((1, 3, 5), data_home=data_home).X.shape == (59, 2)
+
+
+def test_gorillas_reject_unknown_landmarks(tmp_path):
+    with pytest.raises(InvalidInput, match="from 1 to 8; got"):
+        gorillas((0, 1, 2), data_home=tmp_path)
+    with pytest.raises(InvalidInput, match="got 'procrustes'"):
+        gorillas(representation="procrustes", data_home=tmp_path)
+
+
+def test_missing_files_say_where_to_put_what(tmp_path, monkeypatch):
+    monkeypatch.setattr(skulls, "URLS", ((tmp_path / "nowhere.tar.gz").as_uri(),))
+    for load, name in ((gorillas, "gorf.dat.rda"), (drill, "drill_clean.csv"), (dti, "sites75_spd3.npz")):
+        with pytest.raises(DataMissing, match=f"There is no file .*{re.escape(name)}. Put .* there .*HEATGP_DATA"):
+            load(data_home=tmp_path)
+    login = tmp_path / "login.html"  # what a network that wants a password answers
+    login.write_bytes(b"<html>")
+    for url in ((tmp_path / "nowhere").as_uri(), login.as_uri(), archive(tmp_path / "other.tar.gz", {"a": b"b"})):
+        monkeypatch.setattr(skulls, "URLS", (url,))
+        with pytest.raises(DataMissing, match=re.escape(f"The download failed ({url}: ")):
+            gorillas(data_home=tmp_path)
+    with pytest.raises(DataMissing, match="of the R package shapes"):
+        gorillas(data_home=tmp_path, download=False)
+
+
+def archive(path, contents):
+    with tarfile.open(path, "w:gz") as tar:
+        for name, content in contents.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return path.as_uri()
+
+
+def test_gorillas_are_downloaded_checked_and_kept(data_home, tmp_path, monkeypatch):
+    contents = {member: (data_home / "shapes" / Path(member).name).read_bytes() for member in skulls.SHA256}
+    gone, url = (tmp_path / "gone.tar.gz").as_uri(), archive(tmp_path / "shapes.tar.gz", contents)
+    monkeypatch.setattr(skulls, "URLS", (gone, url))  # a newer release moves the archive: the second address answers
+    assert len(gorillas(data_home=tmp_path).y) == 59
+    assert len(gorillas(data_home=tmp_path, download=False).y) == 59
+    (tmp_path / "shapes" / "gorf.dat.rda").write_bytes(b"broken")
+    with pytest.raises(InvalidInput, match=r"has SHA-256 .*, expected 6e2fb0aa.* fetch it again"):
+        gorillas(data_home=tmp_path)
+
+
+def test_a_wrong_download_is_not_kept(tmp_path, monkeypatch):
+    url = archive(tmp_path / "wrong.tar.gz", dict.fromkeys(skulls.SHA256, b"something else"))
+    monkeypatch.setattr(skulls, "URLS", (url,))
+    with pytest.raises(InvalidInput, match="SHA-256"):
+        gorillas(data_home=tmp_path)
+    assert not (tmp_path / "shapes").exists()
+
+
+def test_the_data_folder_is_the_argument_then_the_variable_then_the_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("HEATGP_DATA", str(tmp_path / "variable"))
+    assert data_folder(tmp_path) == tmp_path
+    assert data_folder() == tmp_path / "variable"
+    monkeypatch.delenv("HEATGP_DATA")
+    assert data_folder().name == "heatgp"
+
+
+def test_drill_orientations_are_rotations(data_home):
+    data = drill(data_home=data_home)
+    assert data.X.shape == (614, 3, 3)
+    assert data.manifold.defect(data.X).max() < 1e-12
+    assert set(data.y) == {"Wrist", "Elbow", "Shoulder"}
+    assert len(set(data.groups)) == 8
+    q = [0.944424089938854, -0.192022006751695, -0.15577573502727, 0.216620884595494]  # the first row, scalar first
+    np.testing.assert_allclose(np.trace(data.X[0]), 4 * q[0] ** 2 - 1)
+    assert "614 on SpecialOrthogonal(3)" in repr(data)
+
+
+def test_the_stand_in_is_named_as_such(data_home):
+    data = dti(data_home=data_home)
+    assert data.description.startswith("STAND-IN")
+    assert data.X.shape == (86, 75, *data.manifold.shape)
+    assert data.manifold.defect(data.X).max() < 1e-12
+    np.testing.assert_allclose(data.X[..., 4:].sum(axis=-1), 3)  # unit diagonals: the trace is three
+
+
+def test_dti_reads_the_documented_layout_only(tmp_path):
+    data = simulated_tract(subjects=5, positives=2, sites=3, planted=())
+    np.savez(tmp_path / "tract.npz", A=data.details["A"], y=data.y)
+    found = dti(tmp_path / "tract.npz", half_circle=False, log=True)
+    np.testing.assert_allclose(np.exp(found.X[..., 4:]), data.X[..., 4:])
+    np.savez(tmp_path / "bad.npz", A=data.details["A"])
+    with pytest.raises(InvalidInput, match="has no array 'y'"):
+        dti(tmp_path / "bad.npz")
+    np.savez(tmp_path / "bad.npz", A=data.details["A"], y=data.y[1:])
+    with pytest.raises(InvalidInput, match=re.escape("A of shape (5, 3, 3, 3) and y of shape (4,)")):
+        dti(tmp_path / "bad.npz")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_planted_sites_differ_most_between_the_classes(seed):
+    """By the doubled angle of the second direction about the first, whose mean the planted effect moves."""
+    data = simulated_tract(seed)
+    assert data.y.sum() == 28
+    assert np.linalg.eigvalsh(data.details["A"]).min() > 0
+    phase = np.exp(1j * data.X[..., 3])
+    gap = np.abs(phase[data.y == 1].mean(axis=0) - phase[data.y == 0].mean(axis=0))
+    assert set(np.argsort(gap)[-5:]) == set(data.details["planted"])
+    none = simulated_tract(seed, effect=0.0)
+    other = np.setdiff1d(np.arange(75), data.details["planted"])
+    np.testing.assert_array_equal(none.details["A"][:, other], data.details["A"][:, other])
+
+
+def test_simulated_tract_rejects_impossible_plans():
+    with pytest.raises(InvalidInput, match="positives must be between 1 and subjects - 1 = 9; got 10"):
+        simulated_tract(subjects=10, positives=10)
+    with pytest.raises(InvalidInput, match="planted must be sites from 0 to 9"):
+        simulated_tract(sites=10)
+
+
+def test_a_knot_is_the_same_regression_however_tied():
+    a, b = torus_knot(2, 3, seed=4), torus_knot(9, 8, seed=4)
+    np.testing.assert_array_equal(a.X, b.X)
+    np.testing.assert_array_equal(a.y, b.y)
+    assert (a.manifold, b.manifold) == (TorusKnot(2, 3), TorusKnot(9, 8))
+    s = a.X_test[:, 0]
+    np.testing.assert_allclose(a.y_test, 8 * np.cos(s) ** 2 + 2 * np.cos(s) * np.sin(s) + 2 * np.sin(s) ** 2)
+    assert not np.array_equal(a.y, torus_knot(2, 3, seed=5).y)
+    with pytest.raises(InvalidInput, match=r"least eigenvalue is -1\.0e"):
+        torus_knot(2, 3, matrix=[[1, 0], [0, -1]])
+
+
+def test_projective_noise_has_the_ratio_asked_for():
+    data = projective_regression(0, n=2000, n_test=40_000, snr_db=10)
+    se = np.sqrt(2 / 40_000)  # of a variance, relative, for light tails
+    noise = data.details["noise"]
+    np.testing.assert_allclose(np.var(data.y_test) / noise**2, 10, rtol=5 * se)
+    x, M = data.X, data.details["matrix"]
+    np.testing.assert_allclose(M, M.conj().T)
+    assert np.linalg.eigvalsh(M).min() > 0
+    residual = data.y - np.real(np.einsum("ni,ij,nj->n", x.conj(), M, x))
+    np.testing.assert_allclose(residual.std(), noise, rtol=5 * np.sqrt(0.5 / 2000))
+    np.testing.assert_array_equal(projective_regression(0, n=2000, snr_db=30).X, x)
