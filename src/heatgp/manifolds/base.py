@@ -29,7 +29,7 @@ class Manifold(ABC):
     """
 
     is_complex: ClassVar[bool] = False
-    constraint: ClassVar[str] = "defect"
+    violation: ClassVar[str] = "defect"
     """What `defect` measures, for messages."""
     remedy: ClassVar[str] = "Project the points onto the manifold first."
 
@@ -77,6 +77,16 @@ class Manifold(ABC):
             f"{self!r} has no distance in closed form. Use method='reference', which needs none, "
             "or define distance(x, y)."
         )
+
+    def separation(self, x: Array, y: Array) -> Array:
+        """Squared distance of close points, up to terms of fourth order: what short-time kernels need."""
+        d = self.distance(x, y)
+        return d * d
+
+    @property
+    def step_limit(self) -> float:
+        """The longest step of time that the geometry bears with an error of about a per cent."""
+        return math.inf
 
     @property
     def volume(self) -> float:
@@ -249,7 +259,7 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
         value = defect.flat[np.argmax(defect > limit)]
         raise OffManifold(
             f"{_first(name, defect > limit)} is not on {manifold!r}: "
-            f"{manifold.constraint} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
+            f"{manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
         )
     return x
 

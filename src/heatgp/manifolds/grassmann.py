@@ -60,7 +60,7 @@ class Grassmann(Symmetric):
     n: int
     k: int
     field: Field = "real"
-    constraint = "|x*x - I|"
+    violation = "|x*x - I|"
     remedy = "Orthonormalise with numpy.linalg.qr."
 
     def __post_init__(self) -> None:

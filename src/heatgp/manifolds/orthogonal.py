@@ -128,7 +128,7 @@ class SpecialOrthogonal(Symmetric):
     """
 
     n: int
-    constraint: ClassVar[str] = "|x'x - I| or |det x - 1|"
+    violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Take the nearest rotation: u @ vt of numpy.linalg.svd, with determinant one."
 
     def __post_init__(self) -> None:
@@ -203,7 +203,7 @@ class Orthogonal(Symmetric):
     """
 
     n: int
-    constraint: ClassVar[str] = "|x'x - I|"
+    violation: ClassVar[str] = "|x'x - I|"
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr."
 
     def __post_init__(self) -> None:

@@ -53,7 +53,7 @@ class Product(Manifold):
     (Product(Sphere(2), Euclidean(3)), (6,), 5)
     """
 
-    constraint = "the largest defect of a factor"
+    violation = "the largest defect of a factor"
     remedy = "Project each factor's part (Product.split) onto its manifold."
 
     factors: tuple[Manifold, ...]

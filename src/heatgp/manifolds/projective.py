@@ -41,7 +41,7 @@ class RealProjective(Symmetric):
     """
 
     dim: int
-    constraint: ClassVar[str] = "||x| - 1|"
+    violation: ClassVar[str] = "||x| - 1|"
     remedy: ClassVar[str] = "Divide each point by its norm."
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class ComplexProjective(Symmetric):
 
     complex_dim: int
     is_complex: ClassVar[bool] = True
-    constraint: ClassVar[str] = "||x| - 1|"
+    violation: ClassVar[str] = "||x| - 1|"
     remedy: ClassVar[str] = "Divide each point by its norm."
 
     def __post_init__(self) -> None:

@@ -52,8 +52,8 @@ class Quotient(Manifold):
         return self.cover.is_complex
 
     @property
-    def constraint(self) -> str:  # type: ignore[override]
-        return self.cover.constraint
+    def violation(self) -> str:  # type: ignore[override]
+        return self.cover.violation
 
     @property
     def remedy(self) -> str:  # type: ignore[override]
@@ -166,8 +166,8 @@ class Scaled(Manifold):
         return self.base.is_complex
 
     @property
-    def constraint(self) -> str:  # type: ignore[override]
-        return self.base.constraint
+    def violation(self) -> str:  # type: ignore[override]
+        return self.base.violation
 
     @property
     def remedy(self) -> str:  # type: ignore[override]

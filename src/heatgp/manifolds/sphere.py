@@ -54,7 +54,7 @@ class Sphere(Symmetric):
     """
 
     dim: int
-    constraint: ClassVar[str] = "||x| - 1|"
+    violation: ClassVar[str] = "||x| - 1|"
     remedy: ClassVar[str] = "Divide each point by its norm."
 
     def __post_init__(self) -> None:

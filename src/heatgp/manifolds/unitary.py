@@ -101,7 +101,7 @@ class Unitary(Symmetric):
 
     n: int
     is_complex: ClassVar[bool] = True
-    constraint: ClassVar[str] = "|x*x - I|"
+    violation: ClassVar[str] = "|x*x - I|"
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr."
 
     def __post_init__(self) -> None:
@@ -171,7 +171,7 @@ class SpecialUnitary(Symmetric):
 
     n: int
     is_complex: ClassVar[bool] = True
-    constraint: ClassVar[str] = "|x*x - I| or |det x - 1|"
+    violation: ClassVar[str] = "|x*x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
 
     def __post_init__(self) -> None:
