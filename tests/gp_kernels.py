@@ -61,7 +61,7 @@ class ARDPairs:
 
 @dataclass(frozen=True)
 class Cosines:
-    """A kernel of low rank on the line, features sqrt(w_j(time)) cos or sin(j x); its variance depends on x and on time."""
+    """A kernel of low rank on the line, features cos(j x) and sin(j x); its variance depends on x and on time."""
 
     frequencies: int = 6
     parameters: int = 1

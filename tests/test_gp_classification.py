@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import sklearn.gaussian_process.kernels as sk
-from gp_kernels import RBF, Cosines, Full
 from scipy.optimize import minimize
 from scipy.stats import norm
 
+from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotConverged
 from heatgp.gp.classification import INFERENCE, condition_classifier, one_against_rest
 from heatgp.gp.ep import expectation_propagation
@@ -77,7 +77,7 @@ def test_ep_equals_the_sequential_textbook(amplitude, time):
     np.testing.assert_allclose(posterior.probability(Z), norm.cdf(mean / np.sqrt(1 + spread)), atol=1e-6)
 
 
-# What is left at larger amplitudes is the error of the method, not of the code, which is the textbook's to 1e-6 (above).
+# What is left at larger amplitudes is the error of the method, not of the code, the textbook's to 1e-6 (above).
 @pytest.mark.parametrize(
     "inference, amplitude, tolerance",
     [("ep", 0.5, 1e-3), ("ep", 2.0, 5e-3), ("laplace", 0.5, 1e-2), ("laplace", 2.0, 5e-2)],
@@ -259,5 +259,5 @@ def test_errors_say_what_to_do():
         laplace(lambda s: prior.factor(K, s, 10.0), y, iterations=1)
     with pytest.raises(InvalidInput, match=r"y\[0\] = 0\.0 is not a label. Labels are -1 and 1"):
         condition_classifier(RBF(), X, np.zeros(20), Params(1.0, 1.0))
-    with pytest.raises(InvalidInput, match='inference = "vb" is not known. Use "ep" or "laplace"'):
+    with pytest.raises(InvalidInput, match=r'inference = "vb" is not known\. Use "ep" or "laplace"'):
         condition_classifier(RBF(), X, y, Params(1.0, 1.0), inference="vb")

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from gp_kernels import RBF, Cosines
 
+from gp_kernels import RBF, Cosines
 from heatgp.errors import InvalidInput
 from heatgp.gp.kernel import Normalized, Params, Precomputed, log_time_difference
 
@@ -50,11 +50,11 @@ def test_precomputed_checks_its_matrix():
 @pytest.mark.parametrize(
     "wrong, message",
     [
-        (dict(time=0.0), "time = 0.0 must be positive"),
-        (dict(time=(1.0, np.inf)), "must be positive and finite"),
-        (dict(amplitude=0.0), "amplitude = 0.0 is a variance and must be positive"),
-        (dict(noise=-1.0), "noise = -1.0 is a variance and must be 0 or positive"),
-        (dict(noise=np.nan), "noise = nan"),
+        ({"time": 0.0}, "time = 0.0 must be positive"),
+        ({"time": (1.0, np.inf)}, "must be positive and finite"),
+        ({"amplitude": 0.0}, "amplitude = 0.0 is a variance and must be positive"),
+        ({"noise": -1.0}, "noise = -1.0 is a variance and must be 0 or positive"),
+        ({"noise": np.nan}, "noise = nan"),
     ],
 )
 def test_params_are_checked(wrong, message):

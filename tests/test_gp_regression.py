@@ -5,10 +5,10 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.gaussian_process.kernels as sk
-from gp_kernels import RBF, Cosines, Full
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 
+from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotPositiveDefinite
 from heatgp.gp.kernel import Normalized, Params, Precomputed
 from heatgp.gp.regression import condition
@@ -32,9 +32,9 @@ def covariances(X, Z):
 
 def test_equals_scikit_learn(data):
     X, y, Z = data
-    model = GaussianProcessRegressor(
-        sk.ConstantKernel(1.3) * sk.RBF(np.sqrt(0.7)), alpha=0.02, optimizer=None
-    ).fit(X, y)
+    model = GaussianProcessRegressor(sk.ConstantKernel(1.3) * sk.RBF(np.sqrt(0.7)), alpha=0.02, optimizer=None).fit(
+        X, y
+    )
     mean, covariance = model.predict(Z, return_cov=True)
     posterior = condition(RBF(), X, y, PARAMS, mean="zero")
     np.testing.assert_allclose(posterior.mean(Z), mean, atol=1e-8)
@@ -216,7 +216,7 @@ def test_errors_say_what_to_do(data):
         condition(RBF(), X, np.where(np.arange(40) == 3, np.nan, y), PARAMS)
     with pytest.raises(InvalidInput, match=r"y has shape \(39,\) and X 40 points"):
         condition(RBF(), X, y[1:], PARAMS)
-    with pytest.raises(InvalidInput, match='mean = "linear" is not known. Use "zero", "constant" or a number'):
+    with pytest.raises(InvalidInput, match=r'mean = "linear" is not known\. Use "zero", "constant" or a number'):
         condition(RBF(), X, y, PARAMS, mean="linear")
     bad = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(NotPositiveDefinite, match=r"covariance of 2 points.*is -9\.00e\+00.*or a larger noise"):

@@ -54,7 +54,10 @@ class ClassPosterior:
 def condition_classifier(
     kernel: Any, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: Any = None
 ) -> ClassPosterior:
-    """The posterior of f given labels -1 or 1 at X, by "ep" (expectation propagation) or "laplace"; noise plays no part."""
+    """The posterior of f given labels -1 or 1 at X.
+
+    `inference` is "ep" (expectation propagation) or "laplace"; the noise of `params` plays no part.
+    """
     signs = labels(X, y)
     approximate = chosen(inference)
     prior = Prior.of(kernel, X, params.time, pairs)

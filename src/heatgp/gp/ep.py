@@ -24,9 +24,10 @@ def expectation_propagation(
 ) -> Approximation:
     """The fixed point of expectation propagation: each site matches the moments of its tilted marginal.
 
-    All sites are renewed from the same marginals, one factorisation for N sites, where the textbook's loop makes N rank-one
-    updates; the fixed points are the same. Steps are damped and extrapolated (`next_sites`). Converged when no site would
-    move its marginal: |change of precision| * variance and |change of shift| * deviation below `tolerance`.
+    All sites are renewed from the same marginals, one factorisation for N sites, where the textbook's loop
+    makes N rank-one updates; the fixed points are the same. Steps are damped and extrapolated (`next_sites`).
+    Converged when no site would move its marginal: |change of precision| * variance and |change of shift| *
+    deviation below `tolerance`.
 
     Reference: Rasmussen & Williams (2006), Alg. 3.5 and eq. 3.58, 3.59, 3.65.
     """
@@ -47,8 +48,8 @@ def expectation_propagation(
         history = [*(history if change < 2 * last else []), (sites, step)][-MEMORY - 1 :]
         sites = next_sites(history, scale)
     raise NotConverged(
-        f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the largest change of a "
-        f"site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude or inference='laplace'."
+        f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the "
+        f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude or inference='laplace'."
     )
 
 
@@ -72,8 +73,8 @@ def next_sites(history: list[tuple[Array, Array]], scale: Array) -> Array:
 def match_moments(y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
     """The sites that give the cavity the moments of the tilted law. Reference: Rasmussen & Williams, eq. 3.58, 3.59.
 
-    With d = h (z + h) / (1 + variance), h the hazard at z, the tilted variance is variance (1 - variance d), so the
-    site's precision is d / (1 - variance d): no difference of large numbers.
+    With d = h (z + h) / (1 + variance), h the hazard at z, the tilted variance is variance (1 - variance d),
+    so the site's precision is d / (1 - variance d): no difference of large numbers.
     """
     scale = np.sqrt(1.0 + variance)
     z = y * mean / scale

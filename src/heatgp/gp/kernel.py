@@ -27,8 +27,9 @@ class Pairs(Protocol):
 class Kernel(Protocol):
     """A family of positive definite functions k(x, y; time), time one positive number or a vector of them.
 
-    A kernel of low rank may also offer features(X, time) -> Phi (N, R) with K = Phi Phi'; Gaussian processes are then
-    linear in N. A kernel class that only sometimes has features says `features = None` when it has not.
+    A kernel of low rank may also offer features(X, time) -> Phi (N, R) with K = Phi Phi'; Gaussian processes
+    are then linear in N. A kernel class that only sometimes has features says `features = None` when it has
+    not.
     """
 
     @property
@@ -135,8 +136,9 @@ class NormalizedPairs:
 class Precomputed:
     """A kernel given by its values; its points are row numbers and it has no time.
 
-    `gram` (P, Q) holds k(x_i, x_j) for the first Q of P points: (P, P) knows everything; (P, Q) suffices to predict the
-    mean at points Q.. from the first Q, and with `diagonal`, k(x_i, x_i) of all P points, the variance too.
+    `gram` (P, Q) holds k(x_i, x_j) for the first Q of P points: (P, P) knows everything; (P, Q) suffices to
+    predict the mean at points Q.. from the first Q, and with `diagonal`, k(x_i, x_i) of all P points, the
+    variance too.
 
     >>> kernel = Precomputed(np.array([[1.0, 0.5], [0.5, 1.0]]))
     >>> kernel.pairs(np.array([0]), np.array([1]))(())

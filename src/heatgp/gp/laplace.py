@@ -46,15 +46,16 @@ def laplace(
             trial = objective(y, f + step * (target - f), weights + step * (target_weights - weights))
         f, weights, height = f + step * (target - f), weights + step * (target_weights - weights), trial
     raise NotConverged(
-        f"Newton's method of {len(y)} points did not reach the mode: after {iterations} steps the last one is {moved:.1e} > "
-        f"{tolerance:.0e}. Use a smaller amplitude."
+        f"Newton's method of {len(y)} points did not reach the mode: after {iterations} steps the last one is "
+        f"{moved:.1e} > {tolerance:.0e}. Use a smaller amplitude."
     )
 
 
 def at_mode(factor: Dense | LowRank, y: Array, f: Array, weights: Array) -> Approximation:
     gradient, curvature, third = derivatives(y, f)
     variance = factor.marginal_variance()
-    # how log |B| moves with the mode (Alg. 5.1, line 6), brought back through d mode = (I - K R) dK gradient (line 10)
+    # how log |B| moves with the mode (Alg. 5.1, line 6), brought back through d mode = (I - K R) dK gradient
+    # (line 10)
     moved = 0.5 * variance * third
     return Approximation(
         factor=factor,

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from heatgp.errors import NotPositiveDefinite
+
 from .kernel import Params, features_of, log_time_difference
 from .linalg import Dense, LowRank
 
@@ -97,13 +99,29 @@ class Prior:
     def diag(self, values: Array) -> Array:
         return np.square(values).sum(axis=1) if self.pairs is None else np.diagonal(values)
 
-    def diag_slope(self, values: Array, slopes: Array) -> Array:
-        """The derivative of the prior variances in log time: (parameters, N)."""
+    def height(self, values: Array) -> float:
+        """The mean prior variance of the data."""
+        return positive_height(self.diag(values))
+
+    def height_slope(self, values: Array, slopes: Array) -> Array:
+        """The derivatives of log height in the log times: (parameters,)."""
         if self.pairs is None:
-            return 2 * (slopes * values).sum(axis=2)
-        return np.diagonal(slopes, axis1=1, axis2=2)
+            moved = 2 * (slopes * values).sum(axis=2)
+        else:
+            moved = np.diagonal(slopes, axis1=1, axis2=2)
+        return moved.mean(axis=1) / self.height(values)
 
     def factor(self, values: Array, precision: Array | float, amplitude: float = 1.0) -> Dense | LowRank:
         if self.pairs is None:
             return LowRank.of(np.sqrt(amplitude) * values, precision)
         return Dense.of(values if amplitude == 1.0 else amplitude * values, precision)
+
+
+def positive_height(diag: Array) -> float:
+    height = float(np.mean(diag))
+    if not 0 < height < np.inf:
+        raise NotPositiveDefinite(
+            f"the mean prior variance of {len(diag)} points is {height:.2e} and must be positive and finite. Check the "
+            "kernel's values."
+        )
+    return height

@@ -1,13 +1,15 @@
 """Factored covariance matrices: the one piece of linear algebra under regression and classification.
 
-With prior covariance K and Gaussian observations of precisions S = diag(s) (s = 1 / noise in regression, the sites' or
-the likelihood's curvature in classification), everything needed comes from
+With prior covariance K and Gaussian observations of precisions S = diag(s) (s = 1 / noise in regression, the
+sites' or the likelihood's curvature in classification), everything needed comes from
 
-    B = I + S^1/2 K S^1/2        R = (K + S^-1)^-1 = S^1/2 B^-1 S^1/2        Sigma = (K^-1 + S)^-1 = K - K R K,
+    B = I + S^1/2 K S^1/2        R = (K + S^-1)^-1 = S^1/2 B^-1 S^1/2        Sigma = (K^-1 + S)^-1 = K - K R
+    K,
 
-where B's eigenvalues are at least 1 whatever K and S >= 0 (Rasmussen & Williams 2006, eq. 3.26). `Dense` holds K,
-`LowRank` holds K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` holds the eigenvalues of K in their own basis.
-`slopes` are derivatives of K (of Phi for `LowRank`) in the kernel's parameters, the first axis.
+where B's eigenvalues are at least 1 whatever K and S >= 0 (Rasmussen & Williams 2006, eq. 3.26). `Dense`
+holds K, `LowRank` holds K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` holds the eigenvalues of K in
+their own basis. `slopes` are derivatives of K (of Phi for `LowRank`) in the kernel's parameters, the first
+axis.
 """
 
 from __future__ import annotations
@@ -23,26 +25,29 @@ from heatgp.errors import NotPositiveDefinite
 
 Array = np.ndarray
 
-# Noise below this fraction of the mean prior variance is taken to be this fraction: the jitter that lets a noise of 0 and
-# duplicate points be factored. Rounding moves the eigenvalues of a Gram matrix by about N * 1e-16 of the mean variance.
+# Noise below this fraction of the mean prior variance is taken to be this fraction: the jitter that lets a
+# noise of 0 and duplicate points be factored. Rounding moves the eigenvalues of a Gram matrix by about N *
+# 1e-16 of the mean variance.
 JITTER = 1e-10
 
 
 def cholesky(B: Array) -> Array:
     """The lower Cholesky factor of B = I + S^1/2 K S^1/2, or NotPositiveDefinite."""
     try:
-        return linalg.cholesky(B, lower=True, check_finite=False)
+        lower = linalg.cholesky(B, lower=True, check_finite=False)
     except linalg.LinAlgError:
+        lower = None
+    if lower is None or not np.all(np.isfinite(np.diagonal(lower))):  # nan anywhere ends on the diagonal
         finite = bool(np.all(np.isfinite(B)))
-        smallest = linalg.eigvalsh(B, subset_by_index=[0, 0])[0] if finite else np.nan
-        raise not_positive_definite(len(B), smallest) from None
+        raise not_positive_definite(len(B), linalg.eigvalsh(B, subset_by_index=[0, 0])[0] if finite else np.nan)
+    return lower
 
 
 def not_positive_definite(size: int, smallest: float) -> NotPositiveDefinite:
     return NotPositiveDefinite(
-        f"the covariance of {size} points is not positive definite: the smallest eigenvalue of I + K / noise is {smallest:.2e}, "
-        f"and that with a noise of at least {JITTER:.0e} of the prior variance. Use a kernel that is positive definite by "
-        "construction, or a larger noise."
+        f"the covariance of {size} points is not positive definite: the smallest eigenvalue of I + K / noise "
+        f"is {smallest:.2e}, and that with a noise of at least {JITTER:.0e} of the prior variance. Use a kernel "
+        "that is positive definite by construction, or a larger noise."
     )
 
 
@@ -160,7 +165,7 @@ class LowRank:
 
 @dataclass(frozen=True)
 class Diagonal:
-    """K in the basis of its eigenvectors: every operation is elementwise, so amplitude and noise are learned for nothing."""
+    """K in the basis of its eigenvectors: every operation is elementwise, so amplitude and noise cost nothing."""
 
     precision: float
     one_plus: Array  # 1 + s lambda

@@ -1,7 +1,8 @@
 """The evidence as a function of the logs of the parameters that are not given.
 
-The kernel's scale is taken out: with c the mean prior variance of the data at amplitude 1, the coordinates after the times are
-amplitude * c, or noise / (amplitude * c), so that a kernel whose height moves with time needs no other bounds.
+The kernel's scale is taken out: with c the mean prior variance of the data at amplitude 1, the coordinates
+after the times are amplitude * c, or noise / (amplitude * c), so that a kernel whose height moves with time
+needs no other bounds.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from .kernel import Params
-from .latent import Prior
+from .latent import Prior, positive_height
 from .linalg import JITTER, Diagonal
 from .probit import Approximation
 from .regression import Evidence, evidence, in_times
@@ -31,8 +32,8 @@ class Spectrum:
     def values(self, time: Any) -> Array:
         return self.eigenvalues
 
-    def diag(self, values: Array) -> Array:
-        return values  # their mean is the mean of the diagonal
+    def height(self, values: Array) -> float:
+        return positive_height(values)  # their mean is the mean of the diagonal
 
     def factor(self, values: Array, precision: float) -> Diagonal:
         return Diagonal.of(values, precision)
@@ -42,8 +43,8 @@ class Spectrum:
 class RegressionObjective:
     """The evidence of y as a function of the free log times and of one more coordinate.
 
-    That is the log of noise / prior variance, or, where the noise is given and positive, of the prior variance; the amplitude
-    has its maximum in closed form unless it is given or tied to the noise.
+    That is the log of noise / prior variance, or, where the noise is given and positive, of the prior
+    variance; the amplitude has its maximum in closed form unless it is given or tied to the noise.
     """
 
     prior: Any  # Prior or Spectrum
@@ -67,8 +68,7 @@ class RegressionObjective:
             return found.value, self._last(found, floored)
         values, slopes = self.prior.slopes(time)
         factor, found, floored = self._at(values, z)
-        diag = self.prior.diag(values)
-        height = self.prior.diag_slope(values, slopes[free]).sum(axis=1) / diag.sum()  # d log c / d log time
+        height = self.prior.height_slope(values, slopes[free])
         in_time = in_times(factor, found, slopes[free])
         if self.given.noise is None or self.given.amplitude is None or floored:
             in_time += found.in_ratio * height
@@ -77,7 +77,7 @@ class RegressionObjective:
         return found.value, np.concatenate([in_time, self._last(found, floored)])
 
     def spectral(self, z: Array) -> RegressionObjective:
-        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for every amplitude and noise."""
+        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all the rest."""
         time = self.given.times(z)
         values = self.prior.values(time)
         K = values @ values.T if self.prior.pairs is None else values
@@ -92,16 +92,16 @@ class RegressionObjective:
         _, found, _ = self._at(values, z)
         noise = self.given.noise
         if noise is None:
-            noise = found.amplitude * float(np.exp(z[-1]) * np.mean(self.prior.diag(values)))
+            noise = found.amplitude * float(np.exp(z[-1])) * self.prior.height(values)
         return Params(time, found.amplitude, noise)
 
     def prior_variance(self, z: Array) -> float:
         """amplitude * c."""
         values = self.prior.values(self.given.times(z))
-        return self._at(values, z)[1].amplitude * float(np.mean(self.prior.diag(values)))
+        return self._at(values, z)[1].amplitude * self.prior.height(values)
 
     def _at(self, values: Array, z: Array) -> tuple[Any, Evidence, bool]:
-        height = float(np.mean(self.prior.diag(values)))
+        height = self.prior.height(values)
         ratio, amplitude, floored = self._ratio(height, z)
         factor = self.prior.factor(values, 1.0 / ratio)
         return factor, evidence(factor, ratio, self.y, self.basis, amplitude), floored
@@ -150,13 +150,11 @@ class ClassObjective:
             values, slopes = self.prior.slopes(time)
         else:
             values, slopes = self.prior.values(time), np.empty(0)
-        diag = self.prior.diag(values)
-        amplitude = self._amplitude(float(np.mean(diag)), z)
+        amplitude = self._amplitude(self.prior.height(values), z)
         found = self.approximate(
             lambda precision: self.prior.factor(values, precision, amplitude),
             self.y,
             start=self.last[-1] if self.last else None,
-            tolerance=1e-6,  # the evidence is stationary there: its error is of the order of 1e-12
         )
         self.last[:] = [found]
         in_time = np.empty(0)
@@ -164,14 +162,13 @@ class ClassObjective:
             scale = amplitude**0.5 if self.prior.pairs is None else amplitude
             in_time = scale * found.in_times(slopes[free])
             if self.given.amplitude is None:
-                height = self.prior.diag_slope(values, slopes[free]).sum(axis=1) / diag.sum()
-                in_time -= found.in_amplitude() * height
+                in_time -= found.in_amplitude() * self.prior.height_slope(values, slopes[free])
         last = [found.in_amplitude()] if self.given.amplitude is None else []
         return found.log_evidence, np.concatenate([in_time, last])
 
     def params(self, z: Array) -> Params:
         time = self.given.times(z)
-        height = float(np.mean(self.prior.diag(self.prior.values(time))))
+        height = self.prior.height(self.prior.values(time))
         return Params(time, self._amplitude(height, z))
 
     def _amplitude(self, height: float, z: Array) -> float:

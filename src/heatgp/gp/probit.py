@@ -25,7 +25,10 @@ def hazard(z: Array) -> Array:
 
 
 def probability(mean: Array, variance: Array) -> Array:
-    """The probability of y = 1: Phi(f) averaged over f ~ N(mean, variance). Reference: Rasmussen & Williams, eq. 3.77."""
+    """The probability of y = 1: Phi(f) averaged over f ~ N(mean, variance).
+
+    Reference: Rasmussen & Williams (2006), eq. 3.77.
+    """
     return ndtr(mean / np.sqrt(1.0 + variance))
 
 
@@ -33,8 +36,8 @@ def probability(mean: Array, variance: Array) -> Array:
 class Approximation:
     """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
 
-    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean, where the last
-    term is there when the approximation is not stationary in its sites (Laplace).
+    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean,
+    where the last term is there when the approximation is not stationary in its sites (Laplace).
 
     Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
     """

@@ -42,9 +42,10 @@ def evidence(
 ) -> Evidence:
     """The evidence of y ~ N(offset * basis, amplitude * (K + ratio I)); `factor` holds K at precision 1 / ratio.
 
-    The offset is the generalised least-squares estimate, basis' C^-1 y / basis' C^-1 basis, which maximises the evidence;
-    None means no offset. An amplitude given as an interval is the maximum within it, y' (K + ratio I)^-1 y / N clipped: at a
-    maximum the derivatives in the other parameters are those at fixed offset and amplitude (envelope theorem).
+    The offset is the generalised least-squares estimate, basis' C^-1 y / basis' C^-1 basis, which maximises
+    the evidence; None means no offset. An amplitude given as an interval is the maximum within it, y' (K +
+    ratio I)^-1 y / N clipped: at a maximum the derivatives in the other parameters are those at fixed offset
+    and amplitude (envelope theorem).
     """
     n = len(y)
     weights, offset = factor.solve(y), 0.0
@@ -120,8 +121,8 @@ class Posterior:
     def loo(self) -> tuple[Array, Array]:
         """Mean and variance of each observation given all others, at the same parameters.
 
-        mu_i = y_i - [Q y]_i / Q_ii and sigma_i^2 = 1 / Q_ii with Q = C^-1, where an estimated constant is estimated
-        anew without i: Q = C^-1 - C^-1 1 1' C^-1 / 1' C^-1 1.
+        mu_i = y_i - [Q y]_i / Q_ii and sigma_i^2 = 1 / Q_ii with Q = C^-1, where an estimated constant is
+        estimated anew without i: Q = C^-1 - C^-1 1 1' C^-1 / 1' C^-1 1.
 
         Reference: Rasmussen & Williams (2006), eq. 5.12; Dubrule (1983).
         """
@@ -135,8 +136,9 @@ class Posterior:
     def response(self, Xnew: Any, change: Array, change_new: Array) -> Array:
         """The first-order change of the mean at Xnew when k(X, X) and k(Xnew, X) change by these amounts.
 
-        amplitude * (dk(x, X) a - k(x, X) C^-1 dK a), a = C^-1 (y - offset), the parameters and the constant being held.
-        With a change drawn from the error of an estimated kernel it says how far that error moves the prediction.
+        amplitude * (dk(x, X) a - k(x, X) C^-1 dK a), a = C^-1 (y - offset), the parameters and the constant
+        being held. With a change drawn from the error of an estimated kernel it says how far that error moves
+        the prediction.
         """
         amplitude = self.params.amplitude
         moved = self.latent.factor.solve(change @ self.weights)
@@ -165,8 +167,7 @@ def condition(
     y, given, basis = targets(X, y, mean)
     prior = Prior.of(kernel, X, params.time, pairs)
     values = prior.values(params.time)
-    variance = params.amplitude * float(np.mean(prior.diag(values)))
-    noise = max(params.noise, JITTER * variance)
+    noise = max(params.noise, JITTER * params.amplitude * prior.height(values))
     factor = prior.factor(values, 1.0 / noise, params.amplitude)  # Alg. 2.1, line 2
     found = evidence(factor, noise, y, basis, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise I)
     return Posterior(

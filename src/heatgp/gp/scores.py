@@ -17,8 +17,8 @@ Array = np.ndarray
 def rmse(y: ArrayLike, mean: ArrayLike) -> float:
     """Root mean square error.
 
-    >>> rmse([0.0, 0.0], [3.0, 4.0]) ** 2
-    12.5
+    >>> rmse([0.0, 0.0], [3.0, -3.0])
+    3.0
     """
     y, mean = _alike(y, mean)
     return float(np.sqrt(np.mean(np.square(y - mean))))
@@ -116,7 +116,7 @@ def _table(labels: ArrayLike, probabilities: ArrayLike) -> tuple[Array, Array]:
         )
     if not (np.isin(truth, np.arange(table.shape[1])).all() and np.all((table >= 0) & (table <= 1))):
         raise InvalidInput(
-            f"labels must be column numbers 0 to {table.shape[1] - 1}, and probabilities within 0 and 1; labels here are "
-            f"{np.unique(truth)[:5]}. Encode classes with numpy.unique(..., return_inverse=True)."
+            f"labels must be column numbers 0 to {table.shape[1] - 1}, and probabilities within 0 and 1; labels "
+            f"here are {np.unique(truth)[:5]}. Encode classes with numpy.unique(..., return_inverse=True)."
         )
     return table, truth.astype(int)

@@ -68,7 +68,7 @@ def well_apart(points: Array, values: Array, box: Array, count: int) -> list[Arr
         near = [np.max(np.abs(points[index] - other) / np.ptp(box, axis=1), initial=0) < 0.125 for other in chosen]
         if np.isfinite(values[index]) and not any(near) and len(chosen) < count:
             chosen.append(points[index])
-    return chosen
+    return chosen or [points[0]]  # nothing worked anywhere: let the ascent say why
 
 
 def attempt(objective: Objective, z: Array) -> tuple[float, Array]:

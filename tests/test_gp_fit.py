@@ -1,0 +1,314 @@
+"""Learning the parameters: gradients, optima, bounds, and the awkward cases."""
+
+import warnings
+
+import numpy as np
+import pytest
+import sklearn.gaussian_process.kernels as sk
+from scipy.linalg import eigh
+from sklearn.gaussian_process import GaussianProcessRegressor
+
+from gp_kernels import ARD, RBF, Cosines, Full
+from heatgp.errors import BoundWarning, InvalidInput, NotPositiveDefinite
+from heatgp.gp.classification import INFERENCE, condition_classifier
+from heatgp.gp.fit import Bounds, fit_classification, fit_regression
+from heatgp.gp.kernel import Normalized, Params, Precomputed
+from heatgp.gp.latent import Prior
+from heatgp.gp.objective import ClassObjective, RegressionObjective
+from heatgp.gp.regression import condition
+from heatgp.gp.scores import coverage
+from heatgp.gp.search import Given, ascend
+
+BOUNDS = Bounds(time=(1e-3, 1e2))
+
+
+def wavy(n, seed=0, dim=2):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, dim))
+    return X, np.sin(2 * X[:, 0]) + X[:, -1] + 3.0 + 0.1 * rng.normal(size=n)
+
+
+def differences(objective, z, step=1e-5):
+    return [(objective(z + e)[0] - objective(z - e)[0]) / (2 * step) for e in step * np.eye(len(z))]
+
+
+@pytest.mark.parametrize("mean", ["zero", "constant"])
+@pytest.mark.parametrize("amplitude, noise", [(None, None), (2.0, None), (None, 0.02), (2.0, 0.02)])
+@pytest.mark.parametrize(
+    "kernel, time",
+    [
+        (RBF(), None),
+        (RBF(), 0.6),
+        (ARD(2), None),
+        (ARD(2), (None, 0.8)),
+        (Cosines(), None),
+        (Full(Cosines()), None),
+        (Normalized(Full(Cosines())), None),
+    ],
+    ids=["rbf", "fixed time", "two times", "one of two", "low rank", "height moves", "normalized"],
+)
+def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean):
+    X, y = wavy(30)
+    X = X if isinstance(kernel, ARD) else X[:, :1]
+    basis = np.ones(30) if mean == "constant" else None
+    given = Given.of(kernel, time, amplitude, noise)
+    prior = Prior.of(kernel, X, given.times(np.zeros(2)))
+    objective = RegressionObjective(prior, y - 3.0, basis, given, (1e-6, 1e6))
+    z = np.full(len(given.free) + (objective.second is not None), -1.2)
+    value, gradient = objective(z)
+    assert gradient.shape == z.shape
+    np.testing.assert_allclose(gradient, differences(objective, z), rtol=2e-4, atol=2e-4)
+    params = objective.params(z)
+    posterior = condition(kernel, X, y, params, mean="constant" if basis is not None else 3.0)
+    np.testing.assert_allclose(value, posterior.log_marginal_likelihood, rtol=1e-7)
+    if prior.pairs is not None:
+        np.testing.assert_allclose(objective.spectral(z)(z[len(given.free) :])[0], value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("amplitude", [None, 2.0])
+@pytest.mark.parametrize("noise", [0.0, 1e-13])
+@pytest.mark.parametrize("kernel", [RBF(), Full(Cosines())], ids=["rbf", "height moves"])
+def test_gradient_under_the_jitter(kernel, noise, amplitude):
+    # singular covariances and targets without noise, in their range: the jitter decides the determinant
+    X = np.linspace(0, 3, 30)[:, None]
+    y = Cosines(frequencies=3).features(X, 0.1).sum(axis=1)
+    given = Given.of(kernel, None, amplitude, noise)
+    objective = RegressionObjective(Prior.of(kernel, X, 1.0), y, None, given, (1e-6, 1e6))
+    z = np.full(1 + (objective.second is not None), -0.3)
+    np.testing.assert_allclose(objective(z)[1], differences(objective, z, 1e-3), rtol=1e-2, atol=1e-2)
+
+
+def test_gradient_where_the_amplitude_is_clipped():
+    X, y = wavy(30)
+    given = Given.of(Full(Cosines()), None, None, None)
+    prior = Prior.of(Full(Cosines()), X[:, :1], 1.0)
+    objective = RegressionObjective(prior, y, None, given, (1e-6, 0.1))
+    z = np.array([-1.0, -3.0])
+    np.testing.assert_allclose(objective(z)[1], differences(objective, z), rtol=1e-5)
+    assert np.isclose(objective.prior_variance(z), 0.1)
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+@pytest.mark.parametrize("amplitude", [None, 5.0])
+@pytest.mark.parametrize("kernel", [RBF(), Cosines(), Full(Cosines()), ARD(2)])
+def test_class_gradients_are_differences(kernel, amplitude, inference):
+    X, y = wavy(30)
+    X = X if isinstance(kernel, ARD) else X[:, :1]
+    given = Given.of(kernel, None, amplitude, 0.0)
+    objective = ClassObjective(
+        Prior.of(kernel, X, given.times(np.zeros(2))), np.sign(y - 3.01), given, INFERENCE[inference]
+    )
+    z = np.full(kernel.parameters + (amplitude is None), -0.5)
+    value, gradient = objective(z)
+    np.testing.assert_allclose(gradient, differences(objective, z, 1e-3), rtol=1e-4, atol=1e-4)
+    posterior = condition_classifier(kernel, X, objective.y, objective.params(z), inference)
+    np.testing.assert_allclose(value, posterior.log_marginal_likelihood, atol=1e-8)
+
+
+def test_finds_scikit_learns_optimum():
+    X, y = wavy(80)
+    y = y - y.mean()
+    kernel = sk.ConstantKernel(1.0) * sk.RBF(1.0) + sk.WhiteKernel(0.1)
+    theirs = GaussianProcessRegressor(kernel, n_restarts_optimizer=2, random_state=0).fit(X, y)
+    ours = fit_regression(RBF(), X, y, BOUNDS, mean="zero")
+    amplitude, length, noise = np.exp(theirs.kernel_.theta)
+    np.testing.assert_allclose(ours.log_marginal_likelihood, theirs.log_marginal_likelihood_value_, atol=1e-5)
+    np.testing.assert_allclose(ours.params.time, length**2, rtol=1e-2)
+    np.testing.assert_allclose([ours.params.amplitude, ours.params.noise], [amplitude, noise], rtol=2e-2)
+    assert ours.on_bound == ()
+
+
+def test_subset_and_everything_agree(monkeypatch):
+    X, y = wavy(150)
+    whole = fit_regression(RBF(), X, y, BOUNDS)
+    monkeypatch.setattr("heatgp.gp.fit.SUBSET", 50)
+    started = fit_regression(RBF(), X, y, BOUNDS)
+    np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
+    np.testing.assert_allclose(started.params.time, whole.params.time, rtol=1e-2)
+    labels = np.sign(y - 3)
+    whole = fit_classification(RBF(), X, labels, BOUNDS, inference="laplace")
+    monkeypatch.setattr("heatgp.gp.fit.CLASS_SUBSET", 50)
+    started = fit_classification(RBF(), X, labels, BOUNDS, inference="laplace")
+    np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
+
+
+def test_both_maxima_of_two_readings_are_seen():
+    # few points: either a short time and little noise, or a long time and much (R&W, figure 5.5)
+    X = np.array([-2.17, 1.99, 0.57, -3.01, -1.16, 3.30, -4.85, -0.86, -0.53, 2.33])[:, None] * 1.3
+    rng = np.random.default_rng(7)
+    found = []
+    for _ in range(8):
+        y = np.linalg.cholesky(RBF().pairs(X)(1.0) + 0.05 * np.eye(10)) @ rng.normal(size=10)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BoundWarning)
+            fit = fit_regression(RBF(), X, y, BOUNDS, mean="zero")
+        found.append(fit)
+        values = [value for value, _ in fit.maxima]
+        assert values == sorted(values, reverse=True)
+        # no scanned reading is better than the one chosen
+        for time in np.geomspace(1e-2, 1e2, 30):
+            for noise in np.geomspace(1e-3, 1, 10):
+                amplitude = fit.params.amplitude
+                rival = condition(RBF(), X, y, Params(time, amplitude, noise), "zero").log_marginal_likelihood
+                assert rival <= fit.log_marginal_likelihood + 1e-6
+    assert any(len(fit.maxima) > 1 for fit in found)
+
+
+def test_given_values_are_held():
+    X, y = wavy(40)
+    fit = fit_regression(RBF(), X, y, BOUNDS, time=0.5, noise=0.04)
+    assert (fit.params.time, fit.params.noise) == (0.5, 0.04)
+    rivals = [
+        condition(RBF(), X, y, Params(0.5, fit.params.amplitude * factor, 0.04)).log_marginal_likelihood
+        for factor in (0.9, 1.0, 1.1)
+    ]
+    assert rivals[1] == max(rivals)
+    np.testing.assert_allclose(rivals[1], fit.log_marginal_likelihood, rtol=1e-8)
+    everything = fit_regression(RBF(), X, y, BOUNDS, time=0.5, amplitude=2.0, noise=0.04)
+    assert everything.params == Params(0.5, 2.0, 0.04)
+    two = fit_regression(ARD(2), X, y, BOUNDS, time=(None, 0.7))
+    assert two.params.time[1] == 0.7
+    assert fit_classification(RBF(), X, np.sign(y - 3), BOUNDS, time=0.5, amplitude=2.0).params == Params(0.5, 2.0)
+
+
+def test_each_time_is_learned():
+    rng = np.random.default_rng(4)
+    X = rng.uniform(-2, 2, size=(120, 2))
+    C = ARD(2).pairs(X)((0.3, 4.0)) + 0.01 * np.eye(120)
+    fit = fit_regression(ARD(2), X, np.linalg.cholesky(C) @ rng.normal(size=120), BOUNDS)
+    np.testing.assert_allclose(np.log(fit.params.time), np.log([0.3, 4.0]), atol=0.7)
+    together = fit_regression(RBF(), X, np.linalg.cholesky(C) @ rng.normal(size=120), BOUNDS)
+    assert isinstance(together.params.time, float)
+
+
+def test_precomputed_has_no_time():
+    X, y = wavy(60)
+    expected = fit_regression(RBF(), X, y, BOUNDS, time=0.5)
+    found = fit_regression(Precomputed(RBF().pairs(X)(0.5)), np.arange(60), y, BOUNDS)
+    assert found.params.time == ()
+    np.testing.assert_allclose(found.params.noise, expected.params.noise, rtol=1e-3)
+    np.testing.assert_allclose(found.log_marginal_likelihood, expected.log_marginal_likelihood, atol=1e-8)
+    labels = np.sign(y - 3 + np.random.default_rng(0).normal(size=60))
+    expected = fit_classification(RBF(), X, labels, BOUNDS, time=0.5)
+    classes = fit_classification(Precomputed(RBF().pairs(X)(0.5)), np.arange(60), labels, BOUNDS)
+    np.testing.assert_allclose(classes.params.amplitude, expected.params.amplitude, rtol=1e-6)
+
+
+def test_low_rank_and_dense_learn_the_same():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(0, 6, size=(60, 1))
+    y = np.cos(X[:, 0]) + 0.5 * np.sin(3 * X[:, 0]) + 0.1 * rng.normal(size=60)
+    low, dense = (fit_regression(k, X, y, BOUNDS) for k in (Cosines(), Full(Cosines())))
+    np.testing.assert_allclose(low.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-5)
+    np.testing.assert_allclose(low.params.time, dense.params.time, rtol=1e-2)
+    fixed = fit_regression(Cosines(), X, y, BOUNDS, time=dense.params.time)
+    np.testing.assert_allclose(fixed.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@pytest.mark.parametrize("mean", ["zero", "constant"])
+def test_scale_of_y_scales_the_answer(scale, mean):
+    X, y = wavy(60)
+    unit, scaled = (fit_regression(RBF(), X, s * y, BOUNDS, mean=mean) for s in (1.0, scale))
+    np.testing.assert_allclose(scaled.params.time, unit.params.time, rtol=1e-3)
+    np.testing.assert_allclose(scaled.params.noise / scale**2, unit.params.noise, rtol=1e-3)
+
+
+@pytest.mark.parametrize("constant", [0.0, 5.0, 1e-9, -1e12])
+@pytest.mark.parametrize("n", [1, 20])
+def test_constant_targets_are_predicted_and_said(constant, n):
+    X, _ = wavy(n)
+    y = np.full(n, constant)
+    with pytest.warns(BoundWarning, match="amplitude sits on the lower bound"):
+        fit = fit_regression(RBF(), X, y, BOUNDS)
+    mean, variance = condition(RBF(), X, y, fit.params).moments(X + 0.3)
+    np.testing.assert_allclose(mean, constant, rtol=1e-9, atol=1e-9)
+    assert np.all(np.sqrt(variance) <= 1e-5 * max(abs(constant), 1))
+
+
+def test_duplicate_points():
+    X, y = wavy(40)
+    fit = fit_regression(RBF(), np.vstack([X, X]), np.concatenate([y + 0.1, y - 0.1]), BOUNDS)
+    assert 0.005 < fit.params.noise < 0.04  # at least the 0.01 that the pairs differ by
+
+
+def test_noise_fixed_at_zero_learns_the_rest():
+    X = np.linspace(-2, 2, 25)[:, None]
+    rng = np.random.default_rng(1)
+    y = np.linalg.cholesky(RBF().pairs(X)(0.05) + 1e-10 * np.eye(25)) @ rng.normal(size=25)
+    fit = fit_regression(RBF(), X, y, BOUNDS, noise=0.0)
+    assert fit.params.noise == 0.0
+    assert 0.02 < fit.params.time < 0.12
+    np.testing.assert_allclose(condition(RBF(), X, y, fit.params).mean(X), y, atol=1e-5)
+
+
+def test_bounds_are_named():
+    X, y = wavy(40)
+    with pytest.warns(
+        BoundWarning,
+        match=r"time sits on the upper bound 0\.01 .*determine it\. Give time a value, or widen the bounds",
+    ):
+        fit = fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), noise=0.01)
+    assert fit.on_bound == ("time",)
+    smooth = np.sin(X[:, 0])
+    with pytest.warns(BoundWarning, match=r"noise / prior variance sits on the lower bound 0\.001"):
+        fit_regression(RBF(), X, smooth, Bounds(time=(1e-3, 1e2), noise=(1e-3, 1e3)))
+    with pytest.warns(BoundWarning, match="amplitude sits on the upper bound 2"):
+        fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)))
+
+
+def test_coverage_after_learning():
+    rng = np.random.default_rng(8)
+    inside = []
+    for _ in range(25):
+        X = rng.uniform(-3, 3, size=(160, 1))
+        C = 2.0 * RBF().pairs(X)(0.3) + 0.1 * np.eye(160)
+        y = np.linalg.cholesky(C) @ rng.normal(size=160) - 4.0
+        params = fit_regression(RBF(), X[:80], y[:80], BOUNDS).params
+        posterior = condition(RBF(), X[:80], y[:80], params)
+        inside.append(coverage(y[80:], *posterior.moments(X[80:], noise=True)))
+    assert 0.87 < np.mean(inside) < 0.93
+
+
+def test_indefinite_kernels_are_an_error_or_get_enough_noise():
+    X, y = wavy(40)
+    K = RBF().pairs(X)(0.5)
+    values, vectors = eigh(K)
+    slightly = (vectors * np.where(values < 1e-3, -1e-3, values)) @ vectors.T
+    slightly = (slightly + slightly.T) / 2
+    fit = fit_regression(Precomputed(slightly), np.arange(40), y, BOUNDS)
+    assert fit.params.noise > 1e-3 * fit.params.amplitude
+    with pytest.raises(
+        NotPositiveDefinite, match="Use a kernel that is positive definite by construction, or a larger"
+    ):
+        fit_regression(Precomputed(slightly), np.arange(40), y, Bounds(time=(1, 2), noise=(1e-8, 1e-4)))
+    with pytest.raises(
+        NotPositiveDefinite, match=r"mean prior variance of 40 points is -1\.00e\+00 and must be positive"
+    ):
+        fit_regression(Precomputed(-K), np.arange(40), y, BOUNDS)
+
+
+def test_ascent_steps_back_from_failures():
+    def broken_beyond_one(z):
+        if z[0] > 1:
+            raise NotPositiveDefinite("no")
+        return -((z[0] - 0.9) ** 2) * 50, np.array([-100 * (z[0] - 0.9)])
+
+    _, z = ascend(broken_beyond_one, np.array([-3.0]), np.array([[-5.0, 5.0]]), 1.0)
+    np.testing.assert_allclose(z, 0.9, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"time": (1.0, 2.0)}, r"time = \(1\.0, 2\.0\) has 2 values; the kernel has 1"),
+        ({"amplitude": -1.0}, "amplitude = -1.0 is a variance"),
+        ({"bounds": Bounds(time=(1.0, 1.0))}, r"bounds \(1\.0, 1\.0\) must be positive, increasing"),
+        ({"bounds": Bounds(time=((1.0, 2.0), (1.0, 2.0)))}, "neither one interval nor one for each of 1 times"),
+    ],
+)
+def test_errors_say_what_to_do(wrong, message):
+    X, y = wavy(10)
+    arguments = {"bounds": BOUNDS, **wrong}
+    with pytest.raises(InvalidInput, match=message):
+        fit_regression(RBF(), X, y, **arguments)
