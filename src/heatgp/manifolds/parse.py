@@ -1,0 +1,75 @@
+"""Manifolds from text: `parse("Product(Sphere(2), Euclidean(3))")` is what the command line and files use."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from ..errors import InvalidInput
+from .base import Manifold
+from .euclidean import Euclidean
+from .grassmann import Grassmann
+from .knot import TorusKnot
+from .orthogonal import Orthogonal, SpecialOrthogonal
+from .product import Product
+from .projective import ComplexProjective, RealProjective
+from .quotient import Scaled
+from .sphere import Sphere
+from .stiefel import Stiefel
+from .torus import Torus
+from .unitary import SpecialUnitary, Unitary
+
+NAMES: dict[str, type[Manifold]] = {
+    cls.__name__: cls
+    for cls in (
+        Euclidean,
+        Sphere,
+        RealProjective,
+        ComplexProjective,
+        SpecialOrthogonal,
+        Orthogonal,
+        SpecialUnitary,
+        Unitary,
+        Stiefel,
+        Grassmann,
+        Torus,
+        TorusKnot,
+        Product,
+        Scaled,
+    )
+}
+
+
+def parse(text: str) -> Manifold:
+    """The manifold whose repr is the text; only constructors of the library and literals are understood.
+
+    >>> parse("Product(Sphere(2), Scaled(Torus(1), 0.5))")
+    Product(Sphere(2), Scaled(Torus(1), 0.5))
+    """
+    try:
+        value = _evaluate(ast.parse(text.strip(), mode="eval").body)
+    except SyntaxError:
+        value = None
+    if not isinstance(value, Manifold):
+        raise InvalidInput(
+            f"{text!r} is not a manifold. Write a constructor call, such as Sphere(2); known: {known()}."
+        )
+    return value
+
+
+def known() -> str:
+    return ", ".join(NAMES)
+
+
+def _evaluate(node: ast.expr) -> Any:
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_evaluate(node.operand)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in NAMES:
+        keywords = {keyword.arg: _evaluate(keyword.value) for keyword in node.keywords if keyword.arg}
+        try:
+            return NAMES[node.func.id](*(_evaluate(argument) for argument in node.args), **keywords)
+        except TypeError as error:
+            raise InvalidInput(f"{ast.unparse(node)}: {error}.") from None
+    raise InvalidInput(f"{ast.unparse(node)!r} is not understood. Use numbers, strings and the names {known()}.")
