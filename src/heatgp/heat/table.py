@@ -13,6 +13,7 @@ import os
 import time as clock
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from pathlib import Path
@@ -51,8 +52,8 @@ class Samples:
 
         A normal vector v of variance d along a geodesic has E f(exp v) = f + d/2 Lf + d²/8 S + O(d³), where S is
         the symmetrised trace of the fourth derivative of f. Commuting derivatives gives S = LLf + 2/3 div(Ric grad f):
-        where Ric = ricci * metric the walk is Brownian motion run faster by 1 + ricci d/6, up to O(d²). Elsewhere (U(n),
-        whose centre is flat, and Stiefel manifolds) no one time does it, and these are the nominal times.
+        where Ric = ricci * metric the walk is Brownian motion run faster by 1 + ricci d/6, up to O(d²). Elsewhere
+        (U(n), whose centre is flat, and Stiefel manifolds) no one time does it: these are the nominal times.
         """
         rate = ricci(self.manifold)
         plan = schedule(self.times, self.step)
@@ -100,9 +101,9 @@ def orbit_samples(
     manifold : a homogeneous manifold.
     times : positive, increasing.
     paths, step, rng, n_jobs, progress : as in `walk`; one seed, one answer, however it was computed.
-    cache : keep the result on disk. True means the folder HEATGP_CACHE or ~/.cache/heatgp, and only work that takes more
-        than a moment; a path means that folder. Nothing is kept unless `rng` is an integer and the manifold is one
-        of the library's, whose name and parameters say all of it: two manifolds of a user may share a `repr`.
+    cache : keep the result on disk. True means the folder HEATGP_CACHE or ~/.cache/heatgp, for what takes longer than
+        a moment; a path means that folder. Nothing is kept unless `rng` is an integer and the manifold is one of the
+        library's, whose name and parameters say all of it: two manifolds of a user may share a `repr`.
 
     >>> from heatgp import Sphere
     >>> orbit_samples(Sphere(2), [0.1, 0.2], paths=1000, step=0.01, rng=0).theta.shape
@@ -131,8 +132,11 @@ def orbit_samples(
 
 def says_all(manifold: Homogeneous) -> bool:
     """Whether class and `repr` determine the manifold: a class of the library whose fields are numbers and words."""
-    own = type(manifold).__module__.startswith(__name__.split(".")[0] + ".manifolds.") and is_dataclass(manifold)
-    return own and all(isinstance(getattr(manifold, f.name), (int, float, str, np.number)) for f in fields(manifold))
+    own = type(manifold).__module__.startswith(__name__.split(".")[0] + ".manifolds.")
+    plain = (int, float, str, np.number)
+    return (
+        own and is_dataclass(manifold) and all(isinstance(getattr(manifold, f.name), plain) for f in fields(manifold))
+    )
 
 
 def _simulate(
@@ -145,28 +149,26 @@ def _simulate(
     progress: bool | None,
     file: TableFile | None,
 ) -> np.ndarray:
+    theta = np.empty((len(plan.times), paths, len(manifold.chamber)))
     stored = file.read("partial") if file else None
     done = 0 if stored is None else stored.shape[1]
-    theta = None if stored is None else np.empty((len(plan.times), paths, stored.shape[2]))
-    if theta is not None and stored is not None:
+    if stored is not None:
         theta[:, :done] = stored
-    visit = partial(_orbits, manifold)
+    chunks = simulate(
+        manifold, start, plan, paths, root, partial(_orbits, manifold), n_jobs, None, progress, done // BLOCK
+    )
     kept, last = done, clock.monotonic()
     try:
-        for first, part in simulate(
-            manifold, start, plan, paths, root, visit, n_jobs, progress=progress, first_block=done // BLOCK
-        ):
-            theta = np.empty((len(plan.times), paths, part.shape[2])) if theta is None else theta
+        for first, part in chunks:
             done = first + part.shape[1]
             theta[:, first:done] = part
             if file and clock.monotonic() - last > STORE_SECONDS:
                 file.write("partial", theta[:, :done])
                 kept, last = done, clock.monotonic()
     except BaseException:
-        if file and theta is not None and done > kept:
+        if file and done > kept:
             file.write("partial", theta[:, :done])
         raise
-    assert theta is not None
     if file:
         file.write("npz", theta)
         file.remove("partial")
@@ -208,25 +210,34 @@ class TableFile:
         return self.folder / f"{hashlib.sha256(self.description.encode()).hexdigest()[:24]}.{kind}"
 
     def write(self, kind: str, theta: np.ndarray) -> None:
+        """Store the array; a disk that is full or read-only costs the cache, not the result."""
         path = self.path(kind)
-        self.folder.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        with open(temporary, "wb") as stream:
-            np.savez(stream, theta=theta, description=self.description, digest=self._digest(theta))
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(temporary, "wb") as stream:
+                np.savez(stream, theta=theta, description=self.description, digest=self._digest(theta))
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            warnings.warn(
+                f"The table could not be stored in {self.folder} ({error}). Set HEATGP_CACHE to a folder "
+                "that can be written, or pass cache=False.",
+                HeatGPWarning,
+                stacklevel=4,
+            )
 
     def read(self, kind: str) -> np.ndarray | None:
         """The stored array; None where there is none or it is damaged, which is said and set aside."""
         path = self.path(kind)
         try:
-            with np.load(path) as stored:
+            with open(path, "rb") as stream, np.load(stream) as stored:
                 theta, description, digest = stored["theta"], str(stored["description"]), str(stored["digest"])
             problem = None if description == self.description else "it describes another table"
             if digest != self._digest(theta):
                 problem = "its checksum is wrong"
-        except FileNotFoundError:
+        except OSError:  # not there, or not for us to read
             return None
         except Exception as error:  # zip, npy and zlib each have their own for what a flipped bit does
             problem = f"{type(error).__name__}: {error}"
@@ -235,14 +246,15 @@ class TableFile:
         aside = path.with_name(path.name + ".damaged")
         os.replace(path, aside)
         warnings.warn(
-            f"The stored table {path} is damaged ({problem}). It was renamed {aside.name}; the paths are simulated again.",
+            f"The stored table {path} is damaged ({problem}). It is now {aside.name}; the paths are simulated again.",
             HeatGPWarning,
             stacklevel=4,
         )
         return None
 
     def remove(self, kind: str) -> None:
-        self.path(kind).unlink(missing_ok=True)
+        with suppress(OSError):
+            self.path(kind).unlink(missing_ok=True)
 
     def _digest(self, theta: np.ndarray) -> str:
         return hashlib.sha256(np.ascontiguousarray(theta).tobytes() + self.description.encode()).hexdigest()
