@@ -28,10 +28,10 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
     length = np.empty(len(v))
     active = np.arange(len(v))
     for _ in range(ITERATIONS):
-        log, gap = _log_unitary(v)
+        log, real = _log_unitary(v)
         c = log[:, k:, k:]
-        residual = np.maximum(np.abs(c).max(axis=(-2, -1)), gap)
-        done = residual < TOLERANCE
+        residual = np.abs(c).max(axis=(-2, -1))
+        done = (residual < TOLERANCE) & real
         a, b = log[done, :k, :k], log[done, k:, :k]
         length[active[done]] = np.sqrt(
             np.sum(np.abs(a) ** 2, axis=(-2, -1)) / 2 + np.sum(np.abs(b) ** 2, axis=(-2, -1))
@@ -42,7 +42,7 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
         v = np.concatenate((v[:, :, :k], v[:, :, k:] @ expm_skew(-c)), axis=-1)
     raise NotConverged(
         f"the logarithm on the Stiefel manifold did not converge for {active.size} of {length.size} pairs in "
-        f"{ITERATIONS} rounds (residual {residual.max():.1e} > {TOLERANCE:.0e}): they are too far apart. "
+        f"{ITERATIONS} rounds (residual {residual.max():.1e}, limit {TOLERANCE:.0e}): they are too far apart. "
         "Go through a point between them, or use a method that needs no distance ('strip', 'auto')."
     )
 
@@ -71,7 +71,7 @@ def _completion(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _log_unitary(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Principal logarithm of unitary matrices: eigenvectors sorted by angle, made orthonormal by QR.
 
-    Eigenvalues -1 of a real matrix may have no real principal logarithm: the second result is how far it is from one.
+    The second result says whether it is real where the matrix is: with eigenvalues -1 it may not be.
     """
     w, u = np.linalg.eig(v)
     order = np.argsort(np.angle(w), axis=-1)
@@ -81,5 +81,5 @@ def _log_unitary(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     log = (u * (1j * np.angle(w))[:, None, :]) @ adjoint(u)
     log = (log - adjoint(log)) / 2
     if np.iscomplexobj(v):
-        return log, np.zeros(len(v))
-    return log.real, np.abs(log.imag).max(axis=(-2, -1))
+        return log, np.full(len(v), True)
+    return log.real, np.abs(log.imag).max(axis=(-2, -1)) < 1e-6
