@@ -1,0 +1,78 @@
+"""The property suite of a manifold: our own tests run it over every manifold of the library, users over theirs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import Unsupported
+from ..manifolds import Homogeneous, Manifold
+from .compiled import under_jax
+from .geometry import (
+    batches,
+    covariance,
+    declaration,
+    exponential,
+    geodesics,
+    metric,
+    points,
+    polishing,
+    precision,
+    tangents,
+)
+from .law import stepping, uniformity, variation
+from .sample import Sample
+from .symmetry import lengths, orbits, strip
+
+__all__ = ["check_manifold"]
+
+REQUIRED = ("shape", "dim", "noise", "exp", "random", "defect")
+PROPERTIES = (
+    declaration,
+    points,
+    tangents,
+    exponential,
+    batches,
+    metric,
+    geodesics,
+    covariance,
+    uniformity,
+    stepping,
+    variation,
+    polishing,
+    precision,
+    under_jax,
+)
+SYMMETRY = (orbits, lengths, strip)
+
+
+def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, tolerance: float = 1e-8) -> list[str]:
+    """What is wrong with a manifold: a list of sentences, empty when every property holds.
+
+    The six required members are enough; what a manifold does not offer (it raises Unsupported) is not checked.
+    Statistical properties may be five standard errors off. Distances are checked between points up to 0.1 apart, which
+    must be within the injectivity radius: scale a smaller manifold.
+
+    Parameters
+    ----------
+    manifold: an instance of a subclass of heatgp.Manifold.
+    rng: a seed or a NumPy generator.
+    tolerance: the largest rounding or truncation error, absolute.
+    """
+    name = type(manifold).__name__
+    if not isinstance(manifold, Manifold):
+        return [f"{name} is not a subclass of heatgp.Manifold, which has the defaults of all but {', '.join(REQUIRED)}"]
+    missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
+    if missing:
+        return missing
+    rng = np.random.default_rng(rng)
+    sample = Sample(manifold, rng, tolerance)
+    checks = PROPERTIES + (SYMMETRY if isinstance(manifold, Homogeneous) else ())
+    problems: list[str] = []
+    for check in checks:
+        try:
+            problems += [f"{check.__name__}: {problem}" for problem in check(sample)]
+        except Unsupported:
+            continue
+        except Exception as error:
+            problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
+    return problems

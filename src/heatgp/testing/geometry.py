@@ -1,0 +1,146 @@
+"""Properties of any manifold that hold to rounding."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..errors import Unsupported
+from ..manifolds import Homogeneous
+from .sample import REACH, Sample
+
+
+def declaration(s: Sample) -> Iterator[str]:
+    m = s.manifold
+    if not (isinstance(m.shape, tuple) and m.shape and all(isinstance(n, int) and n > 0 for n in m.shape)):
+        yield f"shape must be a tuple of positive integers; it is {m.shape!r}"
+    if not (isinstance(m.dim, int) and m.dim > 0):
+        yield f"dim must be a positive integer; it is {m.dim!r}"
+    try:
+        hash(m)
+    except TypeError as error:
+        yield f"must be hashable, for tables are cached by their manifold: {error}"
+
+
+def points(s: Sample) -> Iterator[str]:
+    m, kind = s.manifold, "c" if s.manifold.is_complex else "f"
+    for n in (0, 7):
+        x, again = (np.asarray(m.random(np.random.default_rng(1), n)) for _ in range(2))
+        if x.shape != (n, *m.shape) or x.dtype.kind != kind:
+            yield f"random(rng, {n}) has shape {x.shape}, dtype {x.dtype}; needs {(n, *m.shape)}, kind {kind!r}"
+            return
+        yield from s.apart("random differs for equal seeds", x, again)
+        defect = np.asarray(m.defect(x))
+        if defect.shape != (n,):
+            yield f"defect of points {x.shape} has shape {defect.shape} instead of {(n,)}"
+        yield from s.above("defect of random points", defect)
+
+
+def tangents(s: Sample) -> Iterator[str]:
+    """Noise is linear in z with dim independent directions, and is the velocity with which exp leaves x."""
+    m, x, step = s.manifold, s.x[0], 1e-5
+    if s.v.shape != s.x.shape or s.v.dtype != s.x.dtype:
+        yield f"noise of points {s.x.shape}, {s.x.dtype} has shape {s.v.shape}, dtype {s.v.dtype}"
+        return
+    columns = s.basis(x)
+    z = s.white()
+    yield from s.apart("noise is not linear in z", s.row(z) @ s.row(columns), s.row(m.noise(x, z)))
+    rank = int(np.linalg.matrix_rank(s.row(columns), tol=1e-6))
+    if rank != m.dim:
+        yield f"noise spans {rank} directions, dim is {m.dim}"
+    velocity = (m.exp(s.x, step * s.v) - m.exp(s.x, -step * s.v)) / (2 * step)
+    yield from s.apart("noise is not tangent: exp leaves x with another velocity", velocity, s.v)
+
+
+def exponential(s: Sample) -> Iterator[str]:
+    m = s.manifold
+    yield from s.apart("exp(x, 0) is not x", m.exp(s.x, 0 * s.v), s.x)
+    for length in (0.1, 1.0, 100.0):
+        y = m.exp(s.x, length * s.v)
+        if y.shape != s.x.shape or y.dtype != s.x.dtype:
+            yield f"exp of points {s.x.shape}, {s.x.dtype} has shape {y.shape}, dtype {y.dtype}"
+            return
+        yield from s.above(f"defect of exp(x, {length:g} v)", m.defect(y))
+
+
+def batches(s: Sample) -> Iterator[str]:
+    """Leading axes are batch: grids, one against many and no points at all give what a loop gives."""
+    m, x, v = s.manifold, s.x, s.v
+    y = m.exp(x, REACH / 10 * v)
+    calls = [("noise", (x, v)), ("exp", (x, v)), ("defect", (x,)), ("embed", (x,)), ("distance", (x, y))]
+    for name, args in calls + [("orbit", (x, y))] * isinstance(m, Homogeneous):
+        f = getattr(m, name)
+        try:
+            loop = np.stack([np.asarray(f(*each)) for each in zip(*args)])
+        except Unsupported:
+            continue
+        grid = loop.reshape(2, 3, *loop.shape[1:])
+        yield from s.apart(f"{name} of a batch differs from a loop", f(*args), loop)
+        yield from s.apart(f"{name} of a 2-d batch", f(*(a.reshape(2, 3, *m.shape) for a in args)), grid)
+        for number, count in ((0, "no points"), (1, "one point")):
+            yield from s.apart(f"{name} of {count}", f(*(a[:number] for a in args)), loop[:number])
+        if len(args) == 2:
+            loop = np.stack([np.asarray(f(x[0], each)) for each in args[1]])
+            yield from s.apart(f"{name} of one point and many differs from a loop", f(x[0], args[1]), loop)
+
+
+def metric(s: Sample) -> Iterator[str]:
+    m = s.manifold
+    y = m.exp(s.x, REACH * s.v / s.speed(s.x, s.v).max())
+    z = m.exp(y, REACH * s.tangents(y, len(y)) / math.sqrt(m.dim) / 2)
+    xy, yz, xz = m.distance(s.x, y), m.distance(y, z), m.distance(s.x, z)
+    yield from s.above("distance(x, x)", m.distance(s.x, s.x))
+    yield from s.apart("distance is not symmetric", m.distance(y, s.x), xy)
+    yield from s.above("triangle inequality broken by", np.maximum(xz - xy - yz, 0))
+
+
+def geodesics(s: Sample) -> Iterator[str]:
+    """Any two and three neighbours along exp(x, s v) are as far apart as their times: a geodesic of unit speed."""
+    m = s.manifold
+    unit = s.v / s.speed(s.x, s.v).reshape(-1, *(1,) * len(m.shape))
+    times = np.arange(21) * REACH / 2
+    path = np.stack([m.exp(s.x, t * unit) for t in times])
+    for apart in (1, 2):
+        yield from s.apart(
+            f"distance along the geodesic exp(x, t v) is not t |v| (pieces of {apart * REACH / 2:g})",
+            m.distance(path[:-apart], path[apart:]),
+            np.full((len(path) - apart, len(s.x)), apart * REACH / 2),
+        )
+
+
+def covariance(s: Sample) -> Iterator[str]:
+    """The Gram matrix of the columns of noise, by polarised distances, is a projection of rank dim.
+
+    That is, and without a basis of the tangent space, that the covariance of noise is the identity in the metric.
+    """
+    m, x = s.manifold, s.x[0]
+    columns = s.basis(x)
+    i, j = np.triu_indices(len(columns))
+    sums = s.speed(x, columns[i] + columns[j]) ** 2
+    gram = np.zeros((len(columns), len(columns)))
+    gram[i, j] = sums
+    own = np.diagonal(gram) / 4
+    gram[i, j] = gram[j, i] = (sums - own[i] - own[j]) / 2
+    yield from s.above(f"E|noise|² = {own.sum():.6g}, dim = {m.dim}; off by", own.sum() - m.dim, 100 * s.tolerance)
+    yield from s.above("covariance of noise is not the identity, off by", gram @ gram - gram, 100 * s.tolerance)
+
+
+def polishing(s: Sample) -> Iterator[str]:
+    m = s.manifold
+    yield from s.apart("polish moves points of the manifold", m.polish(s.x), s.x)
+    rough = s.x + 1e-7 * s.white(len(s.x))
+    worse = np.asarray(m.defect(m.polish(rough))) - np.asarray(m.defect(rough))
+    yield from s.above("polish increases the defect by", np.maximum(worse, 0))
+
+
+def precision(s: Sample) -> Iterator[str]:
+    m = s.manifold
+    single = np.complex64 if m.is_complex else np.float32
+    x, z = s.x.astype(single), s.white(len(s.x)).astype(single)
+    white = s.rng.standard_normal((len(x), *m.step_shape)).astype(np.float32)
+    results = {"noise": m.noise(x, z), "exp": m.exp(x, z), "step": m.step(x, white, 0.1), "polish": m.polish(x)}
+    for name, y in results.items():
+        if y.dtype != x.dtype:
+            yield f"{name} of {x.dtype} is {y.dtype}: make constants of the array's dtype"
