@@ -1,0 +1,34 @@
+"""Every property of every manifold of the catalog."""
+
+import numpy as np
+import pytest
+
+import heatgp
+from catalog import CATALOG, EUCLIDEAN, FLAT, QUOTIENTS
+from heatgp.testing import check_manifold
+
+
+@pytest.mark.parametrize("manifold", CATALOG, ids=repr)
+def test_properties(manifold):
+    assert check_manifold(manifold) == []
+
+
+@pytest.mark.parametrize("manifold", [m for m in CATALOG if m not in QUOTIENTS], ids=repr)
+def test_repr_is_the_constructor_call(manifold):
+    same = eval(repr(manifold), vars(heatgp))
+    assert same == manifold
+    assert hash(same) == hash(manifold)
+
+
+@pytest.mark.parametrize("manifold", CATALOG, ids=repr)
+def test_polish_squares_the_defect(manifold, rng):
+    x = manifold.random(rng, 5)
+    rough = x + 1e-5 * rng.standard_normal(x.shape)
+    assert np.max(manifold.defect(manifold.polish(rough))) < 1e-8
+
+
+@pytest.mark.parametrize("manifold", CATALOG, ids=repr)
+def test_defect_sees_what_is_not_a_point(manifold, rng):
+    """Twice a point is off by something of order one, unless every array is a point."""
+    flat = manifold in FLAT + EUCLIDEAN or getattr(manifold, "cover", None) in FLAT
+    assert flat == bool((manifold.defect(2 * manifold.random(rng, 3)) < 0.5).all())

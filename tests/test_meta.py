@@ -1,0 +1,117 @@
+"""The project as a whole: layers, a complete catalog, documented names, a README that runs."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import heatgp
+from catalog import CATALOG
+from heatgp import manifolds
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "heatgp"
+FILES = sorted(SOURCE.rglob("*.py"))
+
+MAY_IMPORT = {
+    "array": {"errors"},
+    "errors": set(),
+    "manifolds": {"array", "errors"},
+    "heat": {"array", "errors", "manifolds"},
+    "gp": {"array", "errors"},
+    "testing": {"array", "errors", "manifolds"},
+}
+"""What the lower layers see besides themselves; all others may see everything, and only each other see them."""
+
+ONE_FILE_EACH = {
+    "jax": {"heat/scan.py", "testing/compiled.py"},
+    "torch": {"adapters/gpytorch.py", "adapters/botorch.py"},
+    "gpytorch": {"adapters/gpytorch.py", "adapters/botorch.py"},
+    "botorch": {"adapters/botorch.py"},
+    "geomstats": {"adapters/geomstats.py"},
+    "dask": {"adapters/dask.py"},
+}
+"""Optional dependencies, and the files that may import them."""
+
+REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "tqdm", "matplotlib"}
+
+
+def path_of(file):
+    return file.relative_to(SOURCE).as_posix()
+
+
+def imports(file):
+    """Absolute names of the modules that a file imports."""
+    package = ["heatgp", *file.relative_to(SOURCE).parts[:-1]]
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = [*base, *(node.module.split(".") if node.module else [])]
+            yield from (".".join([*module, alias.name]) for alias in node.names)
+
+
+@pytest.mark.parametrize("file", [f for f in FILES if f.parent != SOURCE or f.name != "__init__.py"], ids=path_of)
+def test_layers(file):
+    layer = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+    inner = {name.split(".")[1] for name in imports(file) if name.startswith("heatgp.")}
+    allowed = MAY_IMPORT.get(layer)
+    if allowed is not None:
+        assert inner <= allowed | {layer}
+    assert "heatgp" not in {name for name in imports(file) if "." not in name}, (
+        "import from the modules, not the package"
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=path_of)
+def test_dependencies(file):
+    for name in {name.split(".")[0] for name in imports(file)} - {"heatgp"} - set(sys.stdlib_module_names):
+        assert name in REQUIRED or path_of(file) in ONE_FILE_EACH.get(name, set()), f"{name} is imported here"
+
+
+def test_importing_heatgp_imports_nothing_optional():
+    code = f"import sys, heatgp; print([n for n in {list(ONE_FILE_EACH)} if n in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_catalog_is_complete():
+    concrete = {
+        value
+        for value in vars(manifolds).values()
+        if inspect.isclass(value) and issubclass(value, manifolds.Manifold) and not inspect.isabstract(value)
+    }
+    assert concrete == {type(m) for m in CATALOG}
+    assert len({repr(m) for m in CATALOG}) == len(CATALOG)
+
+
+def test_public_names_are_few_sorted_and_documented():
+    assert len(heatgp.__all__) <= 40
+    assert heatgp.__all__ == sorted(heatgp.__all__)
+    for name in heatgp.__all__:
+        assert (getattr(heatgp, name).__doc__ or "").strip(), f"heatgp.{name} has no docstring"
+
+
+@pytest.mark.parametrize("file", FILES, ids=path_of)
+def test_modules_are_documented(file):
+    text = file.read_text()
+    assert ast.get_docstring(ast.parse(text)) or not text
+
+
+def test_nothing_names_this_machine():
+    for file in [*FILES, *ROOT.glob("*.md")]:
+        assert not re.search(r"/work/|/tmp/|/home/", file.read_text()), file
+
+
+def test_readme_code_runs(tmp_path, monkeypatch):
+    """The blocks of the README in order, in one namespace, as a reader would type them."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)):
+        exec(compile(block, f"README.md, block {number}", "exec"), namespace)

@@ -1,0 +1,211 @@
+"""The property suite finds planted mistakes, each by its own property, and is content with six members."""
+
+import numpy as np
+import pytest
+
+from heatgp import Sphere
+from heatgp.manifolds import Manifold
+from heatgp.testing import check_manifold
+
+
+class Minimal(Manifold):
+    """S^2 with the six required members."""
+
+    shape = (3,)
+    dim = 2
+
+    def noise(self, x, z):
+        return z - x * (x * z).sum(axis=-1, keepdims=True)
+
+    def exp(self, x, v):
+        return Sphere(2).exp(x, v)
+
+    def random(self, rng, n):
+        return Sphere(2).random(rng, n)
+
+    def defect(self, x):
+        return Sphere(2).defect(x)
+
+
+class Complete(Minimal):
+    """What the mistakes below are planted in."""
+
+    volume = 4 * np.pi
+
+    def distance(self, x, y):
+        return Sphere(2).distance(x, y)
+
+
+class LongNoise(Complete):
+    def noise(self, x, z):
+        return 1.01 * super().noise(x, z)
+
+
+class SkewNoise(Complete):
+    """The right trace, but not the same in all directions."""
+
+    def noise(self, x, z):
+        scale = np.array([1.2, 1.0, 0.8], dtype=z.dtype)
+        return super().noise(x, scale * z)
+
+
+class NormalNoise(Complete):
+    """A component along the normal."""
+
+    def noise(self, x, z):
+        return super().noise(x, z) + 0.001 * z
+
+
+class HiddenNormalNoise(NormalNoise):
+    """The same where exp projects."""
+
+    def exp(self, x, v):
+        return Sphere(2).polish(super().exp(x, v))
+
+
+class Retraction(Complete):
+    """Straight out and back: right to second order, no geodesic."""
+
+    def exp(self, x, v):
+        y = x + v
+        return y / np.sqrt((y * y).sum(axis=-1, keepdims=True))
+
+
+class Leaving(Complete):
+    def exp(self, x, v):
+        return x + v
+
+
+class Squeezing(Complete):
+    def exp(self, x, v):
+        return np.squeeze(super().exp(x, v))
+
+
+class PoleHeavy(Complete):
+    """Uniform angles instead of uniform points."""
+
+    def random(self, rng, n):
+        a, b = rng.uniform(0, np.pi, n), rng.uniform(0, 2 * np.pi, n)
+        return np.stack((np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)), axis=-1)
+
+
+class OffPoints(Complete):
+    def random(self, rng, n):
+        return 1.001 * super().random(rng, n)
+
+
+class Unseeded(Complete):
+    def random(self, rng, n):
+        return super().random(np.random.default_rng(), n)
+
+
+class Chordal(Complete):
+    def distance(self, x, y):
+        return np.sqrt(((x - y) ** 2).sum(axis=-1))
+
+
+class SlowStep(Complete):
+    def step(self, x, z, time):
+        return super().step(x, z, 0.8 * time)
+
+
+class DriftingStep(Complete):
+    def step(self, x, z, time):
+        return super().step(x, z + 0.2, time)
+
+
+class MovingPolish(Complete):
+    def polish(self, x):
+        return -x
+
+
+class WrongDimension(Complete):
+    dim = 3
+
+
+class FirstOnly(Complete):
+    """Uses the first of a batch for all."""
+
+    def defect(self, x):
+        return super().defect(x[:1]) + 0 * x[..., 0] if x.ndim == 2 else super().defect(x)
+
+    def embed(self, x):
+        return x[:1] + 0 * x if x.ndim > 1 else x
+
+
+class ListShape(Complete):
+    shape = property(lambda self: [3])
+
+
+class Double(Complete):
+    def exp(self, x, v):
+        return super().exp(x, v).astype(np.float64)
+
+
+class InPlace(Complete):
+    def exp(self, x, v):
+        y = super().exp(x, v)
+        y[..., 0] = y[..., 0]
+        return y
+
+
+class Failing(Complete):
+    def defect(self, x):
+        raise ZeroDivisionError("no idea")
+
+
+def test_six_members_are_enough():
+    assert check_manifold(Minimal()) == []
+    assert check_manifold(Complete()) == []
+
+
+@pytest.mark.parametrize(
+    "mistake, problem",
+    [
+        (LongNoise, "covariance: E|noise|² = 2.0402, dim = 2"),
+        (SkewNoise, "covariance: covariance of noise is not the identity"),
+        (NormalNoise, "exponential: defect of exp(x, 0.1 v)"),
+        (HiddenNormalNoise, "tangents: noise is not tangent"),
+        (Retraction, "geodesics: distance along the geodesic"),
+        (Leaving, "exponential: defect of exp(x, 0.1 v)"),
+        (Squeezing, "batches: exp of one point: shape (3,) instead of (1, 3)"),
+        (PoleHeavy, "uniformity: random is not uniform"),
+        (OffPoints, "points: defect of random points: 0.001 > 1e-08"),
+        (Unseeded, "points: random differs for equal seeds"),
+        (Chordal, "geodesics: distance along the geodesic"),
+        (SlowStep, "variation: the mean squared length of a step is not dim * time"),
+        (DriftingStep, "stepping: mean of step and of exp(noise) differ"),
+        (MovingPolish, "polishing: polish moves points"),
+        (WrongDimension, "tangents: noise spans 2 directions, dim is 3"),
+        (FirstOnly, "batches: embed of a batch differs from a loop"),
+        (ListShape, "declaration: shape must be a tuple of positive integers; it is [3]"),
+        (Double, "precision: exp of float32 is float64"),
+        (InPlace, "under_jax: TypeError under JAX"),
+        (Failing, "points: raised ZeroDivisionError: no idea"),
+    ],
+)
+def test_finds_planted_mistakes(mistake, problem):
+    problems = check_manifold(mistake())
+    assert any(found.startswith(problem) for found in problems), problems
+
+
+def test_names_missing_members():
+    class Empty(Minimal):
+        dim = property(lambda self: Minimal.absent)
+
+    assert check_manifold(Empty()) == ["Empty lacks the required member 'dim'"]
+    assert check_manifold(3) == [
+        "int is not a subclass of heatgp.Manifold, which has the defaults of all but "
+        "shape, dim, noise, exp, random, defect"
+    ]
+
+
+def test_wrong_symmetry_is_found(monkeypatch):
+    sphere = Sphere(3)
+    monkeypatch.setattr(Sphere, "log_strip", lambda self, theta: np.log(4 * np.pi * np.sin(theta[..., 0])))
+    assert any(p.startswith("strip: volume of orbits") for p in check_manifold(sphere))
+    monkeypatch.undo()
+    monkeypatch.setattr(Sphere, "orbit", lambda self, x, y: 0.9 * np.arccos((x * y).sum(axis=-1))[..., None])
+    problems = check_manifold(sphere)
+    assert any(p.startswith("strip: mean of orbits") for p in problems)
+    assert any(p.startswith("orbits: cos(orbits) differs") for p in problems)
