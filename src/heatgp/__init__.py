@@ -1,5 +1,7 @@
 """Gaussian processes on manifolds whose covariance is the heat kernel."""
 
+from .estimators import GPClassifier, GPRegressor
+from .heat.methods import heat_kernel
 from .heat.walk import walk
 from .manifolds import (
     ComplexProjective,
@@ -25,6 +27,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ComplexProjective",
     "Euclidean",
+    "GPClassifier",
+    "GPRegressor",
     "Grassmann",
     "Manifold",
     "Orthogonal",
@@ -39,5 +43,6 @@ __all__ = [
     "Torus",
     "TorusKnot",
     "Unitary",
+    "heat_kernel",
     "walk",
 ]

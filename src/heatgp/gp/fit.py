@@ -173,7 +173,8 @@ def _finish(objective: Any, found: list[tuple[float, Array]], checks: list[tuple
     sitting = []
     for name, value, low, high in checks:
         for side, bound in (("lower", low), ("upper", high)):
-            if abs(value - bound) < 1e-3:
+            negligible = (name, side) == ("noise", "lower") and np.exp(bound) <= 1e-6  # no noise is an answer
+            if abs(value - bound) < 1e-3 and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting.append((name, f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"))
     if sitting:

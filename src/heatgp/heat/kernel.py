@@ -104,6 +104,10 @@ class HeatKernel(ABC):
         """This kernel, or one close to it that is positive definite on every set of points."""
         return self
 
+    def replicates(self, number: int) -> list[HeatKernel]:
+        """Kernels of disjoint parts of the paths, to see the Monte Carlo error through a model; none where exact."""
+        return []
+
     def save(self, path: Any) -> None:
         """Write the kernel to a file that `heatgp.load_kernel` reads."""
         from .store import save_kernel
