@@ -198,6 +198,9 @@ def test_evaluate_scores_means_and_densities():
     scores = evaluate(Constant(), X, y, X, y, task="regression")
     np.testing.assert_allclose(scores["rmse"], np.sqrt(np.mean((y - 0.3) ** 2)))
     np.testing.assert_allclose(scores["nlpd"], -norm(0.3, 2).logpdf(y).mean())
+    noisy = Constant()
+    noisy.noise_ = 5.0  # a variance that the standard deviation of the function does not hold
+    np.testing.assert_allclose(evaluate(noisy, X, y, X, y, task="regression")["nlpd"], -norm(0.3, 3).logpdf(y).mean())
     assert "nlpd" not in evaluate(baseline("linear", Sphere(2), "regression"), X, y, X, y, task="regression")
 
 
@@ -281,3 +284,11 @@ def test_auc_counts_only_splits_with_both_classes():
     pairs = [(np.arange(12), np.arange(4)), (np.arange(12), np.arange(12))]
     table = compare(Sphere(2), X, y, methods={"prior": DummyClassifier()}, splits=pairs)
     assert (table.row("prior", "auc").n, table.row("prior", "error").n) == (1, 2)
+
+
+def test_compare_runs_the_library_beside_the_baselines():
+    X, y = sphere_data(40)
+    y = y + 0.02 * np.random.default_rng(1).standard_normal(40)
+    table = compare(Sphere(2), X, y, methods=("heatgp", "nearest"), splits=2)
+    assert table.row("heatgp", "rmse").mean < 0.2 * table.row("nearest", "rmse").mean
+    assert table.row("heatgp", "nlpd").n == 2

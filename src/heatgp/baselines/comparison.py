@@ -145,6 +145,8 @@ def evaluate(
     seconds = time.perf_counter() - start
     scores = {"rmse": float(np.sqrt(np.mean((mean - y_test) ** 2)))}
     if std is not None and np.all(std > 0):
+        # Ours is of the function, with the noise's variance in noise_; scikit-learn's has the noise in it already.
+        std = np.sqrt(std**2 + getattr(estimator, "noise_", 0.0))
         scores["nlpd"] = float(-np.mean(norm.logpdf(y_test, mean, std)))
     return {**scores, "seconds": seconds}
 
