@@ -23,10 +23,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from heatgp.heat.determinant import chunks, determinant
+from heatgp.heat.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from heatgp.heat.tabulate import CubicTable
 
-NEGLIGIBLE = 38.0  # exp(-38) = 3e-17: below the rounding of p_t(x, x)
 _LONG = np.longdouble  # the expansion is made once a time and its derivatives amplify rounding: spend the digits here
 
 
@@ -104,8 +103,9 @@ class JacobiSlice:
                 break
             nodes *= 2
         # divided differences in v are (-2 / half_range) times those in Y
-        scale = (-2 / half_range) ** np.minimum(np.arange(c.rank + 1), c.rank - 1)
-        rows = _eliminate(rows[:, :terms] * scale[:, None])
+        order = [*range(c.rank), c.rank - 1]
+        scale = (-2 / half_range) ** np.array(order)
+        rows = eliminate(rows[:, :terms] * scale[:, None], _taylor(c.rank, terms), before=order)
         rows[0] /= c.volume
         if c.rank == 1:
             rows[1] /= c.volume
@@ -137,9 +137,15 @@ class JacobiSlice:
         rows = self.series[np.r_[0 : rank - 1, rank - 1 + derivative]]
 
         def kernel(angles: np.ndarray) -> np.ndarray:
-            return determinant(divided_differences(rows, self._coordinate(angles)))
+            if self._whole:
+                return determinant(divided_differences(rows, self._coordinate(angles)))
+            result = np.zeros(angles.shape[1])
+            near = np.flatnonzero((angles <= self.reach).all(axis=0))
+            if near.size:
+                result[near] = determinant(divided_differences(rows, self._coordinate(angles[:, near])))
+            return result
 
-        return chunks(kernel, theta, np.inf if self._whole else self.reach)
+        return blocks(kernel, theta)
 
 
 def divided_differences(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -161,7 +167,7 @@ def divided_differences(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
         np.multiply(y, table[k], out=table[k + 1])
         table[k + 1] -= table[k - 1]
         table[k + 1, 1:] += table[k, :-1]
-    return (rows @ table[: rows.shape[1]].reshape(rows.shape[1], -1)).reshape(-1, *y.shape)
+    return (rows @ table[: rows.shape[1]].reshape(-1, y.size)).reshape(len(rows), *y.shape)
 
 
 def _weights(c: JacobiProfile, time: float) -> np.ndarray:
@@ -208,23 +214,10 @@ def _jacobi_sums(c: JacobiProfile, weights: np.ndarray, v: np.ndarray) -> np.nda
     return total
 
 
-def _eliminate(rows: np.ndarray) -> np.ndarray:
-    """Subtract earlier rows so that row a has vanishing divided differences of order below a at the identity.
-
-    The determinant is the same; its leading term there becomes the diagonal, which spares the cancellation between
-    rows that are nearly parallel at short times.
-    """
-    rank = len(rows) - 1
-    k = np.arange(rows.shape[1], dtype=_LONG)
-    taylor: list[np.ndarray] = [
-        np.ones_like(k)
-    ]  # T_k^(j)(1) / j! / 2^j, the divided differences of T_k(y / 2) at y = 2
-    for j in range(rank - 1):
-        taylor.append(taylor[-1] * (k**2 - j**2) / ((2 * j + 1) * (j + 1) * 2))
-    for a in range(1, rank + 1):
-        for j in range(min(a, rank - 1)):
-            rows[a] -= rows[j] * ((rows[a] @ taylor[j]) / (rows[j] @ taylor[j]))
-    return rows
+def _taylor(order: int, terms: int) -> np.ndarray:
+    """T_k^(j)(1) / j! / 2^j, the divided differences of T_k(y / 2) at y = 2, for j < order and k < terms."""
+    k, j = np.arange(terms, dtype=_LONG), np.arange(order - 1, dtype=_LONG)[:, None]
+    return np.cumprod(np.vstack([np.ones_like(k), (k**2 - j**2) / (2 * (j + 1) * (2 * j + 1))]), axis=0)
 
 
 def _degree(rows: np.ndarray, order: int) -> int:
