@@ -22,7 +22,7 @@ from .search import Given, attempt, climb, scan_points, well_apart
 Array = np.ndarray
 Interval = tuple[float, float]
 
-SUBSET = 400  # data on which starts are looked for: an eigendecomposition of this size takes some 20 ms
+SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 CLASS_SUBSET = 200  # the same for classes, where each value is an inference
 TIMES = 12  # times scanned, for each free one
 
