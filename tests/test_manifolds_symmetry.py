@@ -25,6 +25,7 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import Unsupported
+from statistics_helpers import assert_mean
 
 
 @singledispatch
@@ -157,6 +158,35 @@ def test_small_balls_have_the_volume_of_flat_ones(manifold, rng):
 )
 def test_scalar_curvature(manifold, expected):
     assert manifold.scalar_curvature == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+EVEN = [SpecialOrthogonal, Orthogonal, Unitary, Grassmann]
+EVEN = [m for m in HOMOGENEOUS if type(m) in EVEN and m.rank <= 4 and getattr(m, "field", "complex") == "complex"]
+
+
+@pytest.mark.parametrize("manifold", EVEN, ids=repr)
+def test_strip_integrates_to_the_volume(manifold):
+    """Roots between coordinates have even multiplicity: omega is smooth, and Gauss's rule integrates it to rounding."""
+    (low, high), r = manifold.chamber[0], manifold.rank
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    nodes, weights = (low + high + (high - low) * nodes) / 2, weights * (high - low) / 2
+    omega = np.exp(manifold.log_strip(np.stack(np.meshgrid(*[nodes] * r), axis=-1)))
+    for _ in range(r):
+        omega = omega @ weights
+    components = 2 if isinstance(manifold, Orthogonal) else 1
+    assert components * omega == pytest.approx(manifold.volume, rel=1e-9)
+
+
+@pytest.mark.parametrize("manifold", [m for m in STIEFEL if m.n >= 2 * m.k and m.n > 2], ids=repr)
+def test_stiefel_strip_integrates_to_the_volume(manifold, rng):
+    """By importance sampling: the entries of x*y are nearly N(0, 1/n)."""
+    coordinates, draws = len(manifold.chamber), 100_000
+    variance = 1 / manifold.n if not manifold.is_complex else 0.5 / manifold.n
+    theta = rng.normal(0, math.sqrt(variance), (draws, coordinates))
+    proposal = -np.sum(theta**2, axis=-1) / (2 * variance) - coordinates / 2 * math.log(2 * math.pi * variance)
+    weight = np.exp(manifold.log_strip(theta) - proposal) / manifold.volume
+    assert_mean(weight, 1)
+    assert weight.std() / math.sqrt(draws) < 0.02
 
 
 @pytest.mark.parametrize("manifold", SPECIAL_UNITARY, ids=repr)

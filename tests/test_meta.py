@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 import heatgp
@@ -109,7 +110,6 @@ def test_nothing_names_this_machine():
 
 def test_readme_code_runs(tmp_path, monkeypatch):
     """The blocks of the README in order, in one namespace, as a reader would type them."""
-    matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     namespace = {}

@@ -54,9 +54,13 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
 
     Parameters
     ----------
-    manifold: an instance of a subclass of heatgp.Manifold.
-    rng: a seed or a NumPy generator.
-    tolerance: the largest rounding or truncation error, absolute.
+    manifold : an instance of a subclass of heatgp.Manifold.
+    rng : seed or numpy Generator.
+    tolerance : the largest rounding or truncation error, absolute.
+
+    >>> from heatgp import Sphere
+    >>> check_manifold(Sphere(2))
+    []
     """
     name = type(manifold).__name__
     if not isinstance(manifold, Manifold):

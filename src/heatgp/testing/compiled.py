@@ -8,6 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from ..array import Array
+from ..manifolds import Homogeneous
 from .sample import Sample
 
 
@@ -21,7 +22,9 @@ def under_jax(s: Sample) -> Iterator[str]:
     white = s.rng.standard_normal((len(s.x), *m.step_shape))
 
     def step(x: Array, v: Array, z: Array) -> dict[str, Array]:
-        return {"exp": m.exp(x, v), "step": m.step(x, z, 0.01), "polish": m.polish(x), "defect": m.defect(x)}
+        y = m.exp(x, v)
+        results = {"exp": y, "step": m.step(x, z, 0.01), "polish": m.polish(x), "defect": m.defect(x)}
+        return results | ({"orbit": m.orbit(x, y)} if isinstance(m, Homogeneous) else {})
 
     with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         try:
