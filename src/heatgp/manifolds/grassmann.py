@@ -10,6 +10,7 @@ import numpy as np
 
 from ..array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, newton_schulz, to_complex
 from ..array import orthonormality_defect as defect_of
+from .all_pairs import subspace_orbits
 from .base import Symmetric, require, require_integer
 from .orthogonal import random_orthogonal
 from .projective import projector
@@ -137,6 +138,11 @@ class Grassmann(Symmetric):
 
     def orbit(self, x: Array, y: Array) -> Array:
         return principal_angles(x, y)[..., self.k - self.rank :]
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        if not isinstance(X, np.ndarray):
+            return super().orbits(X, Y)
+        return subspace_orbits(X, Y)[..., self.k - self.rank :]
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

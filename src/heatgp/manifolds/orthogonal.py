@@ -21,6 +21,7 @@ from ..array import (
     stack_last,
 )
 from ..array import orthonormality_defect as defect_of
+from .all_pairs import orthogonal_orbits, rotation_orbits
 from .base import Symmetric, require_integer
 from .roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 
@@ -178,6 +179,9 @@ class SpecialOrthogonal(Symmetric):
     def orbit(self, x: Array, y: Array) -> Array:
         return rotation_angles(matmul(adjoint(x), y))
 
+    def orbits(self, X: Array, Y: Array) -> Array:
+        return rotation_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
+
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         return ((0.0, math.pi),) * (self.n // 2)
@@ -251,6 +255,9 @@ class Orthogonal(Symmetric):
         xp = namespace(x)
         r = matmul(adjoint(x), y)
         return xp.where(xp.linalg.det(r)[..., None] > 0, rotation_angles(r), math.inf)
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        return orthogonal_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

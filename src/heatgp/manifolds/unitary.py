@@ -21,6 +21,7 @@ from ..array import (
     to_complex,
 )
 from ..array import orthonormality_defect as defect_of
+from .all_pairs import special_unitary_orbits, unitary_orbits
 from .base import Symmetric, require_integer
 from .roots import Roots, axis_pairs
 
@@ -144,6 +145,10 @@ class Unitary(Symmetric):
     def orbit(self, x: Array, y: Array) -> Array:
         return eigenangles(matmul(adjoint(x), y))
 
+    def orbits(self, X: Array, Y: Array) -> Array:
+        found = unitary_orbits(X, Y) if isinstance(X, np.ndarray) else None
+        return super().orbits(X, Y) if found is None else found
+
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         return ((-math.pi, math.pi),) * self.n
@@ -229,6 +234,10 @@ class SpecialUnitary(Symmetric):
     @property
     def rank(self) -> int:
         return self.n - 1
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        found = special_unitary_orbits(X, Y) if isinstance(X, np.ndarray) else None
+        return super().orbits(X, Y) if found is None else found
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

@@ -1,0 +1,183 @@
+"""The command line: manifolds, check, kernel, fit."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import __version__
+from .errors import HeatGPError, InvalidInput
+from .heat.methods import METHODS, heat_kernel
+from .manifolds import Manifold
+from .manifolds.parse import NAMES, parse
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; errors of the library are one line on stderr and status 2."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options) or 0)
+    except HeatGPError as error:
+        print(f"heatgp: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:
+        return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="heatgp", description="Gaussian processes on manifolds by the heat kernel.")
+    parser.add_argument("--version", action="version", version=f"heatgp {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="command")
+
+    manifolds = commands.add_parser("manifolds", help="list the manifolds and which kernels they have")
+    manifolds.set_defaults(run=_manifolds)
+
+    check = commands.add_parser("check", help="run the property suite on a manifold of your own")
+    check.add_argument("what", help="module:Class, module:instance, or a manifold such as 'Sphere(2)'")
+    check.add_argument("--seed", type=int, default=0)
+    check.set_defaults(run=_check)
+
+    kernel = commands.add_parser("kernel", help="print and plot a heat kernel along a geodesic")
+    kernel.add_argument("manifold", help="such as 'ComplexProjective(4)'")
+    kernel.add_argument("--time", type=float, required=True)
+    kernel.add_argument("--method", nargs="+", default=["auto"], choices=METHODS, help="one or several, side by side")
+    kernel.add_argument("--paths", type=int, default=20_000, help="paths of simulated methods")
+    kernel.add_argument("--points", type=int, default=13, help="rows of the table")
+    kernel.add_argument("--seed", type=int, default=0)
+    kernel.add_argument("--plot", metavar="FILE", help="picture with error bands, .png, .svg or .pdf")
+    kernel.set_defaults(run=_kernel)
+
+    fit = commands.add_parser("fit", help="train on a table and predict another")
+    fit.add_argument("--manifold", help="such as 'SpecialOrthogonal(3)'")
+    fit.add_argument("--train", metavar="FILE", help=".csv (a column a coordinate) or .npz (arrays X and the target)")
+    fit.add_argument("--target", default="y", help="name of the target's column or array")
+    fit.add_argument("--task", choices=("auto", "regression", "classification"), default="auto")
+    fit.add_argument("--predict", metavar="FILE", help="points to predict, same layout without the target")
+    fit.add_argument(
+        "--out", metavar="FILE", help="where to write the predictions (.csv or .npz); else to the terminal"
+    )
+    fit.add_argument("--kernel", default="auto", choices=METHODS)
+    fit.add_argument("--save", metavar="FILE", help="write the trained model")
+    fit.add_argument(
+        "--model", metavar="FILE", help="use a model that was saved instead of training (trusted files only)"
+    )
+    fit.set_defaults(run=_fit)
+    return parser
+
+
+def _manifolds(options: argparse.Namespace) -> None:
+    for name, cls in NAMES.items():
+        signature = ", ".join(str(p) for p in inspect.signature(cls).parameters.values())
+        signature = signature.replace("'", "") if name == "Product" else signature
+        summary = (inspect.getdoc(cls) or "").splitlines()[0]
+        print(f"{name}({_without_types(signature)}): {summary}")
+
+
+def _without_types(signature: str) -> str:
+    return ", ".join(
+        part.split(":")[0].strip() for part in signature.split(", ") if "Literal" not in part.split(":")[0]
+    )
+
+
+def _check(options: argparse.Namespace) -> int:
+    from .testing import check_manifold
+
+    manifold = _find(options.what)
+    problems = check_manifold(manifold, options.seed)
+    for problem in problems:
+        print(f"- {problem}")
+    print(f"{manifold!r}: {f'{len(problems)} problem(s)' if problems else 'no problem found'}")
+    return 1 if problems else 0
+
+
+def _find(what: str) -> Any:
+    """The object of `module:name`; a class that needs no arguments is called."""
+    if ":" not in what:
+        return parse(what)
+    module, _, name = what.partition(":")
+    sys.path.insert(0, "")
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise InvalidInput(f"{what!r}: {error}. Give module:Class with the module importable from here.") from None
+    if not isinstance(found, type):
+        return found
+    try:
+        return found()
+    except TypeError as error:
+        raise InvalidInput(
+            f"{what!r} cannot be made without arguments ({error}). Give module:instance, an instance in that module."
+        ) from None
+
+
+def _kernel(options: argparse.Namespace) -> None:
+    from .plots import along_geodesic
+
+    manifold = parse(options.manifold)
+    lengths, points = along_geodesic(manifold, options.time, options.points)
+    table = []
+    for method in options.method:
+        kernel = heat_kernel(manifold, method, paths=options.paths, time=options.time, rng=options.seed)
+        print(f"# {method}: {kernel!r}")
+        value = kernel(points[:1], points, time=options.time)[0]
+        error = kernel.standard_error(points[:1], points, time=options.time)[0]
+        table.append((method, value, error))
+    print("distance".rjust(10) + "".join(f"{method:>14}{'+-':>10}" for method, _, _ in table))
+    for row, length in enumerate(lengths):
+        cells = "".join(f"{value[row]:14.6g}{error[row]:10.2g}" for _, value, error in table)
+        print(f"{length:10.4f}{cells}")
+    if options.plot:
+        from .plots import kernel_figure, save_figure
+
+        save_figure(kernel_figure(lengths, table, f"{manifold!r}, t = {options.time:g}"), options.plot)
+        print(f"# plotted to {options.plot}")
+
+
+def _fit(options: argparse.Namespace) -> None:
+    from . import tables
+
+    if options.model:
+        model = tables.load_model(options.model)
+    else:
+        if not options.manifold or not options.train:
+            raise InvalidInput("give --manifold and --train, or --model with a saved model.")
+        model = _train(options, parse(options.manifold))
+    if options.save:
+        tables.save_model(model, options.save)
+    if options.predict:
+        rows = tables.read_points(options.predict, options.target)
+        tables.write_columns(options.out, tables.predictions(model, rows))
+
+
+def _train(options: argparse.Namespace, manifold: Manifold) -> Any:
+    from . import tables
+    from .estimators import GPClassifier, GPRegressor
+
+    rows, target = tables.read_training(options.train, options.target)
+    numeric = target.dtype.kind in "fiu"
+    if options.task == "regression" and not numeric:
+        raise InvalidInput(f"the target {options.target!r} is not numeric: {target[0]!r}. Use --task classification.")
+    classify = options.task == "classification" or (options.task == "auto" and not numeric)
+    model = (GPClassifier if classify else GPRegressor)(manifold, kernel=options.kernel).fit(rows, target)
+    noise = f", noise {model.noise_:.4g}" if hasattr(model, "noise_") else ""
+    print(
+        f"# {type(model).__name__} on {manifold!r}: {len(rows)} points of {Path(options.train).name}, "
+        f"time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "
+        f"log evidence {model.log_marginal_likelihood():.4f}",
+        file=sys.stderr,
+    )
+    return model
+
+
+def _short(value: Any) -> str:
+    return np.array2string(np.asarray(value, dtype=float), precision=4)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

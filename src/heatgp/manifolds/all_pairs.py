@@ -1,0 +1,165 @@
+"""Orbit coordinates of all pairs of two sets, by matrix products and closed forms instead of a decomposition a pair.
+
+A coordinate next to a wall of the chamber may lose half its digits here, in a way that smooth invariant functions, such
+as heat kernels, cannot see: what is accurate to rounding is the trace of every power of x*y. NumPy only.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+def rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Rotation angles (N, M, n // 2) of x'y, in any order, for rotations X (N, n, n) and Y (M, n, n)."""
+    n = X.shape[-1]
+    if n <= 3:  # the trace is 1 + 2 cos or 2 cos
+        trace = X.reshape(len(X), -1) @ Y.reshape(len(Y), -1).T
+        return _angle((trace - n % 2) / 2)[..., None]
+    if n == 4:
+        return _double_cover_angles(X, Y)
+    # I - (x'y + y'x)/2 has the eigenvalues u = 1 - cos, each twice, and 0 once more where n is odd.
+    s = _cross(X, Y)
+    s = np.eye(n) - (s + s.swapaxes(-1, -2)) / 2
+    if n > 5:
+        u = np.linalg.eigvalsh(s)[..., n % 2 :: 2][..., ::-1]
+        return _angle(1 - u)
+    mean = np.einsum("...ii->...", s) / 4
+    spread = np.sqrt(np.maximum(np.einsum("...ij,...ij->...", s, s) / 4 - mean**2, 0.0))
+    return _angle(1 - np.stack((mean + spread, np.maximum(mean - spread, 0.0)), axis=-1))
+
+
+def orthogonal_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """The same for orthogonal matrices; infinite between the two components."""
+    positive_x, positive_y = np.linalg.det(X) > 0, np.linalg.det(Y) > 0
+    theta = rotation_orbits(_to_rotation(X, positive_x), _to_rotation(Y, positive_y))
+    return np.where((positive_x[:, None] == positive_y)[..., None], theta, math.inf)
+
+
+def _to_rotation(X: np.ndarray, positive: np.ndarray) -> np.ndarray:
+    """Reflections with their first row negated: x'y of two of them is what it was."""
+    sign = np.ones(X.shape[:-1])
+    sign[~positive, 0] = -1
+    return X * sign[..., None]
+
+
+def unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
+    """Eigenangles (N, M, n) of x*y, increasing, for n <= 2; None beyond, where there is no closed form here."""
+    n = X.shape[-1]
+    if n == 1:
+        return np.angle(np.conj(X[:, None, 0]) * Y[None, :, 0])
+    if n > 2:
+        return None
+    trace = np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T
+    centre = np.angle(np.conj(np.linalg.det(X))[:, None] * np.linalg.det(Y)) / 2
+    half = _angle((trace * np.exp(-1j * centre)).real / 2)
+    return np.sort(_wrapped(np.stack((centre - half, centre + half), axis=-1)), axis=-1)
+
+
+def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
+    """The same on SU(n), for n <= 3; up to a common sign, under which heat kernels do not change."""
+    n = X.shape[-1]
+    if n == 2:
+        trace = (np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T).real
+        half = _angle(trace / 2)
+        return np.stack((-half, half), axis=-1)
+    if n > 3:
+        return None
+    s = _cross(X, Y)
+    size = _angle(1 - hermitian_eigenvalues_3(np.eye(3) - (s + np.conj(s.swapaxes(-1, -2))) / 2))
+    # The cosines leave the signs open; the angles sum to a multiple of a turn.
+    signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [-1, 1, 1]])
+    excess = np.abs(_wrapped(size @ signs.T))
+    return np.sort(size * signs[np.argmin(excess, axis=-1)], axis=-1)
+
+
+def subspace_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Principal angles (N, M, k), increasing, of the subspaces spanned by orthonormal X (N, n, k) and Y (M, n, k)."""
+    k = X.shape[-1]
+    a = _cross(X, Y)
+    if k > 3:
+        return np.arccos(np.minimum(np.linalg.svdvals(a), 1.0))
+    sines = np.eye(k) - np.conj(a.swapaxes(-1, -2)) @ a  # eigenvalues sin²
+    if k == 1:
+        squares = sines[..., 0, :].real
+    elif k == 2:
+        squares = hermitian_eigenvalues_2(sines)
+    else:
+        squares = hermitian_eigenvalues_3(sines)
+    return np.arcsin(np.sqrt(np.clip(squares, 0.0, 1.0)))
+
+
+def hermitian_eigenvalues_2(s: np.ndarray) -> np.ndarray:
+    """Eigenvalues (..., 2) of Hermitian matrices, increasing, with errors of rounding of the entries."""
+    mean, half = (s[..., 0, 0].real + s[..., 1, 1].real) / 2, (s[..., 0, 0].real - s[..., 1, 1].real) / 2
+    spread = np.hypot(half, np.abs(s[..., 0, 1]))
+    return np.stack((mean - spread, mean + spread), axis=-1)
+
+
+def hermitian_eigenvalues_3(s: np.ndarray) -> np.ndarray:
+    """Eigenvalues (..., 3) of Hermitian matrices, increasing, by the trigonometric solution of the cubic.
+
+    Reference: Smith (1961), Comm. ACM 4, 168.
+    """
+    a, b, c = (s[..., i, i].real for i in range(3))
+    mean = (a + b + c) / 3
+    a, b, c = a - mean, b - mean, c - mean
+    x, y, z = s[..., 0, 1], s[..., 0, 2], s[..., 1, 2]
+    xx, yy, zz = (np.abs(entry) ** 2 for entry in (x, y, z))
+    scale = np.sqrt((a * a + b * b + c * c + 2 * (xx + yy + zz)) / 6)
+    determinant = a * b * c + 2 * (x * z * np.conj(y)).real - a * zz - b * yy - c * xx
+    safe = np.where(scale > 0, scale, 1.0)
+    third = np.arccos(np.clip(determinant / safe**3 / 2, -1.0, 1.0)) / 3
+    turns = third[..., None] + np.array([2, 4, 0]) * (math.pi / 3)
+    return mean[..., None] + 2 * scale[..., None] * np.cos(turns)
+
+
+def _double_cover_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """SO(4) is S^3 x S^3 up to a sign: with (a, b) the angles in the two, the rotation angles are a + b and |a - b|."""
+    left_x, right_x = unit_quaternions(X)
+    left_y, right_y = unit_quaternions(Y)
+    a, b = _angle(left_x @ left_y.T), _angle(right_x @ right_y.T)
+    total = a + b
+    return np.stack((np.minimum(total, 2 * math.pi - total), np.abs(a - b)), axis=-1)
+
+
+def unit_quaternions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Unit quaternions (p, q), up to a common sign, with X v = p v q for every quaternion v: (N, 4) each.
+
+    The matrix of v -> p v q is linear in the outer product of p and q, which is read off X and has rank one.
+    Reference: Cayley's factorisation; Mebius (2005), arXiv:math/0501249.
+    """
+    basis = np.eye(4)
+    products = np.array([[_left(p) @ _right(q) for q in basis] for p in basis])  # orthogonal, of squared norm 4
+    outer = np.einsum("pqij,nij->npq", products, X) / 4
+    u, _, vh = np.linalg.svd(outer)
+    return u[:, :, 0], vh[:, 0]
+
+
+def _left(p: np.ndarray) -> np.ndarray:
+    """The matrix of v -> p v."""
+    w, x, y, z = p
+    return np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+
+
+def _right(q: np.ndarray) -> np.ndarray:
+    """The matrix of v -> v q."""
+    w, x, y, z = q
+    return np.array([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
+
+
+def _cross(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """x*y of all pairs, (N, M, k, k), as one product of large matrices."""
+    rows, columns = X.shape[-1], Y.shape[-1]
+    tall = np.conj(X.swapaxes(-1, -2)).reshape(-1, X.shape[-2])
+    wide = Y.swapaxes(0, 1).reshape(Y.shape[-2], -1)
+    return (tall @ wide).reshape(len(X), rows, len(Y), columns).swapaxes(1, 2)
+
+
+def _angle(cosine: np.ndarray) -> np.ndarray:
+    return np.arccos(np.clip(cosine, -1.0, 1.0))
+
+
+def _wrapped(angle: np.ndarray) -> np.ndarray:
+    return np.remainder(angle + math.pi, 2 * math.pi) - math.pi
