@@ -4,9 +4,12 @@ from .estimators import GPClassifier, GPRegressor
 from .heat.methods import heat_kernel
 from .heat.walk import walk
 from .manifolds import (
+    Chart,
     ComplexProjective,
+    Domain,
     Euclidean,
     Grassmann,
+    Implicit,
     Manifold,
     Orthogonal,
     Product,
@@ -25,11 +28,14 @@ from .manifolds import (
 __version__ = "0.1.0"
 
 __all__ = [
+    "Chart",
     "ComplexProjective",
+    "Domain",
     "Euclidean",
     "GPClassifier",
     "GPRegressor",
     "Grassmann",
+    "Implicit",
     "Manifold",
     "Orthogonal",
     "Product",

@@ -1,8 +1,11 @@
 """Geometry only: nothing here knows of time, kernels or Gaussian processes."""
 
 from .base import Homogeneous, Manifold, Symmetric
+from .chart import Chart
+from .domain import Domain
 from .euclidean import Euclidean
 from .grassmann import Grassmann
+from .implicit import Implicit
 from .knot import TorusKnot
 from .orthogonal import Orthogonal, SpecialOrthogonal
 from .product import Product
@@ -15,10 +18,13 @@ from .torus import Torus
 from .unitary import SpecialUnitary, Unitary
 
 __all__ = [
+    "Chart",
     "ComplexProjective",
+    "Domain",
     "Euclidean",
     "Grassmann",
     "Homogeneous",
+    "Implicit",
     "Manifold",
     "Orthogonal",
     "Product",
