@@ -82,6 +82,11 @@ class JacobiSlice:
     def _whole(self) -> bool:
         return self.reach == np.pi / self.profile.speed
 
+    @property
+    def _half_range(self) -> float:
+        """v = 1 - x runs over [0, 2 * half_range] as theta runs over [0, reach]."""
+        return np.sin(self.profile.speed * self.reach / 2) ** 2
+
     @cached_property
     def series(self) -> np.ndarray:
         """Chebyshev coefficients (rank + 1, terms) of g_0..g_{r-1} and of the time derivative of g_{r-1}.
@@ -91,30 +96,25 @@ class JacobiSlice:
         """
         c = self.profile
         weights = _weights(c, self.time)
-        half_range = np.sin(_LONG(c.speed * self.reach) / 2) ** 2  # of v = 1 - x, which runs over [0, 2 half_range]
         nodes = 64
         while True:
             middle = (np.arange(nodes, dtype=_LONG) + 0.5) * (4 * np.arctan(_LONG(1)) / nodes)
-            values = _jacobi_sums(c, weights, half_range * 2 * np.sin(middle / 2) ** 2)
+            values = _jacobi_sums(c, weights, self._half_range * 2 * np.sin(middle / 2) ** 2)
             rows = values @ np.cos(middle[:, None] * np.arange(nodes)) * (_LONG(2) / nodes)
             rows[:, 0] /= 2
             terms = min(_degree(rows, c.rank - 1), weights.shape[1])
             if terms < nodes:
                 break
             nodes *= 2
-        # divided differences in v are (-2 / half_range) times those in Y
         order = [*range(c.rank), c.rank - 1]
-        scale = (-2 / half_range) ** np.array(order)
-        rows = eliminate(rows[:, :terms] * scale[:, None], _taylor(c.rank, terms), before=order)
-        rows[0] /= c.volume
-        if c.rank == 1:
-            rows[1] /= c.volume
+        rows = eliminate(rows[:, :terms], _taylor(c.rank, terms), before=order)
+        # a divided difference in v is (-2 / half_range)^order times that in Y
+        rows *= (-2 / _LONG(self._half_range)) ** np.array(order)[:, None]
+        rows[-2:] /= c.volume  # the last row or its derivative: one of them is in every determinant
         return rows.astype(float)
 
     def _coordinate(self, theta: np.ndarray) -> np.ndarray:
-        c = self.profile
-        half_range = np.sin(c.speed * self.reach / 2) ** 2
-        return 2.0 - (4.0 / half_range) * np.sin(0.5 * c.speed * theta) ** 2
+        return 2.0 - (4.0 / self._half_range) * np.sin(0.5 * self.profile.speed * theta) ** 2
 
     @cached_property
     def _tables(self) -> tuple[CubicTable, CubicTable]:
@@ -122,12 +122,11 @@ class JacobiSlice:
         theta = np.linspace(0.0, self.reach, CubicTable.INTERVALS + 1)
         y = self._coordinate(theta)
         values = divided_differences(self.series, np.stack([y, y]))  # coinciding nodes: the derivative
-        half_range = np.sin(self.profile.speed * self.reach / 2) ** 2
-        gradient = values[:, 1] * (-2.0 * self.profile.speed / half_range) * np.sin(self.profile.speed * theta)
-        value, slope = (
-            CubicTable(self.reach, f, df, f[-1] if self._whole else 0.0) for f, df in zip(values[:, 0], gradient)
-        )
-        return value, slope
+        speed = self.profile.speed
+        gradient = values[:, 1] * (-2.0 * speed / self._half_range) * np.sin(speed * theta)
+        beyond = values[:, 0, -1] * self._whole
+        p, slope = (CubicTable(self.reach, *columns) for columns in zip(values[:, 0], gradient, beyond))
+        return p, slope
 
     def _evaluate(self, theta, derivative: int) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
@@ -137,12 +136,9 @@ class JacobiSlice:
         rows = self.series[np.r_[0 : rank - 1, rank - 1 + derivative]]
 
         def kernel(angles: np.ndarray) -> np.ndarray:
-            if self._whole:
-                return determinant(divided_differences(rows, self._coordinate(angles)))
             result = np.zeros(angles.shape[1])
-            near = np.flatnonzero((angles <= self.reach).all(axis=0))
-            if near.size:
-                result[near] = determinant(divided_differences(rows, self._coordinate(angles[:, near])))
+            near = (self._whole | (np.abs(angles) <= self.reach)).all(axis=0)
+            result[near] = determinant(divided_differences(rows, self._coordinate(angles[:, near])))
             return result
 
         return blocks(kernel, theta)
@@ -156,18 +152,17 @@ def divided_differences(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
 
     Reference: de Boor (2005), "Divided differences".
     """
-    terms = max(rows.shape[1], 2)
-    table = np.empty((terms, *y.shape))
-    table[0] = 0.0
+    count = rows.shape[1]
+    table = np.empty((max(count, 2), *y.shape))
+    table[:2] = 0.0
     table[0, 0] = 1.0
-    table[1] = 0.0
     table[1, 0] = 0.5 * y[0]
     table[1, 1:2] = 0.5
-    for k in range(1, terms - 1):
+    for k in range(1, count - 1):
         np.multiply(y, table[k], out=table[k + 1])
         table[k + 1] -= table[k - 1]
         table[k + 1, 1:] += table[k, :-1]
-    return (rows @ table[: rows.shape[1]].reshape(-1, y.size)).reshape(len(rows), *y.shape)
+    return (rows @ table[:count].reshape(count, y.size)).reshape(len(rows), *y.shape)
 
 
 def _weights(c: JacobiProfile, time: float) -> np.ndarray:

@@ -87,19 +87,19 @@ class TorusSlice:
     time: float
 
     def __call__(self, theta) -> np.ndarray:
-        return self._circles(theta)[0].prod(axis=-1)
+        return sphere(1).at(self.time)(self._angles(theta)).prod(axis=-1)
 
     def slope(self, theta) -> np.ndarray:
         """The derivative of p_t in t, by the product rule."""
-        value, slope = self._circles(theta)
+        circle, angles = sphere(1).at(self.time), self._angles(theta)
+        value, slope = circle(angles), circle.slope(angles)
         return sum(np.where(np.arange(self.dim) == i, slope, value).prod(axis=-1) for i in range(self.dim))
 
     def error(self, theta) -> np.ndarray:
         """Zeros: the kernel is exact to rounding."""
         return np.zeros(np.shape(theta)[:-1])
 
-    def _circles(self, theta) -> tuple[np.ndarray, np.ndarray]:
+    @staticmethod
+    def _angles(theta) -> np.ndarray:
         angle = np.asarray(theta, dtype=float)
-        angle = np.abs(angle - 2 * pi * np.round(angle / (2 * pi)))[..., None]
-        circle = sphere(1).at(self.time)
-        return circle(angle), circle.slope(angle)
+        return (angle - 2 * pi * np.round(angle / (2 * pi)))[..., None]

@@ -182,7 +182,8 @@ class UnitarySlice:
     def _determinant(self, angles: np.ndarray, slope: bool) -> np.ndarray:
         n = self.profile.n
         functions = slice(None) if slope else slice(n)
-        parts = _differences(self._coefficients[:, functions], np.exp(1j * angles))
+        z = np.exp(1j * angles)
+        parts = _differences(self._coefficients[:, functions], z)
         total = np.zeros(angles.shape[1], dtype=complex)
         for m, weight, change in self._centre:
             turn = min(m, n - m)
@@ -196,8 +197,8 @@ class UnitarySlice:
             else:
                 value *= weight
             total += value if m * (n - 1) % 2 == 0 else -value  # the nodes turn, too
-        phase = np.exp((1j * (n // 2)) * angles.sum(axis=0))  # of z to the lowest exponent in the denominator
-        return (total * phase).real / self.profile.volume
+        total *= z.prod(axis=0) ** (n // 2)  # the denominator's lowest exponent is -(n // 2)
+        return total.real / self.profile.volume
 
 
 def _wrap(angle: np.ndarray) -> np.ndarray:

@@ -6,9 +6,10 @@ _BLOCK = 16384
 
 
 class CubicTable:
-    """The piecewise cubic through values and derivatives at INTERVALS + 1 points of [0, upper], and a constant beyond.
+    """The even function that is piecewise cubic on [0, upper] and constant beyond.
 
-    For a function that varies like exp(-x^2/2) over [0, 9] the error, h^4 f'''' / 384, is 1e-14 of the maximum.
+    It has the values and derivatives given at INTERVALS + 1 equidistant points. For a function that varies like
+    exp(-x^2/2) over [0, 9] the error, h^4 f'''' / 384, is 1e-14 of the maximum.
     """
 
     INTERVALS = 8192
@@ -32,7 +33,7 @@ class CubicTable:
         c0, c1, c2, c3 = self._cubic
         last = len(c0) - 0.5
         for start in range(0, flat.size, _BLOCK):
-            s = np.minimum(flat[start : start + _BLOCK] * self._scale, last)
+            s = np.minimum(np.abs(flat[start : start + _BLOCK]) * self._scale, last)
             cell = s.astype(np.intp)
             s -= cell
             out = result[start : start + _BLOCK]
