@@ -1,6 +1,6 @@
 """Path-steps a second of the walk under JAX on its default device, beside NumPy on one core of the same machine.
 
-    python benchmarks/bench_walk_jax.py [--paths 4000000] [--steps 200]
+python benchmarks/bench_walk_jax.py [--paths 4000000] [--steps 200]
 """
 
 from __future__ import annotations
