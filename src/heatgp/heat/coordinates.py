@@ -18,7 +18,7 @@ from ..manifolds.roots import log_sphere_volume
 from ..manifolds.torus import wrap
 
 DIRECTIONS = 4096
-"""Directions of a flat over which the area of distance spheres is averaged: errors of 1e-3 at rank two, 1e-2 at four."""
+"""Directions of a flat over which the area of distance spheres is averaged: errors of 1e-3 at rank 2, 1e-2 at 4."""
 MOST = 3
 """Boxes in more coordinates than these hold too few paths."""
 

@@ -36,7 +36,7 @@ class CountedProfile:
 
     def __init__(self, coordinates: Coordinates, tables: tuple[CountedTable, ...], first: float, method: str) -> None:
         self.coordinates, self.tables, self.method = coordinates, tables, method
-        self.range = (first, tables[-1].time)
+        self.times = (first, tables[-1].time)
         self.axes = reduce(_join, (table.axes for table in tables))
         nodes = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
         self._square = coordinates.length(nodes) ** 2
@@ -46,11 +46,11 @@ class CountedProfile:
         self.at = lru_cache(maxsize=16)(self._at)
 
     def __repr__(self) -> str:
-        return f"<{self.method} on {self.coordinates.manifold!r}, times {self.range[0]:g} to {self.range[1]:g}>"
+        return f"<{self.method} on {self.coordinates.manifold!r}, times {self.times[0]:g} to {self.times[1]:g}>"
 
     def _at(self, time: float) -> CountedSlice:
         """The kernel at a time of the table's range, prepared once."""
-        time = checked_time(time, *self.range)
+        time = checked_time(time, *self.times)
         after = int(np.searchsorted([table.time for table in self.tables], time))
         window = slice(max(after - 2, 0), after + 2)
         return CountedSlice(self.coordinates, time, self.axes, *self._between(window, time))

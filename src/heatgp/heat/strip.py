@@ -188,10 +188,11 @@ def warn_where_poor(coordinates: Coordinates, tables: tuple[CountedTable, ...], 
     """An AccuracyWarning that says at which times and distances the counts do not carry the kernel."""
     poor = []
     for table in tables:
-        bad = table.error > TOLERATED * max(float(table.p.max()), 1e-300)
+        largest = float(table.p.max()) or 1e-300
+        bad = table.error > TOLERATED * largest
         if bad.any():
             lengths = coordinates.length(np.stack(np.meshgrid(*table.axes, indexing="ij"), axis=-1))[bad]
-            share = float(np.minimum((table.error[bad] / table.p.max()).max(), 1))
+            share = min(float(table.error[bad].max()) / largest, 1.0)
             poor.append((table.time, float(lengths.min()), float(lengths.max()), share, float(table.count[bad].min())))
     if poor:
         time, near, far, share, count = max(poor, key=lambda entry: entry[3])

@@ -48,18 +48,22 @@ class Samples:
 
     @property
     def effective_times(self) -> np.ndarray:
-        """The times whose Brownian motion the walk imitates best: each step d counts as d (1 + ricci d/6).
+        """The times whose Brownian motion the walk imitates best: see the function."""
+        return effective_times(self.manifold, self.times, self.step)
 
-        A normal vector v of variance d along a geodesic has E f(exp v) = f + d/2 Lf + d²/8 S + O(d³), where S is
-        the symmetrised trace of the fourth derivative of f. Commuting derivatives gives S = LLf + 2/3 div(Ric grad f):
-        where Ric = ricci * metric the walk is Brownian motion run faster by 1 + ricci d/6, up to O(d²). Elsewhere
-        (U(n), whose centre is flat, and Stiefel manifolds) no one time does it: these are the nominal times.
-        """
-        rate = ricci(self.manifold)
-        plan = schedule(self.times, self.step)
-        counts, lasts = np.array(plan.counts), np.array(plan.lasts)
-        full = self.step * np.maximum(counts - 1, 0)
-        return self.times + (rate or 0.0) / 6 * np.cumsum(full * self.step + lasts**2)
+
+def effective_times(manifold: Homogeneous, times: Sequence[float] | np.ndarray, step: float) -> np.ndarray:
+    """The times whose Brownian motion the walk imitates best: each step d counts as d (1 + ricci d/6).
+
+    A normal vector v of variance d along a geodesic has E f(exp v) = f + d/2 Lf + d²/8 S + O(d³), where S is the
+    symmetrised trace of the fourth derivative of f. Commuting derivatives gives S = LLf + 2/3 div(Ric grad f): where
+    Ric = ricci * metric the walk is Brownian motion run faster by 1 + ricci d/6, up to O(d²). Elsewhere (U(n),
+    whose centre is flat, and Stiefel manifolds) no one time does it: these are the nominal times.
+    """
+    plan = schedule(times, step)
+    counts, lasts = np.array(plan.counts), np.array(plan.lasts)
+    squares = np.maximum(counts - 1, 0) * step**2 + lasts**2
+    return np.array(plan.times) + (ricci(manifold) or 0.0) / 6 * np.cumsum(squares)
 
 
 def ricci(manifold: Homogeneous) -> float | None:
