@@ -1,6 +1,7 @@
 """The strip algorithm against exact kernels, within its stated errors, and its words where it counted too little."""
 
 import math
+import pickle
 import warnings
 
 import numpy as np
@@ -209,3 +210,10 @@ def test_bad_input_is_named():
         strip_profile(orbit_samples(SpecialOrthogonal(8), [0.1], paths=100, step=0.1, rng=0, cache=False))
     with pytest.raises(Unsupported, match=r"Stiefel\(5, 2\): strips need the distance"):
         strip_profile(orbit_samples(Stiefel(5, 2), [0.1], paths=100, step=0.1, rng=0, cache=False))
+
+
+def test_a_profile_travels_to_other_processes():
+    profile = quiet_profile(orbit_samples(Sphere(2), [0.1, 0.2], paths=500, step=0.05, rng=0, cache=False))
+    theta = np.linspace(0, 2, 5)[:, None]
+    expected = profile.at(0.15)(theta)
+    assert np.array_equal(pickle.loads(pickle.dumps(profile)).at(0.15)(theta), expected)

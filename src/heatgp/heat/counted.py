@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator, RegularGridInterpolator
@@ -31,33 +31,47 @@ class CountedTable:
     count: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
 class CountedProfile:
     """A kernel from tables at several times; at other times by interpolation, never beyond them."""
 
-    def __init__(self, coordinates: Coordinates, tables: tuple[CountedTable, ...], first: float, method: str) -> None:
-        self.coordinates, self.tables, self.method = coordinates, tables, method
-        self.times = (first, tables[-1].time)
-        self.axes = reduce(_join, (table.axes for table in tables))
-        nodes = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
-        self._square = coordinates.length(nodes) ** 2
-        # No path has gone beyond a table's grid: p = 0 there, and the error of its edge.
-        self._p = np.stack([_inside(t.axes, nodes) * on_grid(t.axes, t.p, nodes) for t in tables])
-        self._error = np.stack([on_grid(t.axes, t.error, nodes) for t in tables])
-        self.at = lru_cache(maxsize=16)(self._at)
+    coordinates: Coordinates
+    tables: tuple[CountedTable, ...]
+    first: float
+    """The first nominal time; that of the first table is a little later, as coarse steps run fast."""
+    method: str
 
     def __repr__(self) -> str:
         return f"<{self.method} on {self.coordinates.manifold!r}, times {self.times[0]:g} to {self.times[1]:g}>"
 
-    def _at(self, time: float) -> CountedSlice:
-        """The kernel at a time of the table's range, prepared once."""
-        time = checked_time(time, *self.times)
-        after = int(np.searchsorted([table.time for table in self.tables], time))
-        window = slice(max(after - 2, 0), after + 2)
-        return CountedSlice(self.coordinates, time, self.axes, *self._between(window, time))
+    @property
+    def times(self) -> tuple[float, float]:
+        """The times that it can be asked for."""
+        return self.first, self.tables[-1].time
 
-    def _between(self, window: slice, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def at(self, time: float) -> CountedSlice:
+        """The kernel at a time of the table's range, prepared once."""
+        return _slice(self, checked_time(time, *self.times))
+
+    @cached_property
+    def axes(self) -> tuple[np.ndarray, ...]:
+        """The nodes of all times: as close as those of the shortest time where its paths are."""
+        return reduce(_join, (table.axes for table in self.tables))
+
+    @cached_property
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Squared distances (nodes), p and its error (times, nodes).
+
+        No path has gone beyond a table's own grid: p = 0 there, and the error of its edge.
+        """
+        nodes = np.stack(np.meshgrid(*self.axes, indexing="ij"), axis=-1)
+        p = np.stack([_inside(t.axes, nodes) * on_grid(t.axes, t.p, nodes) for t in self.tables])
+        return self.coordinates.length(nodes) ** 2, p, np.stack([on_grid(t.axes, t.error, nodes) for t in self.tables])
+
+    def between(self, window: slice, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """p, its slope in time and its error on the grid, from the tables of the window."""
-        dim, square, p, error = self.coordinates.manifold.dim, self._square, self._p[window], self._error[window]
+        dim, (square, p, error) = self.coordinates.manifold.dim, self._nodes
+        p, error = p[window], error[window]
         times, now = np.log([table.time for table in self.tables[window]]), math.log(time)
         tail = (slice(None), *(None,) * square.ndim)
         gauss = -square / (2 * np.exp(times)[tail]) - dim / 2 * times[tail]  # log, up to a constant
@@ -108,6 +122,13 @@ class CountedSlice:
         c = self.coordinates.read(theta)
         inside = _inside(self.axes, c)
         return inside * on_grid(self.axes, values, np.where(inside[..., None], c, 0.0))
+
+
+@lru_cache(maxsize=32)
+def _slice(profile: CountedProfile, time: float) -> CountedSlice:
+    after = int(np.searchsorted([table.time for table in profile.tables], time))
+    window = slice(max(after - 2, 0), after + 2)
+    return CountedSlice(profile.coordinates, time, profile.axes, *profile.between(window, time))
 
 
 class _Line:
