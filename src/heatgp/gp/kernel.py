@@ -111,7 +111,7 @@ class NormalizedPairs:
             left = right = np.diagonal(K)
         else:
             left, right = self.kernel.diag(self.X, time), self.kernel.diag(self.Y, time)
-        return _scale(K, 1 / np.sqrt(left), 1 / np.sqrt(right))
+        return scale_both(K, 1 / np.sqrt(left), 1 / np.sqrt(right))
 
     def slope(self, time: Any) -> tuple[Array, Array]:
         """d log k~(x, y) = d log k(x, y) - (d log k(x, x) + d log k(y, y)) / 2."""
@@ -124,11 +124,14 @@ class NormalizedPairs:
             left_slope = log_time_difference(lambda t: np.log(self.kernel.diag(self.X, t)), time)
             right_slope = log_time_difference(lambda t: np.log(self.kernel.diag(self.Y, t)), time)
         row, column = 1 / np.sqrt(left), 1 / np.sqrt(right)
-        K = _scale(K, row, column)
+        K = scale_both(K, row, column)
         out = np.empty_like(slopes)
         for k, slope in enumerate(slopes):
-            np.multiply(K, -(left_slope[k][:, None] + right_slope[k]) / 2, out=out[k])
-            out[k] += _scale(slope, row, column)
+            out[k] = scale_both(slope, row, column)
+            if is_constant(left_slope[k]) and is_constant(right_slope[k]):
+                out[k] -= K * ((left_slope[k][0] + right_slope[k][0]) / 2)
+            else:
+                out[k] -= K * ((left_slope[k][:, None] + right_slope[k]) / 2)
         return K, out
 
 
@@ -223,9 +226,13 @@ def _unit_rows(Phi: Array) -> Array:
     return Phi / np.linalg.norm(Phi, axis=1, keepdims=True)
 
 
-def _scale(K: Array, row: Array, column: Array) -> Array:
+def is_constant(values: Array) -> bool:
+    return bool(values.size) and not np.ptp(values)
+
+
+def scale_both(K: Array, row: Array, column: Array) -> Array:
     """diag(row) K diag(column), in one pass where both are constant."""
-    if row.size and column.size and np.ptp(row) == 0 and np.ptp(column) == 0:
+    if is_constant(row) and is_constant(column):
         return K * (row[0] * column[0])
     scaled = K * row[:, None]
     scaled *= column

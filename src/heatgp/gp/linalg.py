@@ -23,6 +23,8 @@ from scipy import linalg
 
 from heatgp.errors import NotPositiveDefinite
 
+from .kernel import scale_both
+
 Array = np.ndarray
 
 # Noise below this fraction of the mean prior variance is taken to be this fraction: the jitter that lets a
@@ -62,8 +64,7 @@ class Dense:
     @classmethod
     def of(cls, K: Array, precision: Array | float) -> Dense:
         root = np.sqrt(np.broadcast_to(precision, len(K)))
-        B = K * root[:, None]
-        B *= root
+        B = scale_both(K, root, root)
         B.flat[:: len(B) + 1] += 1.0
         return cls(K, root, cholesky(B))
 
@@ -97,8 +98,7 @@ class Dense:
 
     def slope_trace(self, slopes: Array) -> Array:
         """tr(R dK) for each parameter."""
-        R = self._inverse * self.root[:, None]
-        R *= self.root
+        R = scale_both(self._inverse, self.root, self.root)
         # R holds one triangle of a symmetric matrix: count it twice and the diagonal once
         return np.array([2 * np.vdot(R, dK) - np.diagonal(R) @ np.diagonal(dK) for dK in slopes])
 

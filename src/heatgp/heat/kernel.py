@@ -186,8 +186,11 @@ class OrbitKernel(HeatKernel):
                 yield own, slice(0, columns), self.manifold.orbits(X[own], Y)
                 continue
             theta = np.array(self.manifold.orbits(X[own], X[i:]))
-            here = np.arange(own.stop - i)
-            theta[here, here] = self.manifold.orbit(self.manifold.origin, self.manifold.origin)
+            square = theta[:, : own.stop - i]
+            below = np.tril_indices(len(square), -1)
+            square[below] = square.swapaxes(0, 1)[below]  # one value a pair, whichever of the two comes first
+            here = np.arange(len(square))
+            square[here, here] = self.manifold.orbit(self.manifold.origin, self.manifold.origin)
             yield own, slice(i, columns), theta
 
     def diag(self, X: Array, time: Any) -> np.ndarray:
@@ -228,10 +231,7 @@ class OrbitPairs:
         out = np.empty(self.shape)
         for rows, columns, theta in self.blocks:
             values = function(theta)
-            if self.symmetric:
-                size = rows.stop - rows.start
-                square = np.triu(values[:, :size])
-                values[:, :size] = square + np.triu(square, 1).T
-                out[columns, rows] = values.T
             out[rows, columns] = values
+            if self.symmetric:
+                out[columns, rows] = values.T
         return out
