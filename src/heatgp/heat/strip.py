@@ -37,7 +37,7 @@ def strip_profile(samples: Samples, *, epsilon: float | None = None, distance: b
     epsilon : half the width of a strip in orbit coordinates, the same everywhere: the paper's algorithm; a strip that
         meets an end of the chamber ends there. By default a width for each time that minimises the mean over the paths
         of the squared relative error, 1/k + bias², and wherever such a strip holds fewer than 30 paths, the
-        width that holds 30. The bias is that of averaging exp(-d²/2t) over the strip.
+        width that holds at least 30. The bias is that of averaging exp(-d²/2t) over the strip.
     distance : count in strips of the distance on a manifold of higher rank, too. Its kernel is not a function of the
         distance there, and the result is its average over all points at that distance, not a heat kernel.
 
