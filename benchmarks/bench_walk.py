@@ -1,6 +1,6 @@
 """Path-steps a second, one thread, double precision: heatgp, a plain NumPy loop and geomstats' exponential maps.
 
-    python benchmarks/bench_walk.py [--paths 10000] [--seconds 2]
+    OMP_NUM_THREADS=1 python benchmarks/bench_walk.py [--paths 10000] [--seconds 2]
 
 Every contender simulates the same geodesic random walk from one point, in turn and several times; the best of its turns
 counts. geomstats is optional (`pip install geomstats`).
@@ -9,11 +9,8 @@ counts. geomstats is optional (`pip install geomstats`).
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Callable
-
-os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from scipy.spatial.transform import Rotation

@@ -58,7 +58,7 @@ def unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
 
 
 def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
-    """The same on SU(n), for n <= 3; up to a common sign, under which heat kernels do not change."""
+    """The same on SU(n), for n <= 3, in any order and up to a common sign: heat kernels do not change with it."""
     n = X.shape[-1]
     if n == 2:
         trace = (np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T).real
@@ -66,12 +66,13 @@ def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
         return np.stack((-half, half), axis=-1)
     if n > 3:
         return None
-    s = _cross(X, Y)
-    size = _angle(1 - hermitian_eigenvalues_3(np.eye(3) - (s + np.conj(s.swapaxes(-1, -2))) / 2))
-    # The cosines leave the signs open; the angles sum to a multiple of a turn.
-    signs = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [-1, 1, 1]])
-    excess = np.abs(_wrapped(size @ signs.T))
-    return np.sort(size * signs[np.argmin(excess, axis=-1)], axis=-1)
+    r = [[np.conj(X[:, :, i]) @ Y[:, :, j].T for j in range(3)] for i in range(3)]
+    diagonal = [1 - r[i][i].real for i in range(3)]
+    above = [-(r[i][j] + np.conj(r[j][i])) / 2 for i, j in ((0, 1), (0, 2), (1, 2))]
+    small, middle, large = (_angle(1 - u) for u in _cubic(*diagonal, *above))
+    # The cosines leave the signs open; the angles sum to a whole turn or to nothing.
+    turn = np.abs(small + middle + large - 2 * math.pi) < np.abs(large - small - middle)
+    return np.stack((small, middle, np.where(turn, large, -large)), axis=-1)
 
 
 def subspace_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -98,21 +99,27 @@ def hermitian_eigenvalues_2(s: np.ndarray) -> np.ndarray:
 
 
 def hermitian_eigenvalues_3(s: np.ndarray) -> np.ndarray:
-    """Eigenvalues (..., 3) of Hermitian matrices, increasing, by the trigonometric solution of the cubic.
+    """Eigenvalues (..., 3) of Hermitian matrices, increasing."""
+    diagonal, above = [s[..., i, i].real for i in range(3)], [s[..., i, j] for i, j in ((0, 1), (0, 2), (1, 2))]
+    return np.stack(_cubic(*diagonal, *above), axis=-1)
+
+
+def _cubic(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray, y: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, ...]:
+    """Eigenvalues, increasing, of [[a, x, y], [x*, b, z], [y*, z*, c]] by the trigonometric solution of the cubic.
 
     Reference: Smith (1961), Comm. ACM 4, 168.
     """
-    a, b, c = (s[..., i, i].real for i in range(3))
     mean = (a + b + c) / 3
     a, b, c = a - mean, b - mean, c - mean
-    x, y, z = s[..., 0, 1], s[..., 0, 2], s[..., 1, 2]
-    xx, yy, zz = (np.abs(entry) ** 2 for entry in (x, y, z))
+    xx, yy, zz = (entry.real**2 + entry.imag**2 for entry in (x, y, z))
     scale = np.sqrt((a * a + b * b + c * c + 2 * (xx + yy + zz)) / 6)
     determinant = a * b * c + 2 * (x * z * np.conj(y)).real - a * zz - b * yy - c * xx
     safe = np.where(scale > 0, scale, 1.0)
-    third = np.arccos(np.clip(determinant / safe**3 / 2, -1.0, 1.0)) / 3
-    turns = third[..., None] + np.array([2, 4, 0]) * (math.pi / 3)
-    return mean[..., None] + 2 * scale[..., None] * np.cos(turns)
+    third = np.arccos(np.clip(determinant / (2 * safe * safe * safe), -1.0, 1.0)) / 3
+    cosine, sine = scale * np.cos(third), math.sqrt(3) * scale * np.sin(third)
+    return mean - cosine - sine, mean - cosine + sine, mean + 2 * cosine
 
 
 def _double_cover_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
