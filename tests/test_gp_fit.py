@@ -257,6 +257,20 @@ def test_bounds_are_named():
         fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)))
 
 
+def test_classes_that_do_not_overlap_have_no_noise_and_that_is_an_answer():
+    X, _ = wavy(40)
+    labels = np.sign(np.sum(X**2, axis=1) - 2)
+    fit = fit_classification(RBF(), X, labels, BOUNDS)
+    assert fit.params.amplitude == pytest.approx(1e4)  # and no warning, which would be an error here
+    assert fit.on_bound == ()
+    new, _ = wavy(30, seed=1)
+    near, far = (
+        condition_classifier(RBF(), X, labels, Params(fit.params.time, amplitude)).probability(new)
+        for amplitude in (1e4, 1e6)
+    )
+    np.testing.assert_allclose(near, far, atol=0.01)
+
+
 def test_coverage_after_learning():
     rng = np.random.default_rng(8)
     inside = []

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .errors import Unsupported
+from .gp.classification import condition_classifier, one_against_rest
 from .gp.kernel import Normalized
-from .heat.kernel import HeatKernel
+from .gp.regression import condition
+from .manifolds.rows import as_points
 
 REPLICATES = 4
 
@@ -23,8 +26,10 @@ class KernelError:
     @property
     def share(self) -> float:
         """Root mean square of the kernel's error over that of the predictive standard deviation."""
-        scale = float(np.sqrt(np.mean(self.spread**2)))
-        return float(np.sqrt(np.mean(self.error**2))) / scale if scale > 0 else 0.0
+        error, spread = (float(np.sqrt(np.mean(np.square(x)))) for x in (self.error, self.spread))
+        if error == 0:
+            return 0.0
+        return error / spread if spread > 0 else np.inf
 
     def __str__(self) -> str:
         if not self.error.any():
@@ -33,38 +38,37 @@ class KernelError:
         return f"the kernel's Monte Carlo error is {100 * self.share:.1f} % of the predictive spread: {verdict}"
 
 
-def kernel_error(model: Any, X: np.ndarray) -> KernelError:
+def kernel_error(model: Any, X: Any) -> KernelError:
     """Predict with kernels made of disjoint parts of the paths, at the fitted parameters, and compare.
 
-    The kernel of R disjoint parts has R times the variance of the whole, so that the standard error of the prediction
-    is the standard deviation over the parts divided by √R.
+    The kernel of one of R disjoint parts has R times the variance of the whole, so that the standard error of the
+    prediction is the standard deviation over the parts divided by √R. The spread of a regression is the standard
+    deviation of f, that of a classification √(p (1 - p)), the largest over the classes as is the error.
     """
-    classifier = hasattr(model, "classes_")
-    if classifier:
-        probabilities = model.predict_proba(X)
-        spread = np.sqrt(probabilities * (1 - probabilities)).max(axis=1)
+    if isinstance(model.kernel, str) and model.kernel == "precomputed":
+        raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
+    points = as_points(model.manifold, X)
+    if hasattr(model, "classes_"):
+        probabilities = model.predict_proba(points)
+        spread = np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
     else:
-        spread = model.predict(X, return_std=True)[1]
+        spread = model.predict(points, return_std=True)[1]
     normalized = isinstance(model.kernel_, Normalized)
-    kernel: HeatKernel = model.kernel_.kernel if normalized else model.kernel_
-    parts = kernel.replicates(REPLICATES)
+    parts = (model.kernel_.kernel if normalized else model.kernel_).replicates(REPLICATES)
     if not parts:
-        return KernelError(np.zeros(len(X)), spread)
-    predictions = np.array([_predict(model, Normalized(part) if normalized else part, X) for part in parts])
-    error = predictions.std(axis=0, ddof=1) / np.sqrt(len(parts))
-    return KernelError(error.max(axis=1) if error.ndim > 1 else error, spread)
+        return KernelError(np.zeros(len(points)), spread)
+    predictions = [_predict(model, Normalized(part) if normalized else part, points) for part in parts]
+    error = np.std(predictions, axis=0, ddof=1) / np.sqrt(len(parts))
+    return KernelError(error.max(axis=1), spread)
 
 
-def _predict(model: Any, kernel: Any, X: np.ndarray) -> np.ndarray:
-    """The model's predictions with another kernel and the same parameters."""
-    from .gp.classification import condition_classifier, one_against_rest
-    from .gp.regression import condition
-
+def _predict(model: Any, kernel: Any, points: np.ndarray) -> np.ndarray:
+    """The model's predictions with another kernel and the same parameters: (N, 1), or (N, classes)."""
     if not hasattr(model, "classes_"):
         old = model.posterior_
-        return condition(kernel, old.latent.X, old.y, old.params, model.mean).mean(X)
+        return condition(kernel, old.latent.X, old.y, old.params, model.mean).mean(points)[:, None]
     one = [
-        condition_classifier(kernel, old.latent.X, old.y, old.params, model.inference).probability(X)
+        condition_classifier(kernel, old.latent.X, old.y, old.params, model.inference).probability(points)
         for old in model.posteriors_
     ]
     return one[0][:, None] if len(one) == 1 else one_against_rest(np.stack(one, axis=1))

@@ -38,6 +38,10 @@ class ClassPosterior:
     def log_marginal_likelihood(self) -> float:
         return self.approximation.log_evidence
 
+    def mean(self, Xnew: Any) -> Array:
+        """The mean of f, positive where class 1 is the more probable."""
+        return self.latent.project(Xnew, self.approximation.weights)
+
     def moments(self, Xnew: Any) -> tuple[Array, Array]:
         """Mean and variance of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2."""
         return self.latent.moments(Xnew, self.approximation.weights)

@@ -25,6 +25,8 @@ Interval = tuple[float, float]
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 CLASS_SUBSET = 200  # the same for classes, where each value is an inference
 TIMES = 12  # times scanned, for each free one
+TOUCHING = 1e-3  # relative distance at which a parameter sits on its bound
+FLAT = 0.1  # increase of the log evidence with the log of a parameter that no decision should rest on
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,11 @@ def fit_classification(
     pairs: Any = None,
     rng: Any = 0,
 ) -> Fit:
-    """Time and amplitude of the greatest approximate evidence of labels -1 and 1; arguments as in `fit_regression`."""
+    """Time and amplitude of the greatest approximate evidence of labels -1 and 1; arguments as in `fit_regression`.
+
+    Of classes that do not overlap the evidence grows with the amplitude towards a limit, that of labels without
+    noise. The upper bound is then as good as the limit and is given without a warning.
+    """
     signs = labels(X, y)
     # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
     approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
@@ -151,8 +157,14 @@ def fit_classification(
     points = np.array([np.concatenate([t, h]) for t in times for h in heights])
     values = np.array([attempt(coarse, z)[0] for z in points])
     found = climb(coarse, full, well_apart(points, values, box, 2), box, (len(coarse.y), len(signs)))
-    names = [*_time_names(given), *(["amplitude"] if amplitude is None else [])]
-    return _finish(full, found, [(name, value, *edge) for name, value, edge in zip(names, found[0][1], box)])
+    best = found[0][1]
+    checks = [(name, value, *edge) for name, value, edge in zip(_time_names(given), best, box)]
+    if amplitude is None:
+        low, high = box[-1]
+        if high - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
+            high = np.inf  # f is so large that labels have no noise, and more of it changes nothing: an answer
+        checks.append(("amplitude", best[-1], low, high))
+    return _finish(full, found, checks)
 
 
 def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array, Array]:
@@ -174,7 +186,7 @@ def _finish(objective: Any, found: list[tuple[float, Array]], checks: list[tuple
     for name, value, low, high in checks:
         for side, bound in (("lower", low), ("upper", high)):
             negligible = (name, side) == ("noise", "lower") and np.exp(bound) <= 1e-6  # no noise is an answer
-            if abs(value - bound) < 1e-3 and not negligible:
+            if abs(value - bound) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting.append((name, f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"))
     if sitting:

@@ -184,8 +184,8 @@ class Precomputed:
         known = self.gram.shape[1]
         if columns.max(initial=0) >= known:
             raise InvalidInput(
-                f"gram has {known} columns and says nothing of k(x, x_{columns.max()}). Give the square matrix over "
-                "training and new points, or, for variances alone, `diagonal`."
+                f"the Gram matrix has {known} columns and says nothing of k(x, x_{columns.max()}). Give k(new, new) "
+                "too (`prior` of an estimator), or, for variances alone, its diagonal."
             )
 
 

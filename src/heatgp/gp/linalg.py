@@ -93,8 +93,14 @@ class Dense:
         return self.root**2 * np.diagonal(self._inverse)
 
     def marginal_variance(self) -> Array:
-        """The diagonal of Sigma."""
-        return np.maximum(np.diagonal(self.K) - np.square(self.whiten(self.K)).sum(axis=0), 0.0)
+        """The diagonal of Sigma = S^-1/2 (I - B^-1) S^-1/2; of K - K R K where S is too small to divide by."""
+        share = 1.0 - np.diagonal(self._inverse)
+        weak = share < 1e-6  # rounding would cost more than six of the sixteen digits
+        variance = share / np.where(weak, 1.0, self.root**2)
+        if weak.any():
+            explained = np.square(self.whiten(self.K[weak])).sum(axis=0)
+            variance[weak] = np.maximum(np.diagonal(self.K)[weak] - explained, 0.0)
+        return variance
 
     def slope_trace(self, slopes: Array) -> Array:
         """tr(R dK) for each parameter."""

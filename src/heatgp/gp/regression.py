@@ -133,17 +133,6 @@ class Posterior:
                 raise InvalidInput("leave-one-out of N = 1 point has no data to predict from. Give at least 2 points.")
         return self.y - self.weights / Q, 1.0 / Q
 
-    def response(self, Xnew: Any, change: Array, change_new: Array) -> Array:
-        """The first-order change of the mean at Xnew when k(X, X) and k(Xnew, X) change by these amounts.
-
-        amplitude * (dk(x, X) a - k(x, X) C^-1 dK a), a = C^-1 (y - offset), the parameters and the constant
-        being held. With a change drawn from the error of an estimated kernel it says how far that error moves
-        the prediction.
-        """
-        amplitude = self.params.amplitude
-        moved = self.latent.factor.solve(change @ self.weights)
-        return amplitude * (change_new @ self.weights - self.latent.project(Xnew, moved))
-
     @property
     def _columns(self) -> Array:
         columns = [self.weights] if self.basis_weights is None else [self.weights, self.basis_weights]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,9 @@ class Given:
     @classmethod
     def of(cls, kernel: Any, time: Any, amplitude: float | None, noise: float | None) -> Given:
         count = kernel.parameters
-        times = (time,) * count if time is None or np.ndim(time) == 0 else tuple(time)
+        times = (time,) * count if np.ndim(time) == 0 else tuple(time)
+        if not all(t is None or isinstance(t, Real) for t in times):
+            raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
         if len(times) != count:
             raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
         Params(
@@ -39,6 +42,13 @@ class Given:
             0.0 if noise is None else noise,
         )
         return cls(times, amplitude, noise, scalar=count == 1)
+
+    @property
+    def params(self) -> Params | None:
+        """The parameters, None where something is to be learned."""
+        if self.free or self.amplitude is None or self.noise is None:
+            return None
+        return Params(self.times(np.empty(0)), self.amplitude, self.noise)
 
     @property
     def free(self) -> list[int]:
