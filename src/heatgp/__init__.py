@@ -1,7 +1,9 @@
 """Gaussian processes on manifolds whose covariance is the heat kernel."""
 
 from .estimators import GPClassifier, GPRegressor
+from .heat.kernel import HeatKernel
 from .heat.methods import heat_kernel
+from .heat.store import load_kernel
 from .heat.walk import walk
 from .manifolds import (
     Chart,
@@ -49,6 +51,8 @@ __all__ = [
     "Torus",
     "TorusKnot",
     "Unitary",
+    "HeatKernel",
     "heat_kernel",
+    "load_kernel",
     "walk",
 ]

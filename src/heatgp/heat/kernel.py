@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -18,6 +18,8 @@ from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous, Manifold
 from ..manifolds.base import check_points
+
+Method = Literal["auto", "exact", "ball", "strip", "smooth", "reference"]
 
 CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
@@ -160,8 +162,6 @@ class OrbitKernel(HeatKernel):
     profile: Any
     recipe: tuple[tuple[str, Any], ...] = ()
     """How the profile was made: paths, step, ... for the repr and the file."""
-    samples: Any = field(default=None, repr=False, compare=False)
-    """The simulation that the profile was made of, None where exact."""
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value!r}" for name, value in self.recipe)
@@ -197,13 +197,6 @@ class OrbitKernel(HeatKernel):
         origin = self.manifold.origin
         value = self.profile.at(self.check_time(time))(self.manifold.orbit(origin, origin))
         return np.full(len(X), float(value))
-
-    def positive_definite(self) -> HeatKernel:
-        if self.samples is None:
-            return self
-        from .psd import positive_definite
-
-        return positive_definite(self)
 
 
 @dataclass(frozen=True)

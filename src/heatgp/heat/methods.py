@@ -1,22 +1,181 @@
-"""heat_kernel: which method, with which defaults."""
+"""heat_kernel: from a manifold and the name of a method to a kernel."""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
 
-from ..errors import InvalidInput
-from ..manifolds import Manifold
+import numpy as np
+
+from ..errors import InvalidInput, Unsupported
+from ..manifolds import Homogeneous, Manifold, Product, Quotient, Scaled, SpecialOrthogonal, Stiefel, Symmetric, Unitary
+from .ball_kernel import BallKernel
+from .compose import ProductKernel, QuotientKernel, ScaledKernel
 from .exact import exact_kernel, find_exact
-from .kernel import HeatKernel
+from .fibre import FibreKernel, RandomFibre
+from .kernel import HeatKernel, Method, OrbitKernel
+from .sampled import from_balls, from_samples
+from .smooth import default_design
+from .table import orbit_samples
+from .walk import Seed
 
-METHODS = ("auto", "exact", "ball", "strip", "smooth", "reference")
+METHODS: tuple[str, ...] = get_args(Method)
 
 
-def heat_kernel(manifold: Manifold, method: str = "auto", *, rng: Any = 0, n_jobs: int | None = None) -> HeatKernel:
-    """The heat kernel of a manifold."""
+def heat_kernel(
+    manifold: Manifold,
+    method: Method = "auto",
+    *,
+    paths: int | None = None,
+    step: float | None = None,
+    times: float | Sequence[float] | np.ndarray | None = None,
+    epsilon: float | None = None,
+    rng: Seed = 0,
+    n_jobs: int | None = None,
+    cache: bool | str | Path = True,
+    distance: bool = False,
+    references: int = 400,
+    fibre: int = 24,
+) -> HeatKernel:
+    """The heat kernel p_t(x, y) of a manifold.
+
+    Parameters
+    ----------
+    manifold : the manifold. Products multiply, quotients sum and scaled manifolds change the clock of their parts.
+    method : "exact", to rounding; "ball" and "strip", the paper's estimates by counting paths; "smooth", the same paths
+        fitted by a smooth log-density; "reference", through reference points, for any manifold; "auto", the first of
+        exact, smooth, reference that there is (on Stiefel manifolds the average of the group's kernel over the fibre).
+    paths : simulated paths, 20,000 by default (400,000 in all for "reference").
+    step : time of one step of Brownian motion, by default from the times.
+    times : where a simulation is read. One number is the largest time, with earlier ones filled in; None is a time by
+        which the kernel is spread over the manifold. "smooth" can be asked for any time, the others within them.
+    epsilon : radius of balls, half-width of strips, bandwidth of "reference"; by default chosen from the paths.
+    rng : seed or numpy Generator of the simulation.
+    n_jobs : cores, as in joblib.
+    cache : keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp), or a folder.
+    distance : with "strip" on a manifold of higher rank, count in strips of the distance as the paper does. The kernel
+        is no function of the distance there: the result is its average over all points at that distance.
+    references : reference points of method "reference".
+    fibre : random elements of the fibre that a Stiefel manifold's kernel averages over.
+
+    >>> from heatgp import Sphere
+    >>> kernel = heat_kernel(Sphere(2))
+    >>> kernel
+    heat_kernel(Sphere(2), method='exact')
+    >>> kernel([[1.0, 0, 0]], [[1.0, 0, 0], [0, 0, 1.0]], time=0.1).round(4)
+    array([[1.6183e+00, 0.0000e+00]])
+    """
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
-    found = find_exact(manifold)
-    if method == "auto" and found is not None:
-        return found
-    return exact_kernel(manifold)
+    if not isinstance(manifold, Manifold):
+        raise InvalidInput(f"heat_kernel needs a manifold, such as Sphere(2); got {manifold!r}.")
+    if method == "exact":
+        return exact_kernel(manifold)
+    exact = find_exact(manifold) if method == "auto" else None
+    if exact is not None:
+        return exact
+    simulation: dict[str, Any] = {"paths": paths, "step": step, "times": times, "rng": rng, "n_jobs": n_jobs}
+    again: dict[str, Any] = simulation | {"epsilon": epsilon, "cache": cache, "distance": distance}
+    again |= {"references": references, "fibre": fibre}
+    match manifold:
+        case Product():
+            return ProductKernel(manifold, tuple(heat_kernel(f, method, **again) for f in manifold.factors))
+        case Quotient():
+            return QuotientKernel(manifold, heat_kernel(manifold.cover, method, **again))
+        case Scaled():
+            again["times"] = None if times is None else np.asarray(times) / manifold.scale**2
+            again["step"] = None if step is None else step / manifold.scale**2
+            return ScaledKernel(manifold, heat_kernel(manifold.base, method, **again))
+    chosen = _automatic(manifold) if method == "auto" else method
+    if chosen == "fibre":
+        assert isinstance(manifold, Stiefel)
+        return fibre_kernel(manifold, fibre)
+    if chosen == "reference":
+        from .reference import reference_kernel
+
+        simulation["paths"] = paths or 400_000
+        return reference_kernel(manifold, references=references, epsilon=epsilon, **simulation)
+    if chosen == "ball" and not (isinstance(manifold, Homogeneous) and manifold.rank == 1):
+        grid, short = _design(manifold, times, step)
+        return BallKernel(manifold, grid, paths or 20_000, short, epsilon, rng, n_jobs)
+    if not isinstance(manifold, Homogeneous):
+        raise Unsupported(
+            f"{manifold!r} is not homogeneous: no one simulation serves every pair, which method={method!r} needs. "
+            "Use method='reference' (what 'auto' takes), or 'ball'."
+        )
+    return _sampled(manifold, chosen, paths or 20_000, step, times, epsilon, rng, n_jobs, cache, distance)
+
+
+def _automatic(manifold: Manifold) -> str:
+    """What `auto` takes where there is no exact kernel."""
+    if isinstance(manifold, Symmetric) and manifold.rank <= 3:
+        return "smooth"
+    if isinstance(manifold, Stiefel) and find_exact(_group(manifold)) is not None:
+        return "fibre"
+    return "reference"
+
+
+def _group(manifold: Stiefel) -> Homogeneous:
+    return Unitary(manifold.n) if manifold.is_complex else SpecialOrthogonal(manifold.n)
+
+
+def fibre_kernel(manifold: Stiefel, number: int) -> FibreKernel:
+    """The group's exact kernel averaged over both sides of the fibre: positive definite for any finite sample."""
+    if not isinstance(number, (int, np.integer)) or number < 2:
+        raise InvalidInput(f"fibre must be an integer of at least 2; got {number!r}.")
+    group = find_exact(_group(manifold))
+    assert isinstance(group, OrbitKernel)
+    return FibreKernel(manifold, "fibre", group, RandomFibre(int(number)))
+
+
+def _sampled(
+    manifold: Homogeneous,
+    method: str,
+    paths: int,
+    step: float | None,
+    times: Any,
+    epsilon: float | None,
+    rng: Seed,
+    n_jobs: int | None,
+    cache: bool | str | Path,
+    distance: bool,
+) -> HeatKernel:
+    if method == "smooth" and isinstance(manifold, Symmetric) and (times is None or np.ndim(times) == 0):
+        grid, short = default_design(manifold, math.inf if times is None else _positive(times))
+        short = step or short
+    else:
+        grid, short = _design(manifold, times, step)
+    if method == "ball":
+        return from_balls(manifold, grid, paths, short, epsilon, rng, n_jobs)
+    samples = orbit_samples(manifold, grid, paths=paths, step=short, rng=rng, n_jobs=n_jobs, cache=cache)
+    return from_samples(manifold, method, samples, epsilon, distance)
+
+
+def _design(manifold: Manifold, times: Any, step: float | None) -> tuple[np.ndarray, float]:
+    """Times of a table and the step of its simulation: a dozen times, eight steps to the first."""
+    if times is not None and np.ndim(times):
+        grid = np.asarray(times, dtype=float)
+    else:
+        grid = np.geomspace(1 / 30, 1, 12) * (spread_time(manifold) if times is None else _positive(times))
+    return grid, step or float(grid[0]) / 8
+
+
+def _positive(time: Any) -> float:
+    if not (np.isfinite(time) and time > 0):
+        raise InvalidInput(f"times must be positive and finite; got {time!r}.")
+    return float(time)
+
+
+def spread_time(manifold: Manifold) -> float:
+    """A time by which the kernel is spread over the manifold: √(t dim) is half the radius of a ball of its volume."""
+    try:
+        volume = manifold.volume
+    except Unsupported:
+        return 1.0
+    if not math.isfinite(volume):
+        return 1.0
+    m = manifold.dim
+    log_unit_ball = m / 2 * math.log(math.pi) - math.lgamma(m / 2 + 1)
+    return math.exp(2 * (math.log(volume) - log_unit_ball) / m) / 4

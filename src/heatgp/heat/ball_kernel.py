@@ -1,0 +1,70 @@
+"""The ball estimate where one simulation does not serve every pair: paths start at each point asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..errors import Unsupported
+from ..manifolds import Manifold
+from .ball import ball_matrix
+from .kernel import HeatKernel
+
+
+@dataclass(frozen=True, eq=False)
+class BallKernel(HeatKernel):
+    """Counts in balls of paths from each x; not symmetric beyond its errors, and not positive definite."""
+
+    manifold: Manifold
+    grid: np.ndarray
+    paths: int
+    step: float
+    epsilon: float | None
+    rng: Any
+    n_jobs: int | None
+    method: str = "ball"
+
+    def __repr__(self) -> str:
+        return f"heat_kernel({self.manifold!r}, method='ball', paths={self.paths} a point, step={self.step:.3g})"
+
+    @property
+    def times(self) -> tuple[float, float]:
+        return self.step, float(self.grid[-1])
+
+    def pairs(self, X: Array, Y: Array | None = None) -> BallPairs:
+        return BallPairs(self, np.asarray(X), None if Y is None else np.asarray(Y))
+
+    def positive_definite(self) -> HeatKernel:
+        raise Unsupported(
+            f"{self!r} counts paths and is not positive definite. A model on this manifold takes method='auto'."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BallPairs:
+    kernel: BallKernel
+    X: np.ndarray
+    Y: np.ndarray | None
+
+    def __call__(self, time: float) -> np.ndarray:
+        return self._estimate(time)[0]
+
+    def error(self, time: float) -> np.ndarray:
+        return self._estimate(time)[1]
+
+    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        raise Unsupported(f"{self.kernel!r} has no derivative in time: counts at two times differ mostly by chance.")
+
+    def _estimate(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """Estimate and error at a time; of a set with itself the average of both directions."""
+        k = self.kernel
+        other = self.X if self.Y is None else self.Y
+        p, e = ball_matrix(
+            k.manifold, self.X, other, [time], paths=k.paths, step=k.step, epsilon=k.epsilon, rng=k.rng, n_jobs=k.n_jobs
+        )
+        if self.Y is not None:
+            return p[0], e[0]
+        return (p[0] + p[0].T) / 2, np.hypot(e[0], e[0].T) / 2
