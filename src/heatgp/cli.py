@@ -1,4 +1,4 @@
-"""The command line: manifolds, check, kernel, fit."""
+"""The command line: manifolds, check, kernel, fit, reproduce."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from . import __version__
 from .errors import HeatGPError, InvalidInput
+from .experiments.command import add_command
 from .heat.methods import METHODS, heat_kernel
 from .manifolds import Manifold
 from .manifolds.parse import NAMES, parse
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
         "--model", metavar="FILE", help="use a model that was saved instead of training (trusted files only)"
     )
     fit.set_defaults(run=_fit)
+    add_command(commands)
     return parser
 
 

@@ -1,0 +1,133 @@
+"""The tidy table of an experiment: a row a setting, method and metric, ours beside the paper's."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from .work import Figures, Scores, Unit
+
+
+@dataclass(frozen=True)
+class Row:
+    """Mean and standard deviation over n repetitions, and the mean that the paper states (nan where none)."""
+
+    experiment: str
+    setting: str
+    method: str
+    metric: str
+    mean: float
+    sd: float
+    n: int
+    paper: float = math.nan
+
+
+COLUMNS = tuple(f.name for f in fields(Row))
+
+
+def summarise(experiment: str, scores: Mapping[Unit, Scores], paper: Figures) -> list[Row]:
+    """Rows over the repetitions, in the order of the units."""
+    values: dict[tuple[str, str, str], list[float]] = {}
+    for unit, found in scores.items():
+        for metric, value in found.items():
+            if isinstance(value, float):
+                values.setdefault((unit.setting, unit.method, metric), []).append(value)
+    return [row(experiment, *place, numbers, paper) for place, numbers in values.items()]
+
+
+def row(experiment: str, setting: str, method: str, metric: str, values: Sequence[float], paper: Figures) -> Row:
+    sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    stated = paper.get((setting, method, metric), (math.nan, 0.0))[0]
+    return Row(experiment, setting, method, metric, float(np.mean(values)), sd, len(values), stated)
+
+
+def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
+    """Six digits; empty where the paper has no figure."""
+    part = Path(path).with_suffix(".part")
+    with part.open("w", newline="", encoding="utf-8") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        for r in rows:
+            writer.writerow(_cell(value) for value in astuple(r))
+    part.replace(path)
+
+
+def _cell(value: str | float) -> str:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else f"{value:.6g}"
+    return str(value)
+
+
+def read_csv(path: str | os.PathLike[str]) -> list[Row]:
+    with open(path, newline="", encoding="utf-8") as stream:
+        return [
+            Row(
+                r["experiment"],
+                r["setting"],
+                r["method"],
+                r["metric"],
+                float(r["mean"]),
+                float(r["sd"]),
+                int(r["n"]),
+                float(r["paper"] or "nan"),
+            )
+            for r in csv.DictReader(stream)
+        ]
+
+
+def distinct(values: Iterable[str]) -> list[str]:
+    """In order of first appearance."""
+    return list(dict.fromkeys(values))
+
+
+def find(rows: Iterable[Row], setting: str, method: str, metric: str) -> Row | None:
+    """The one row of a place in the table, None where it is empty."""
+    return next((r for r in rows if (r.setting, r.method, r.metric) == (setting, method, metric)), None)
+
+
+def number(value: float) -> str:
+    """Three digits, two beyond the point where that is shorter.
+
+    >>> number(0.0724), number(12.345), number(1.0), number(0.0)
+    ('0.072', '12.3', '1.00', '0')
+    """
+    if value == 0:
+        return "0"
+    if abs(value) < 0.001 or abs(value) >= 10_000:
+        return f"{value:.1e}"
+    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
+
+
+def shown(r: Row | None) -> str:
+    """mean (sd)."""
+    return "" if r is None else f"{number(r.mean)} ({number(r.sd)})" if r.n > 1 else number(r.mean)
+
+
+def markdown_table(
+    paths: Iterable[str | os.PathLike[str]],
+    methods: Sequence[str] = ("heatgp", "rbf"),
+    metrics: Sequence[str] = ("rmse", "cross_entropy", "auc"),
+    settings: Sequence[str] | None = None,
+) -> str:
+    """CSV files to one Markdown table: a line a setting and metric, a column a method, ours beside the paper's.
+
+    Lines are those where all methods have a figure, of the given settings or of all.
+    """
+    rows = [r for path in paths for r in read_csv(path)]
+    papers = [m for m in methods if any(r.method == m and not math.isnan(r.paper) for r in rows)]
+    header = ["experiment", "setting", "metric", *methods, *(f"paper's {m}" for m in papers)]
+    lines = [header, ["---"] * len(header)]
+    for place in dict.fromkeys((r.experiment, r.setting) for r in rows):
+        here = [r for r in rows if (r.experiment, r.setting) == place]
+        for metric in metrics:
+            found = {m: r for m in methods if (r := find(here, place[1], m, metric)) is not None}
+            if len(found) == len(methods) and (settings is None or place[1] in settings):
+                stated = ["" if math.isnan(found[m].paper) else number(found[m].paper) for m in papers]
+                lines.append([*place, metric.replace("_", " "), *(shown(found[m]) for m in methods), *stated])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

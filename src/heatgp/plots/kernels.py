@@ -1,0 +1,77 @@
+"""Heat kernels over the distance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ..manifolds import Homogeneous, Manifold
+from .style import styled
+
+Curve = tuple[str, np.ndarray, np.ndarray]
+"""Method, kernel and standard error."""
+DASHES = {"exact": (0, (4, 2)), "ball": (0, (5, 1, 1, 1)), "strip": (0, (1, 1))}
+
+
+def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Points at equal steps along a geodesic, and their distances along it from the first.
+
+    It ends where the kernel has died out (five standard deviations of a path), or at the far end of the manifold.
+    """
+    generator = np.random.default_rng(rng)
+    start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(generator, 1)[0]
+    noise = generator.standard_normal(start.shape)
+    if manifold.is_complex:
+        noise = noise + 1j * generator.standard_normal(start.shape)
+    direction = manifold.noise(start, noise)
+    direction = direction / (float(manifold.distance(start, manifold.exp(start, 1e-3 * direction))) / 1e-3)
+    end = 5 * math.sqrt(time)
+    if isinstance(manifold, Homogeneous) and manifold.rank == 1:
+        end = min(end, manifold.chamber[0][1])
+    lengths = np.linspace(0, end, number)
+    return lengths, np.stack([manifold.exp(start, length * direction) for length in lengths])
+
+
+@styled
+def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Figure:
+    """Kernels over the distance, with bands of two standard errors."""
+    figure = Figure(figsize=(6, 3.8))
+    axes = figure.subplots()
+    draw_kernels(axes, lengths, table)
+    axes.set(xlabel="distance (radians)", ylabel="heat kernel $p_t$ (1/volume)", title=title)
+    axes.legend()
+    return figure
+
+
+@styled
+def kernel_panels(panels: Sequence[tuple[str, np.ndarray, Sequence[Curve]]], columns: int = 3) -> Figure:
+    """Several manifolds (title, distances, curves) side by side, each kernel over its largest exact value."""
+    rows = math.ceil(len(panels) / columns)
+    figure = Figure(figsize=(3.3 * columns, 2.6 * rows + 0.5))
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat[len(panels) :]:
+        axes.remove()
+    names: dict[str, Any] = {}
+    for axes, (title, lengths, table) in zip(grid.flat, panels):
+        for method, _, _ in table:
+            names.setdefault(method, len(names))
+        draw_kernels(axes, lengths, table, names)
+        axes.set(xlabel="distance (radians)", title=title, ylim=(-0.15, 1.6))
+    for axes in grid[:, 0]:
+        axes.set_ylabel("$p_t(x, y)\\,/\\,p_t(x, x)$")
+    lines = {str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()}
+    figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=len(lines))
+    return figure
+
+
+def draw_kernels(axes: Any, lengths: np.ndarray, table: Sequence[Curve], places: dict[str, int] | None = None) -> None:
+    """Curves with bands of two standard errors; `places` gives each method its colour."""
+    for i, (method, value, error) in enumerate(table):
+        colour = f"C{places[method] if places else i}"
+        value, error = np.asarray(value), np.asarray(error)
+        axes.plot(lengths, value, label=method, color=colour, linestyle=DASHES.get(method, "-"), lw=1.8)
+        axes.fill_between(lengths, value - 2 * error, value + 2 * error, color=colour, alpha=0.2, lw=0)
