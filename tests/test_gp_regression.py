@@ -198,8 +198,10 @@ def test_errors_say_what_to_do(data):
         condition(RBF(), X, np.where(np.arange(40) == 3, np.nan, y), PARAMS)
     with pytest.raises(InvalidInput, match=r"y has shape \(39,\) and X 40 points"):
         condition(RBF(), X, y[1:], PARAMS)
-    with pytest.raises(InvalidInput, match=r'mean = "linear" is not known\. Use "zero", "constant" or a number'):
+    with pytest.raises(InvalidInput, match=r'mean = \'linear\' is not known\. Use "zero", "constant" or a number'):
         condition(RBF(), X, y, PARAMS, mean="linear")
+    with pytest.raises(InvalidInput, match=r"y has the size 1\.0e\+200, whose square is beyond .* Change its unit"):
+        condition(RBF(), X, np.full(40, 1e200), PARAMS)
     bad = np.array([[1.0, 2.0], [2.0, 1.0]])
     with pytest.raises(NotPositiveDefinite, match=r"covariance of 2 points.*is -9\.00e\+00.*or a larger noise"):
         condition(Precomputed(bad), np.arange(2), [1.0, 2.0], Params((), 1.0, 0.1))

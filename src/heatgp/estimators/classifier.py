@@ -152,6 +152,6 @@ def _classes(y: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
         raise InvalidInput(f"the labels in y cannot be sorted ({error}). Give all of one type.") from None
     if len(classes) < 2:
         raise InvalidInput(
-            f"y has the one class {classes[0]!r}: there is nothing to tell apart. Give at least two classes."
+            f"y has the one class {classes[0]}: there is nothing to tell apart. Give at least two classes."
         )
     return classes, numbers

@@ -93,8 +93,10 @@ def fit_regression(
     given = Given.of(kernel, time, amplitude, noise)
     box = np.log(bounds.times(kernel.parameters)[given.free])
     middle = given.times(box.mean(axis=1))
-    # targets that do not vary leave the scale open: a millionth of their size, and of 1 where all are 0
-    scale = max(float(np.mean(y**2)), 1e-12 * average**2) or 1e-12
+    if len(y) == 1 and basis is not None and amplitude is None:
+        raise InvalidInput("N = 1 target is its own mean and says nothing of variances. Give amplitude, or a mean.")
+    # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
+    scale = max(float(np.mean(y**2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
 
     def objective(rows: Any, pairs: Any = None) -> RegressionObjective:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -180,10 +181,13 @@ def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float, Array | Non
     if not np.all(np.isfinite(y)):
         where = int(np.flatnonzero(~np.isfinite(y))[0])
         raise InvalidInput(f"y[{where}] = {y[where]} is not finite. Remove such observations.")
+    largest = float(np.abs(y).max())
+    if largest and not 1e-140 < largest < 1e140:
+        raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
     if mean == "constant":
         average = float(np.mean(y))
         return y - average, average, np.ones(len(y))
-    if isinstance(mean, str) and mean != "zero":
-        raise InvalidInput(f'mean = "{mean}" is not known. Use "zero", "constant" or a number.')
+    if mean != "zero" and not isinstance(mean, Real):
+        raise InvalidInput(f'mean = {mean!r} is not known. Use "zero", "constant" or a number.')
     given = 0.0 if mean == "zero" else float(mean)
     return y - given, given, None

@@ -36,8 +36,9 @@ class Given:
             raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
         if len(times) != count:
             raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
-        Params(
-            tuple(1.0 if t is None else float(t) for t in times),
+        some = tuple(1.0 if t is None else float(t) for t in times)
+        Params(  # checks what is given
+            some[0] if count == 1 else some,
             1.0 if amplitude is None else amplitude,
             0.0 if noise is None else noise,
         )

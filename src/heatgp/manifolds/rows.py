@@ -13,7 +13,7 @@ from .product import flat_size, unflatten
 
 
 def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
-    """X as checked points (N, *shape).
+    """X as checked points (N, *shape) in double precision, without the rounding of the file they came from.
 
     Taken are (N, *shape), rows (N, size) of flattened points, and for complex manifolds rows (N, 2 size) of real parts
     followed by imaginary parts.
@@ -32,4 +32,5 @@ def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
             f"{name} has shape {array.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}){rows} "
             f"of {manifold!r}. One point alone is {name}[None]."
         )
-    return np.asarray(check_points(manifold, array, name))
+    points = np.asarray(check_points(manifold, array, name))
+    return np.asarray(manifold.polish(points.astype(complex if manifold.is_complex else float)))
