@@ -13,14 +13,16 @@ from functools import partial
 import numpy as np
 
 from ..array import Array
-from ..errors import AccuracyWarning, InvalidInput, Unsupported
-from ..manifolds.base import Homogeneous, Manifold, check_points
+from ..errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported
+from ..manifolds.base import Homogeneous, Manifold, Symmetric, check_points
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
 from .strip import TOLERATED, check_counting, strip_volumes, warn_where_poor
 from .table import effective_times
 from .walk import Schedule, Seed, check_start, entropy, schedule, simulate
 
+PAIRS = 20_000
+"""Pairs of ball and path whose distances are computed at once."""
 NODES = 48
 """Balls along a geodesic: the kernel's bell, some seven standard deviations, in steps of a seventh of one."""
 
@@ -72,12 +74,14 @@ def ball_matrix(
     rng: Seed = None,
     n_jobs: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """p_t(x, y) = k / (N Vol(ball)) from paths that start at each x and end in the ball around y; any manifold.
+    """p_t(x, y) = k / (N Vol(ball)) from paths that start at x and end in the ball around y; any manifold.
+
+    On a homogeneous manifold one simulation from the origin serves every pair.
 
     Parameters
     ----------
     X, Y : points (N, *shape) and (M, *shape).
-    times, paths, step, rng, n_jobs : as in `walk`; each x has `paths` of its own.
+    times, paths, step, rng, n_jobs : as in `walk`; where the manifold is not homogeneous, each x has its own paths.
     epsilon : radius of the balls; by default `chosen_radius` for each time.
 
     Returns
@@ -89,17 +93,19 @@ def ball_matrix(
     X, Y = (np.asarray(check_points(manifold, points, name)) for points, name in ((X, "X"), (Y, "Y")))
     radii = [epsilon or chosen_radius(manifold, t, paths) for t in plan.times]
     volumes = ball_volume(manifold, _column(radii))
-    root = entropy(rng)
-    estimates, errors = [], []
-    for i, x in enumerate(X):
-        count = _count(manifold, x, [Y] * len(radii), radii, plan, paths, (*root, i), n_jobs)
-        d = np.asarray(manifold.distance(x, Y))
-        p, error = _estimate(manifold.dim, count, paths, volumes, d, _column(radii), _column(plan.times))
-        estimates.append(p)
-        errors.append(error)
     shape = (len(radii), len(X), len(Y))
-    estimate = np.stack(estimates, axis=1) if len(X) else np.empty(shape)
-    error = np.stack(errors, axis=1) if len(X) else np.empty(shape)
+    counts = np.zeros(shape)
+    if isinstance(manifold, Homogeneous):  # the isometries carry every pair to the origin
+        centres = np.asarray(manifold.to_origin(X[:, None], Y)).reshape(-1, *manifold.shape)
+        found = _count(manifold, manifold.origin, [centres] * len(radii), radii, plan, paths, entropy(rng), n_jobs)
+        counts = np.stack(found).reshape(shape)
+    else:
+        root = entropy(rng)
+        for i, x in enumerate(X):
+            counts[:, i] = _count(manifold, x, [Y] * len(radii), radii, plan, paths, (*root, i), n_jobs)
+    lengths = np.stack([_lengths(manifold, x, Y) for x in X]) if len(X) else np.empty((0, len(Y)))
+    width, clock = (np.array(values)[:, None, None] for values in (radii, plan.times))
+    estimate, error = _estimate(manifold.dim, counts, paths, volumes[..., None], lengths, width, clock)
     peaks = np.array([_peak(manifold, t) for t in plan.times])[:, None, None]
     poor = error > TOLERATED * peaks
     if poor.any():
@@ -131,7 +137,7 @@ def ball_profile(
     if not isinstance(manifold, Homogeneous) or manifold.rank != 1:
         raise Unsupported(
             f"{manifold!r}: its kernel is not a function of the distance, so balls along one geodesic do not serve "
-            "every pair. Use ball_matrix, which starts paths from each point."
+            "every pair. Use ball_matrix, which takes the points themselves."
         )
     plan = _positive(schedule(times, step))
     coordinates = Coordinates(manifold)
@@ -170,11 +176,33 @@ def _count(
 
 
 def _hits(manifold: Manifold, centres: list[np.ndarray], radii: list[float], positions: np.ndarray) -> list[np.ndarray]:
-    """Paths of a chunk in each ball, for each time: one centre after another keeps the arrays in the cache."""
+    """Paths of a chunk in each ball, for each time: a few centres at once keep the arrays in the cache."""
     return [
-        np.array([np.count_nonzero(manifold.distance(centre, ends) < radius) for centre in points], dtype=float)
+        np.concatenate([np.zeros(0), *(_inside(manifold, part, radius, ends) for part in _parts(points, ends))])
         for points, radius, ends in zip(centres, radii, positions)
     ]
+
+
+def _parts(points: np.ndarray, ends: np.ndarray) -> list[np.ndarray]:
+    size = max(1, PAIRS // len(ends))
+    return [points[i : i + size] for i in range(0, len(points), size)]
+
+
+def _inside(manifold: Manifold, points: np.ndarray, radius: float, ends: np.ndarray) -> np.ndarray:
+    """How many ends lie in the ball around each point."""
+    if isinstance(manifold, Symmetric):
+        inside = manifold.length(manifold.orbits(points, ends)) < radius
+    else:
+        inside = manifold.within(points[:, None], ends[None], radius)
+    return np.count_nonzero(inside, axis=1).astype(float)
+
+
+def _lengths(manifold: Manifold, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Distances for the stated bias; those of chords where an iteration does not find them."""
+    try:
+        return np.asarray(manifold.distance(x, Y))
+    except NotConverged:
+        return np.linalg.norm(np.asarray(manifold.embed(Y)) - np.asarray(manifold.embed(x)), axis=-1)
 
 
 def _estimate(dim, count, paths, volume, distance, radius, time) -> tuple[np.ndarray, np.ndarray]:

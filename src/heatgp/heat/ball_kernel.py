@@ -1,4 +1,8 @@
-"""The ball estimate where one simulation does not serve every pair: paths start at each point asked for."""
+"""The ball estimate where the kernel is no function of the distance: balls around the very points asked for.
+
+On a homogeneous manifold the isometries carry every pair to the origin, and one simulation from there serves all; else
+paths start at each point.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,14 @@ import numpy as np
 
 from ..array import Array
 from ..errors import Unsupported
-from ..manifolds import Manifold
+from ..manifolds import Homogeneous, Manifold
 from .ball import ball_matrix
 from .kernel import HeatKernel
 
 
 @dataclass(frozen=True, eq=False)
 class BallKernel(HeatKernel):
-    """Counts in balls of paths from each x; not symmetric beyond its errors, and not positive definite."""
+    """Counts of paths in balls; not positive definite."""
 
     manifold: Manifold
     grid: np.ndarray
@@ -28,7 +32,8 @@ class BallKernel(HeatKernel):
     method: str = "ball"
 
     def __repr__(self) -> str:
-        return f"heat_kernel({self.manifold!r}, method='ball', paths={self.paths} a point, step={self.step:.3g})"
+        each = "" if isinstance(self.manifold, Homogeneous) else " a point"
+        return f"heat_kernel({self.manifold!r}, method='ball', paths={self.paths}{each}, step={self.step:.3g})"
 
     @property
     def times(self) -> tuple[float, float]:

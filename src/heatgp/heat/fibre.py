@@ -6,20 +6,24 @@ g_x is any group element whose first k columns are x. Reference: Ye et al. (2024
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ..array import Array
-from ..errors import Unsupported
 from ..manifolds import Stiefel
+from ..manifolds.grassmann import completed
 from ..manifolds.orthogonal import log_rotation_volume, random_orthogonal
 from ..manifolds.unitary import log_unitary_volume, random_unitary
 from .kernel import CHUNK, HeatKernel, OrbitKernel
 
+GOLDEN = (1 + math.sqrt(5)) / 2
 Fibre = Callable[[Stiefel, float], np.ndarray]
 """Elements of H, (m, n-k, n-k), to average over at a time."""
 
@@ -29,8 +33,7 @@ def lift(M: Stiefel, x: Array) -> np.ndarray:
     x = np.asarray(x)
     if not M.is_complex and M.k == 1:
         return x[..., 0]
-    q, _ = np.linalg.qr(x, mode="complete")
-    g = np.concatenate((x, q[..., M.k :]), axis=-1)
+    g = completed(x)
     if not M.is_complex:
         g[..., -1] *= np.sign(np.linalg.det(g))[..., None]
     return g
@@ -51,19 +54,59 @@ def circle(M: Stiefel, time: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class RandomFibre:
-    """`number` elements of H drawn once from Haar measure: the double average over them is positive definite."""
+class Cosets:
+    """A finite group F of H, and `number` random elements r of H: averages run over the products r f.
+
+    The double average over all r f is positive definite for any r, and since p_G is a class function one side needs
+    the r alone: number² |F| terms a pair.
+    """
 
     number: int
     seed: int = 0
 
     def __call__(self, M: Stiefel, time: float) -> np.ndarray:
-        rng = np.random.default_rng(self.seed)
+        return (self.representatives(M)[:, None] @ finite_group(M.n - M.k, M.is_complex)).reshape(
+            -1, M.n - M.k, M.n - M.k
+        )
+
+    def representatives(self, M: Stiefel) -> np.ndarray:
+        size, rng = M.n - M.k, np.random.default_rng(self.seed)
         if M.is_complex:
-            return random_unitary(rng, self.number, M.n - M.k)
-        h = random_orthogonal(rng, self.number, M.n - M.k)
+            return random_unitary(rng, self.number, size)
+        h = random_orthogonal(rng, self.number, size)
         h[:, :, 0] *= np.linalg.det(h)[:, None]
         return h
+
+
+@lru_cache(maxsize=8)
+def finite_group(size: int, is_complex: bool) -> np.ndarray:
+    """Evenly spread elements of SO(size) or U(size) that form a group.
+
+    SO(3): the 60 rotations of the icosahedron. Else permutation matrices with signs, of determinant one, or with
+    fourth roots of unity.
+    """
+    if size == 3 and not is_complex:
+        return _closure([_rotation((0, 0, 1), 0.5), _rotation((1, 1, 1), 1 / 3), _rotation((1, 0, GOLDEN), 0.2)])
+    units = (1, 1j, -1, -1j) if is_complex else (1.0, -1.0)
+    permutations = [np.eye(size)[list(p)] for p in itertools.permutations(range(size))]
+    group = np.array([p * np.array(u) for p in permutations for u in itertools.product(units, repeat=size)])
+    return group if is_complex else group[np.linalg.det(group) > 0]
+
+
+def _rotation(axis: tuple[float, ...], turns: float) -> np.ndarray:
+    vector = 2 * math.pi * turns * np.array(axis) / math.hypot(*axis)
+    return Rotation.from_rotvec(vector).as_matrix()
+
+
+def _closure(generators: list[np.ndarray]) -> np.ndarray:
+    """All products of the generators."""
+    group = [np.eye(len(generators[0]))]
+    for element in group:  # grows while it is walked through
+        for g in generators:
+            new = element @ g
+            if all(np.abs(new - old).max() > 1e-6 for old in group):
+                group.append(new)
+    return np.array(group)
 
 
 @dataclass(frozen=True)
@@ -76,13 +119,13 @@ class FibreKernel(HeatKernel):
     fibre: Fibre | None
 
     def __repr__(self) -> str:
-        number = f", fibre={self.fibre.number}" if isinstance(self.fibre, RandomFibre) else ""
+        number = f", fibre={self.fibre.number}" if isinstance(self.fibre, Cosets) else ""
         return f"heat_kernel({self.manifold!r}, method={self.method!r}{number})"
 
     @property
     def double(self) -> bool:
         """Average over both sides, unless the elements are a group, where one side is the same."""
-        return isinstance(self.fibre, RandomFibre)
+        return isinstance(self.fibre, Cosets)
 
     @property
     def fibre_volume(self) -> float:
@@ -120,25 +163,26 @@ class FibrePairs:
         return value, time * slope[None]
 
     def error(self, time: float) -> np.ndarray:
-        """Zero for an exact average; else from the means over halves of the random elements."""
-        if not self.kernel.double:
+        """Zero for an exact average; else half the difference of the averages over the two halves of the elements."""
+        if not isinstance(self.kernel.fibre, Cosets):
             return np.zeros((len(self.gx), len(self.gx if self.gy is None else self.gy)))
-        raise Unsupported(f"{self.kernel!r} has no standard error: compare with a larger `fibre`.")
+        half, seed = max(1, self.kernel.fibre.number // 2), self.kernel.fibre.seed
+        ways = [replace(self.kernel, fibre=Cosets(half, seed + 1 + k)) for k in range(2)]
+        first, second = (FibrePairs(way, self.gx, self.gy)(time) for way in ways)
+        return np.abs(first - second) / 2
 
     def _average(self, time: float, functions: list[Callable[[np.ndarray], np.ndarray]]) -> list[np.ndarray]:
-        kernel = self.kernel
-        k, fibre = kernel.manifold.k, kernel.fibre
+        kernel, M = self.kernel, self.kernel.manifold
+        fibre = kernel.fibre
         assert fibre is not None
-        h = fibre(kernel.manifold, time)
-        left = h if kernel.double else h[:1] * 0 + np.eye(h.shape[-1])
+        h = fibre(M, time)
+        left = fibre.representatives(M) if isinstance(fibre, Cosets) else np.eye(M.n - M.k)[None]
         gy = self.gx if self.gy is None else self.gy
         out = [np.zeros((len(self.gx), len(gy))) for _ in functions]
         rows = max(1, CHUNK // (len(gy) * len(h)))
-        one = np.eye(k, dtype=self.gx.dtype)
-        right = np.array([_block(one, b) for b in h])
-        turned_y = (gy[:, None] @ right).reshape(-1, *gy.shape[1:])
+        turned_y = (gy[:, None] @ np.array([_block(M.k, b) for b in h])).reshape(-1, M.n, M.n)
         for a in left:
-            turned_x = self.gx @ _block(one, a)
+            turned_x = self.gx @ _block(M.k, a)
             for i in range(0, len(turned_x), rows):
                 theta = kernel.group.manifold.orbits(turned_x[i : i + rows], turned_y)
                 for values, function in zip(out, functions):
@@ -148,9 +192,8 @@ class FibrePairs:
         return [(values + values.T) / 2 for values in out] if self.gy is None else out
 
 
-def _block(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The block diagonal matrix of a and b."""
-    k, size = len(a), len(a) + len(b)
-    out = np.zeros((size, size), np.result_type(a, b))
-    out[:k, :k], out[k:, k:] = a, b
+def _block(k: int, b: np.ndarray) -> np.ndarray:
+    """The block diagonal matrix of the identity of size k and b."""
+    out = np.eye(k + len(b), dtype=b.dtype)
+    out[k:, k:] = b
     return out

@@ -14,7 +14,7 @@ from ..manifolds import Homogeneous, Manifold, Product, Quotient, Scaled, Specia
 from .ball_kernel import BallKernel
 from .compose import ProductKernel, QuotientKernel, ScaledKernel
 from .exact import exact_kernel, find_exact
-from .fibre import FibreKernel, RandomFibre
+from .fibre import Cosets, FibreKernel
 from .kernel import HeatKernel, Method, OrbitKernel
 from .sampled import from_balls, from_samples
 from .smooth import default_design
@@ -37,7 +37,7 @@ def heat_kernel(
     cache: bool | str | Path = True,
     distance: bool = False,
     references: int = 400,
-    fibre: int = 24,
+    fibre: int = 2,
 ) -> HeatKernel:
     """The heat kernel p_t(x, y) of a manifold.
 
@@ -58,7 +58,7 @@ def heat_kernel(
     distance : with "strip" on a manifold of higher rank, count in strips of the distance as the paper does. The kernel
         is no function of the distance there: the result is its average over all points at that distance.
     references : reference points of method "reference".
-    fibre : random elements of the fibre that a Stiefel manifold's kernel averages over.
+    fibre : random cosets of a finite group that a Stiefel manifold's kernel averages over its fibre.
 
     >>> from heatgp import Sphere
     >>> kernel = heat_kernel(Sphere(2))
@@ -123,11 +123,11 @@ def _group(manifold: Stiefel) -> Homogeneous:
 
 def fibre_kernel(manifold: Stiefel, number: int) -> FibreKernel:
     """The group's exact kernel averaged over both sides of the fibre: positive definite for any finite sample."""
-    if not isinstance(number, (int, np.integer)) or number < 2:
-        raise InvalidInput(f"fibre must be an integer of at least 2; got {number!r}.")
+    if not isinstance(number, (int, np.integer)) or number < 1:
+        raise InvalidInput(f"fibre must be a positive integer; got {number!r}.")
     group = find_exact(_group(manifold))
     assert isinstance(group, OrbitKernel)
-    return FibreKernel(manifold, "fibre", group, RandomFibre(int(number)))
+    return FibreKernel(manifold, "fibre", group, Cosets(int(number)))
 
 
 def _sampled(

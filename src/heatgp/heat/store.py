@@ -17,7 +17,7 @@ from .compose import ProductKernel, ScaledKernel
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
 from .exact import exact_kernel
-from .fibre import FibreKernel, RandomFibre
+from .fibre import Cosets, FibreKernel
 from .kernel import HeatKernel, OrbitKernel
 from .psd import PositiveProfile
 from .sampled import EstimatedKernel, _part_of_balls, from_samples
@@ -61,7 +61,7 @@ def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
             return {"kind": "product", "manifold": name, "factors": parts, "each": kernel.each}
         case ScaledKernel():
             return {"kind": "scaled", "manifold": name, "base": describe(kernel.base, arrays, prefix)}
-        case FibreKernel() if isinstance(kernel.fibre, RandomFibre):
+        case FibreKernel() if isinstance(kernel.fibre, Cosets):
             return {"kind": "fibre", "manifold": name, "number": kernel.fibre.number}
         case EstimatedKernel():
             return _describe_estimate(kernel, arrays, prefix, name)

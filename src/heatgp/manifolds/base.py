@@ -78,6 +78,10 @@ class Manifold(ABC):
             "or define distance(x, y)."
         )
 
+    def within(self, x: Array, y: Array, radius: float) -> Array:
+        """Whether y lies in the ball of this radius around x."""
+        return self.distance(x, y) < radius
+
     def separation(self, x: Array, y: Array) -> Array:
         """Squared distance of close points, up to terms of fourth order: what short-time kernels need."""
         d = self.distance(x, y)
@@ -150,6 +154,12 @@ class Homogeneous(Manifold):
     def rank(self) -> int:
         """How many orbit coordinates there are; one is the paper's condition "a function of the distance"."""
         return len(self.chamber)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        """Where an isometry that carries x to the origin carries y."""
+        raise Unsupported(
+            f"{self!r} does not say which isometry carries a point to its origin. Define to_origin(x, y)."
+        )
 
     def orbits(self, X: Array, Y: Array) -> Array:
         """Orbit coordinates of all pairs, (N, M, r), for functions that are smooth on the manifold.

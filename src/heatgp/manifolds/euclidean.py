@@ -66,6 +66,9 @@ class Euclidean(Homogeneous):
     def orbit(self, x: Array, y: Array) -> Array:
         return norm(x - y)[..., None]
 
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return y - x
+
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         return ((0.0, math.inf),)

@@ -33,6 +33,13 @@ def random_frames(rng: np.random.Generator, number: int, n: int, k: int, field: 
     return np.ascontiguousarray(draw(rng, number, n)[:, :, :k])
 
 
+def completed(x: Array) -> Array:
+    """A square matrix with orthonormal columns, the first of which are those of x."""
+    xp = namespace(x)
+    q, _ = xp.linalg.qr(x, mode="complete")
+    return xp.concat((x, q[..., x.shape[-1] :]), axis=-1)
+
+
 def principal_angles(x: Array, y: Array) -> Array:
     """Angles in [0, pi/2] between the subspaces spanned by orthonormal x and y, increasing.
 
@@ -143,6 +150,9 @@ class Grassmann(Symmetric):
         if not isinstance(X, np.ndarray):
             return super().orbits(X, Y)
         return subspace_orbits(X, Y)[..., self.k - self.rank :]
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(completed(x)), y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

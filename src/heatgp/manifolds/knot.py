@@ -80,6 +80,9 @@ class TorusKnot(Homogeneous):
     def distance(self, x: Array, y: Array) -> Array:
         return norm(self.orbit(x, y))
 
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return wrap(y - x)
+
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         return ((0.0, math.pi),)

@@ -182,6 +182,9 @@ class SpecialOrthogonal(Symmetric):
     def orbits(self, X: Array, Y: Array) -> Array:
         return rotation_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
 
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(x), y)
+
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         return ((0.0, math.pi),) * (self.n // 2)
@@ -258,6 +261,9 @@ class Orthogonal(Symmetric):
 
     def orbits(self, X: Array, Y: Array) -> Array:
         return orthogonal_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(x), y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..array import Array, namespace
 from .base import Symmetric, line_angle, normalized, require_integer
 from .roots import Roots, log_sphere_volume
-from .sphere import first_axis, great_circle, log_sine_integral, project_out, unit_defect
+from .sphere import first_axis, great_circle, log_sine_integral, project_out, reflected, unit_defect
 
 
 def line_orbits(X: Array, Y: Array) -> Array:
@@ -82,6 +82,9 @@ class RealProjective(Symmetric):
 
     def orbits(self, X: Array, Y: Array) -> Array:
         return line_orbits(X, Y)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return reflected(x, y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
@@ -158,6 +161,9 @@ class ComplexProjective(Symmetric):
 
     def orbits(self, X: Array, Y: Array) -> Array:
         return line_orbits(X, Y)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return reflected(x, y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ..array import Array, inner, namespace, norm, sinc
+from ..array import Array, inner, is_complex, namespace, norm, sinc
 from .base import Symmetric, angle, normalized, require_integer
 from .roots import Roots, log_sphere_volume
 
@@ -33,6 +33,19 @@ def first_axis(n: int, dtype: type = float) -> np.ndarray:
     x: np.ndarray = np.zeros(n, dtype)
     x[0] = 1
     return x
+
+
+def reflected(x: Array, y: Array) -> Array:
+    """y under the reflection that carries the unit vector x, up to a phase, to the first axis."""
+    xp = namespace(x)
+    first = x[..., :1]
+    size = xp.abs(first)
+    if is_complex(x):
+        phase = xp.where(size == 0, 1.0, xp.conj(first) / xp.where(size == 0, 1.0, size))
+        x, y = phase * x, phase * y
+    v = x - xp.asarray(first_axis(x.shape[-1]), dtype=x.dtype)
+    square = xp.real(inner(v, v))
+    return y - 2 * v * inner(v, y) / xp.where(square == 0, 1.0, square)
 
 
 def log_sine_integral(sines: float, cosines: float) -> float:
@@ -93,6 +106,9 @@ class Sphere(Symmetric):
     def orbits(self, X: Array, Y: Array) -> Array:
         xp = namespace(X)
         return xp.acos(xp.clip(X @ Y.T, -1, 1))[..., None]
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return reflected(x, y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

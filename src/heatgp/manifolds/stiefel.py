@@ -18,13 +18,14 @@ from ..array import (
     matmul,
     namespace,
     newton_schulz,
+    norm,
     skew,
     to_complex,
 )
 from ..array import orthonormality_defect as defect_of
 from ..errors import Unsupported
 from .base import Homogeneous, require
-from .grassmann import Field, check_frames, random_frames
+from .grassmann import Field, check_frames, completed, random_frames
 from .roots import log_sphere_volume
 from .stiefel_log import log_norm
 from .unitary import log_unitary_volume
@@ -150,6 +151,17 @@ class Stiefel(Homogeneous):
         a = matmul(adjoint(x), y)
         a = xp.reshape(a, (*a.shape[:-2], self.k * self.k))
         return xp.concat((xp.real(a), xp.imag(a)), axis=-1) if self.is_complex else a
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(completed(x)), y)
+
+    def within(self, x: Array, y: Array, radius: float) -> Array:
+        """The chord is at most √2 times the distance, so that only close pairs need the logarithm."""
+        x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+        close = norm(x - y, axes=2) < math.sqrt(2) * radius
+        inside = np.zeros(close.shape, dtype=bool)
+        inside[close] = log_norm(x[close], y[close]) < radius
+        return inside
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

@@ -149,6 +149,9 @@ class Unitary(Symmetric):
         found = unitary_orbits(X, Y) if isinstance(X, np.ndarray) else None
         return super().orbits(X, Y) if found is None else found
 
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(x), y)
+
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         return ((-math.pi, math.pi),) * self.n
@@ -238,6 +241,9 @@ class SpecialUnitary(Symmetric):
     def orbits(self, X: Array, Y: Array) -> Array:
         found = special_unitary_orbits(X, Y) if isinstance(X, np.ndarray) else None
         return super().orbits(X, Y) if found is None else found
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(x), y)
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

@@ -1,0 +1,95 @@
+"""Kernels of Stiefel manifolds from those of the groups, against integrals, paths and laws of nature."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+import heatgp as hg
+from heatgp.errors import InvalidInput
+from heatgp.heat.exact import exact_kernel
+from heatgp.heat.fibre import finite_group, lift
+from heatgp.heat.methods import fibre_kernel
+
+SO5 = exact_kernel(hg.SpecialOrthogonal(5))
+
+
+def test_frames_of_one_column_are_a_sphere():
+    M, S = hg.Stiefel(4, 1), hg.Sphere(3)
+    X = M.random(np.random.default_rng(0), 6)
+    np.testing.assert_allclose(exact_kernel(M)(X, time=0.3), exact_kernel(S)(X[..., 0], time=0.3), rtol=1e-12)
+
+
+def test_all_but_one_column_are_a_rotation():
+    X = hg.SpecialOrthogonal(4).random(np.random.default_rng(0), 6)
+    group = exact_kernel(hg.SpecialOrthogonal(4))(X, time=0.3)
+    np.testing.assert_allclose(exact_kernel(hg.Stiefel(4, 3))(X[..., :3], time=0.3), group, rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("time", [0.02, 0.3])
+def test_circle_average_is_the_integral_over_the_circle(time):
+    """Against adaptive quadrature of the group's kernel over the rotations of the last two columns."""
+    M = hg.Stiefel(5, 3)
+    X = M.random(np.random.default_rng(1), 2)
+    X[1] = M.exp(X[0], 0.2 * M.noise(X[0], X[1]))
+    g, h = lift(M, X)
+
+    def turned(angle):
+        c, s = np.cos(angle), np.sin(angle)
+        turn = np.eye(5)
+        turn[3:, 3:] = [[c, -s], [s, c]]
+        return float(SO5(g[None], (h @ turn)[None], time=time)[0, 0])
+
+    kernel = exact_kernel(M)
+    peak = kernel.diag(X[:1], time)[0]
+    expected = quad(turned, -np.pi, np.pi, limit=200, epsabs=1e-10 * peak, epsrel=0)[0]
+    assert abs(kernel(X[:1], X[1:], time=time)[0, 0] - expected) < 1e-9 * peak
+
+
+@pytest.mark.parametrize("M", [hg.Stiefel(4, 2), hg.Stiefel(3, 2, "complex"), hg.Stiefel(2, 1, "complex")], ids=repr)
+def test_mass_is_one_and_the_frame_itself_decays(M, rng):
+    """Uniform points: the mean of vol p is one, and that of vol p Re tr(x*y) / k is exp(-lambda t/2)."""
+    Y = M.random(rng, 20_000)
+    time = 0.8
+    weight = M.volume * exact_kernel(M)(M.origin, Y, time=time)
+    overlap = np.einsum("ij,nij->n", M.origin.conj(), Y).real / M.k
+    decay = np.exp(-M.n * time) if M.is_complex else np.exp(-(M.n - 1) * time / 2)
+    for values, expected in ((weight, 1.0), (weight * overlap, decay)):
+        assert abs(values.mean() - expected) < 5 * values.std() / np.sqrt(len(values))
+
+
+def test_finite_groups_are_groups():
+    for group, order in ((finite_group(3, False), 60), (finite_group(4, False), 192), (finite_group(2, True), 32)):
+        assert len(group) == order
+        product = group[3] @ group[-1]
+        assert np.abs(group - product).max(axis=(-2, -1)).min() < 1e-12
+        np.testing.assert_allclose(np.linalg.det(group).real if group.shape[-1] > 2 else 1, 1, atol=1e-12)
+
+
+def test_random_cosets_are_positive_definite_and_near_the_average(rng):
+    """V(2, 5), whose fibre is SO(3), against ten thousand random elements of the fibre."""
+    M = hg.Stiefel(5, 2)
+    X = M.random(rng, 12)
+    X[6:] = M.exp(X[:6], 0.5 * M.noise(X[:6], X[6:]))
+    kernel = hg.heat_kernel(M)
+    assert repr(kernel) == "heat_kernel(Stiefel(5, 2), method='fibre', fibre=2)"
+    K = kernel(X, time=0.4)
+    eigenvalues = np.linalg.eigvalsh(K)
+    assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
+    turns = np.tile(np.eye(5), (10_000, 1, 1))
+    turns[:, 2:, 2:] = hg.SpecialOrthogonal(3).random(rng, 10_000)
+    g = lift(M, X)
+    volume = hg.SpecialOrthogonal(3).volume
+    for i, j in ((0, 0), (0, 6), (1, 7), (2, 3)):
+        values = volume * SO5(g[i][None], g[j] @ turns, time=0.4)[0]
+        assert abs(K[i, j] - values.mean()) < 0.05 * K[0, 0] + 4 * values.std() / 100
+
+
+def test_slope_and_errors_of_the_random_average(rng):
+    M = hg.Stiefel(5, 2)
+    X = M.random(rng, 4)
+    kernel = hg.heat_kernel(M, fibre=2)
+    difference = (kernel(X, time=0.40004) - kernel(X, time=0.39996)) / 8e-5
+    np.testing.assert_allclose(kernel.derivative(X, time=0.4), difference, atol=1e-6 * kernel.diag(X, 0.4).max() / 0.4)
+    assert (kernel.standard_error(X, time=0.4) >= 0).all()
+    with pytest.raises(InvalidInput, match="fibre must be a positive integer; got 0"):
+        fibre_kernel(M, 0)
