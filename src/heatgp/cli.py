@@ -6,6 +6,7 @@ import argparse
 import importlib
 import inspect
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from . import __version__
 from .errors import HeatGPError, InvalidInput
 from .experiments.command import add_command
+from .heat.kernel import HeatKernel
 from .heat.methods import METHODS, heat_kernel
 from .manifolds import Manifold
 from .manifolds.parse import NAMES, parse
@@ -23,12 +25,18 @@ def main(arguments: list[str] | None = None) -> int:
     """Run the command line; errors of the library are one line on stderr and status 2."""
     options = _parser().parse_args(arguments)
     try:
-        return int(options.run(options) or 0)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            return int(options.run(options) or 0)
     except HeatGPError as error:
         print(f"heatgp: {error}", file=sys.stderr)
         return 2
     except BrokenPipeError:
         return 0
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    print(f"heatgp: warning: {message}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -119,26 +127,39 @@ def _find(what: str) -> Any:
 
 
 def _kernel(options: argparse.Namespace) -> None:
-    from .plots import along_geodesic
+    from .plots import along_geodesic, kernel_figure, save_figure
 
     manifold = parse(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
-    table = []
-    for method in options.method:
-        kernel = heat_kernel(manifold, method, paths=options.paths, time=options.time, rng=options.seed)
+    kernels = {method: _one_time(manifold, method, options) for method in options.method}
+
+    def curves(points: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        where = {"time": options.time}
+        return [
+            (method, kernel(points[0], points, **where), kernel.standard_error(points[0], points, **where))
+            for method, kernel in kernels.items()
+        ]
+
+    for method, kernel in kernels.items():
         print(f"# {method}: {kernel!r}")
-        value = kernel(points[:1], points, time=options.time)[0]
-        error = kernel.standard_error(points[:1], points, time=options.time)[0]
-        table.append((method, value, error))
+    table = curves(points)
     print("distance".rjust(10) + "".join(f"{method:>14}{'+-':>10}" for method, _, _ in table))
     for row, length in enumerate(lengths):
         cells = "".join(f"{value[row]:14.6g}{error[row]:10.2g}" for _, value, error in table)
         print(f"{length:10.4f}{cells}")
     if options.plot:
-        from .plots import kernel_figure, save_figure
-
-        save_figure(kernel_figure(lengths, table, f"{manifold!r}, t = {options.time:g}"), options.plot)
+        lengths, points = along_geodesic(manifold, options.time, 121)
+        figure = kernel_figure(lengths, curves(points), f"{manifold!r}, t = {options.time:g}")
+        save_figure(figure, options.plot)
         print(f"# plotted to {options.plot}")
+
+
+def _one_time(manifold: Manifold, method: str, options: argparse.Namespace) -> HeatKernel:
+    """The kernel for the one time asked for: counts are made at that time alone."""
+    given: dict[str, Any] = {"paths": options.paths, "rng": options.seed, "times": options.time}
+    if method in ("ball", "strip"):
+        given |= {"times": [options.time], "step": options.time / 100}
+    return heat_kernel(manifold, method, **given)  # type: ignore[arg-type]
 
 
 def _fit(options: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -117,6 +117,7 @@ class FibreKernel(HeatKernel):
     method: str
     group: OrbitKernel
     fibre: Fibre | None
+    remedy: ClassVar[str] = "a larger `fibre`"
 
     def __repr__(self) -> str:
         number = f", fibre={self.fibre.number}" if isinstance(self.fibre, Cosets) else ""
@@ -133,6 +134,16 @@ class FibreKernel(HeatKernel):
         if self.fibre is None:
             return 1.0
         return math.exp(log_unitary_volume(size) if self.manifold.is_complex else log_rotation_volume(size))
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """From when on the elements lie twice as close as the kernel is wide: it is then right to some per cent."""
+        if not isinstance(self.fibre, Cosets):
+            return self.group.times
+        size = self.manifold.n - self.manifold.k
+        dim = size * size if self.manifold.is_complex else size * (size - 1) // 2
+        elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
+        return (2 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
 
     def pairs(self, X: Array, Y: Array | None = None) -> Any:
         gx = lift(self.manifold, X)

@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class HeatKernel(ABC):
 
     manifold: Manifold
     method: str
+    remedy: ClassVar[str] = "other `times`"
+    """What to ask for where a time is out of range."""
 
     @property
     def parameters(self) -> int:
@@ -128,8 +130,8 @@ class HeatKernel(ABC):
             )
         if (values < low * (1 - 1e-9)).any() or (values > high * (1 + 1e-9)).any():
             raise InvalidInput(
-                f"time = {time!r} is beyond the table of {self!r}, which holds {low:g} to {high:g}. "
-                "Ask heat_kernel for other `times`."
+                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. "
+                f"Ask heat_kernel for {self.remedy}."
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
@@ -144,13 +146,13 @@ class HeatKernel(ABC):
         flat_x = X.reshape(-1, *self.manifold.shape)
         if Y is None:
             values = function(self.pairs(flat_x), t)
-            return values.reshape(*values.shape[:-2], *batch_x, *batch_x)
+            return values.reshape((*values.shape[:-2], *batch_x, *batch_x))
         Y = np.asarray(check_points(self.manifold, Y, "Y"))
         flat_y = Y.reshape(-1, *self.manifold.shape)
         rows = max(1, CHUNK // max(1, len(flat_y)))
         parts = [function(self.pairs(flat_x[i : i + rows], flat_y), t) for i in range(0, max(1, len(flat_x)), rows)]
         values = np.concatenate(parts, axis=-2)
-        return values.reshape(*values.shape[:-2], *batch_x, *Y.shape[: Y.ndim - point_axes])
+        return values.reshape((*values.shape[:-2], *batch_x, *Y.shape[: Y.ndim - point_axes]))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..errors import NotConverged
 from ..manifolds import Homogeneous, Manifold
 from .style import styled
 
@@ -32,8 +33,22 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     end = 5 * math.sqrt(time)
     if isinstance(manifold, Homogeneous) and manifold.rank == 1:
         end = min(end, manifold.chamber[0][1])
+    else:
+        end = _shortest_until(manifold, start, direction, end)
     lengths = np.linspace(0, end, number)
     return lengths, np.stack([manifold.exp(start, length * direction) for length in lengths])
+
+
+def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray, end: float) -> float:
+    """How far the geodesic is the shortest way: beyond the cut point its length is not a distance."""
+    for length in np.linspace(0, end, 101)[1:]:
+        try:
+            distance = float(manifold.distance(start, manifold.exp(start, length * direction)))
+        except NotConverged:
+            distance = math.nan
+        if not abs(distance - length) < 1e-6 * end:
+            return float(length - end / 100)
+    return end
 
 
 @styled

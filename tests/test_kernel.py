@@ -1,0 +1,190 @@
+"""Heat kernels of point sets: broadcasting, symmetry, compositions, derivatives, files, errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+import heatgp as hg
+from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
+from heatgp.heat.compose import ProductKernel
+
+EXACT = [
+    hg.Euclidean(2),
+    hg.Sphere(3),
+    hg.Torus(2),
+    hg.ComplexProjective(2),
+    hg.SpecialOrthogonal(4),
+    hg.Orthogonal(3),
+    hg.SpecialUnitary(3),
+    hg.Grassmann(5, 2, "complex"),
+    hg.Grassmann(4, 1),
+    hg.Stiefel(4, 2),
+    hg.Product(hg.Sphere(2), hg.Product(hg.Euclidean(1), hg.Unitary(1))),
+    hg.Quotient(hg.Torus(2), (lambda x: x, lambda x: x + np.array([np.pi, 0]))),
+    hg.Scaled(hg.Sphere(2), 0.5),
+]
+
+
+@pytest.mark.parametrize("M", EXACT, ids=repr)
+def test_gram_matrices_are_symmetric_positive_definite_and_consistent(M, rng):
+    X, Y = M.random(rng, 30), M.random(rng, 7)
+    kernel = hg.heat_kernel(M)
+    K = kernel(X, time=0.2)
+    np.testing.assert_array_equal(K, K.T)
+    eigenvalues = np.linalg.eigvalsh(K)
+    assert eigenvalues[0] > -1e-13 * eigenvalues[-1]
+    peak = K.max()
+    np.testing.assert_allclose(kernel(X, X, time=0.2), K, atol=1e-12 * peak)
+    np.testing.assert_allclose(kernel(Y, X, time=0.2), kernel(X, Y, time=0.2).T, atol=1e-12 * peak)
+    np.testing.assert_allclose(kernel.diag(X, 0.2), np.diag(K), atol=1e-12 * peak)
+    assert not kernel.standard_error(X, Y, time=0.2).any()
+
+
+@pytest.mark.parametrize("M", EXACT, ids=repr)
+def test_derivative_in_time_is_that_of_a_finite_difference(M, rng):
+    X, Y = M.random(rng, 4), M.random(rng, 5)
+    kernel = hg.heat_kernel(M)
+    step = 1e-4
+    difference = (kernel(X, Y, time=0.3 + step) - kernel(X, Y, time=0.3 - step)) / (2 * step)
+    scale = kernel.diag(X, 0.3).max() / 0.3
+    np.testing.assert_allclose(kernel.derivative(X, Y, time=0.3), difference, atol=1e-5 * scale)
+
+
+def test_batches_of_points_and_times_become_axes():
+    M = hg.Sphere(2)
+    kernel = hg.heat_kernel(M)
+    X = M.random(np.random.default_rng(0), 6)
+    one = kernel(X[0], X, time=0.1)
+    assert one.shape == (6,)
+    assert kernel(X[0], X[1], time=0.1).shape == ()
+    assert kernel(X.reshape(2, 3, 3), X, time=[0.1, 0.2]).shape == (2, 2, 3, 6)
+    assert kernel(X.reshape(2, 3, 3), time=0.1).shape == (2, 3, 2, 3)
+    assert kernel(X[:0], X, time=0.1).shape == (0, 6)
+    assert kernel(X[:0], time=0.1).shape == (0, 0)
+    np.testing.assert_array_equal(kernel(X, time=[0.1, 0.2])[1], kernel(X, time=0.2))
+    np.testing.assert_allclose(kernel(X.tolist(), X, time=0.1)[0], one, rtol=1e-12)
+
+
+def test_products_multiply_and_may_have_a_time_each(rng):
+    M = hg.Product(hg.Sphere(2), hg.Euclidean(2))
+    X, Y = M.random(rng, 5), M.random(rng, 4)
+    sphere, plane = hg.heat_kernel(hg.Sphere(2)), hg.heat_kernel(hg.Euclidean(2))
+    (a, b), (c, d) = M.split(X), M.split(Y)
+    kernel = hg.heat_kernel(M)
+    np.testing.assert_allclose(kernel(X, Y, time=0.2), sphere(a, c, time=0.2) * plane(b, d, time=0.2), rtol=1e-12)
+    each = ProductKernel(M, kernel.factors, each=True)
+    assert each.parameters == 2
+    expected = sphere(a, c, time=0.2) * plane(b, d, time=0.5)
+    np.testing.assert_allclose(each(X, Y, time=(0.2, 0.5)), expected, rtol=1e-12)
+    slopes = each.derivative(X, Y, time=(0.2, 0.5))
+    np.testing.assert_allclose(slopes[0], sphere.derivative(a, c, time=0.2) * plane(b, d, time=0.5), rtol=1e-10)
+    np.testing.assert_allclose(slopes[1], sphere(a, c, time=0.2) * plane.derivative(b, d, time=0.5), rtol=1e-10)
+    with pytest.raises(InvalidInput, match=r"takes 2 time\(s\); got 0\.2"):
+        each(X, Y, time=0.2)
+
+
+def test_quotients_sum_over_the_group(rng):
+    quotient = hg.Quotient(hg.Sphere(3), (lambda x: x, lambda x: -x))
+    X, Y = hg.Sphere(3).random(rng, 5), hg.Sphere(3).random(rng, 5)
+    projective = hg.heat_kernel(hg.RealProjective(3))
+    np.testing.assert_allclose(hg.heat_kernel(quotient)(X, Y, time=0.4), projective(X, Y, time=0.4), rtol=1e-10)
+
+
+def test_scaled_metrics_change_the_clock(rng):
+    """A circle of radius 3 against the wrapped Gaussian on it."""
+    M = hg.Scaled(hg.Torus(1), 3.0)
+    x = M.random(rng, 6)
+    arc = 3 * (x - x[:1])[:, 0]
+    turns = 6 * np.pi * np.arange(-4, 5)
+    expected = np.exp(-((arc[:, None] + turns) ** 2) / (2 * 1.7)).sum(axis=1) / np.sqrt(2 * np.pi * 1.7)
+    np.testing.assert_allclose(hg.heat_kernel(M)(x[0], x, time=1.7), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["strip", "smooth", "ball"])
+def test_estimates_say_what_they_are_and_come_back_from_files(method, tmp_path, rng):
+    M = hg.Sphere(2)
+    kernel = hg.heat_kernel(M, method, paths=40_000, step=0.01, times=[0.1, 0.3], rng=1, cache=False)
+    assert repr(kernel).startswith(f"heat_kernel(Sphere(2), method='{method}', paths=40000, step=0.01)")
+    X = M.random(rng, 5)
+    for version in (kernel, kernel.positive_definite()):
+        version.save(tmp_path / "kernel.npz")
+        again = hg.load_kernel(tmp_path / "kernel.npz")
+        np.testing.assert_array_equal(again(X, time=0.2), version(X, time=0.2))
+        np.testing.assert_array_equal(again.standard_error(X, time=0.2), version.standard_error(X, time=0.2))
+        assert repr(again) == repr(version)
+    parts = kernel.replicates(2)
+    whole, error = kernel(X, time=0.2), kernel.standard_error(X, time=0.2)
+    assert len(parts) == 2
+    for part in parts:
+        assert (np.abs(part(X, time=0.2) - whole) < 5 * (error + part.standard_error(X, time=0.2))).all()
+
+
+@pytest.mark.parametrize(
+    "M", [hg.Sphere(2), hg.Stiefel(5, 2), hg.Product(hg.Torus(1), hg.Scaled(hg.Sphere(2), 2.0))], ids=repr
+)
+def test_kernels_without_simulation_come_back_from_files(M, tmp_path, rng):
+    kernel = hg.heat_kernel(M)
+    kernel.save(tmp_path / "k")
+    X = M.random(rng, 4)
+    np.testing.assert_array_equal(hg.load_kernel(tmp_path / "k")(X, time=0.5), kernel(X, time=0.5))
+
+
+def test_files_that_are_no_kernels_are_named(tmp_path):
+    path = tmp_path / "kernel.npz"
+    with pytest.raises(InvalidInput, match="no such file"):
+        hg.load_kernel(path)
+    path.write_bytes(b"not an archive")
+    with pytest.raises(InvalidInput, match="is not a kernel of heatgp, or is damaged"):
+        hg.load_kernel(path)
+    np.savez(path, description=np.array(json.dumps({"format": 99})))
+    with pytest.raises(InvalidInput, match="has format 99; this version reads 1"):
+        hg.load_kernel(path)
+    quotient = hg.Quotient(hg.Sphere(2), (lambda x: x, lambda x: -x))
+    with pytest.raises(Unsupported, match="made of functions, which a file cannot hold"):
+        hg.heat_kernel(quotient).save(path)
+
+
+@pytest.mark.parametrize("time", [0, -1.0, np.nan, np.inf])
+def test_times_that_are_no_times_are_named(time):
+    X = np.eye(3)
+    with pytest.raises(InvalidInput, match="time must be positive and finite"):
+        hg.heat_kernel(hg.Sphere(2))(X, time=time)
+
+
+def test_bad_input_is_named_before_any_work():
+    S2 = hg.Sphere(2)
+    with pytest.raises(
+        InvalidInput, match="method must be one of auto, exact, ball, strip, smooth, reference; got 'fft'"
+    ):
+        hg.heat_kernel(S2, "fft")
+    with pytest.raises(InvalidInput, match=r"needs a manifold, such as Sphere\(2\); got 3"):
+        hg.heat_kernel(3)
+    with pytest.raises(Unsupported, match=r"no exact heat kernel of Grassmann\(5, 2\)"):
+        hg.heat_kernel(hg.Grassmann(5, 2), "exact")
+    with pytest.raises(Unsupported, match="not a symmetric space"):
+        hg.heat_kernel(hg.Stiefel(5, 2), "smooth", paths=200)
+    with pytest.raises(OffManifold, match=r"Y\[1\] is not on Sphere\(2\)"):
+        hg.heat_kernel(S2)(np.eye(3), [[1.0, 0, 0], [1.0, 1, 0]], time=0.1)
+    strip = hg.heat_kernel(S2, "strip", times=[0.1, 0.2], step=0.02, paths=20_000)
+    with pytest.raises(
+        InvalidInput, match=r"time = 0\.5 is beyond the times of heat_kernel.*0\.1 to 0\.2.*other `times`"
+    ):
+        strip(np.eye(3), time=0.5)
+    with pytest.raises(InvalidInput, match=r"beyond the times of heat_kernel\(Stiefel\(5, 2\).*a larger `fibre`"):
+        hg.heat_kernel(hg.Stiefel(5, 2))(np.eye(5, 2), time=0.01)
+    with pytest.raises(InvalidInput, match="paths = 20 say nothing"):
+        hg.heat_kernel(S2, "strip", times=[0.1], paths=20)
+
+
+def test_too_few_paths_for_the_dimension_are_warned_of():
+    with pytest.warns(AccuracyWarning, match=r"Sphere\(9\).*paths"):
+        hg.heat_kernel(hg.Sphere(9), "strip", times=[0.1], paths=500, cache=False)
+
+
+def test_auto_takes_the_best_there_is():
+    assert hg.heat_kernel(hg.SpecialOrthogonal(8)).method == "exact"
+    assert hg.heat_kernel(hg.Grassmann(5, 2), paths=500, cache=False).method == "smooth"
+    assert hg.heat_kernel(hg.Stiefel(5, 2)).method == "fibre"
+    mixed = hg.heat_kernel(hg.Product(hg.Sphere(2), hg.Grassmann(5, 2)), paths=500, cache=False)
+    assert mixed.method == "exact x smooth"
