@@ -1,17 +1,16 @@
 """Gaussian processes on manifolds whose covariance is the heat kernel."""
 
+from .baselines import compare
 from .estimators import GPClassifier, GPRegressor
 from .heat.kernel import HeatKernel
 from .heat.methods import heat_kernel
 from .heat.store import load_kernel
 from .heat.walk import walk
 from .manifolds import (
-    Chart,
     ComplexProjective,
-    Domain,
     Euclidean,
     Grassmann,
-    Implicit,
+    Homogeneous,
     Manifold,
     Orthogonal,
     Product,
@@ -22,22 +21,24 @@ from .manifolds import (
     SpecialUnitary,
     Sphere,
     Stiefel,
+    Symmetric,
     Torus,
     TorusKnot,
     Unitary,
 )
+from .points import landmarks_to_shape
+from .spd import product_to_spd, spd_to_product
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Chart",
     "ComplexProjective",
-    "Domain",
     "Euclidean",
     "GPClassifier",
     "GPRegressor",
     "Grassmann",
-    "Implicit",
+    "HeatKernel",
+    "Homogeneous",
     "Manifold",
     "Orthogonal",
     "Product",
@@ -48,11 +49,15 @@ __all__ = [
     "SpecialUnitary",
     "Sphere",
     "Stiefel",
+    "Symmetric",
     "Torus",
     "TorusKnot",
     "Unitary",
-    "HeatKernel",
+    "compare",
     "heat_kernel",
+    "landmarks_to_shape",
     "load_kernel",
+    "product_to_spd",
+    "spd_to_product",
     "walk",
 ]

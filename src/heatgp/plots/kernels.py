@@ -88,5 +88,6 @@ def draw_kernels(axes: Any, lengths: np.ndarray, table: Sequence[Curve], places:
     for i, (method, value, error) in enumerate(table):
         colour = f"C{places[method] if places else i}"
         value, error = np.asarray(value), np.asarray(error)
-        axes.plot(lengths, value, label=method, color=colour, linestyle=DASHES.get(method, "-"), lw=1.8)
+        top = {"color": "black", "zorder": 3} if method == "exact" else {"color": colour}
+        axes.plot(lengths, value, label=method, linestyle=DASHES.get(method, "-"), lw=1.8, **top)
         axes.fill_between(lengths, value - 2 * error, value + 2 * error, color=colour, alpha=0.2, lw=0)
