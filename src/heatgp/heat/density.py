@@ -19,12 +19,13 @@ import numpy as np
 from ..errors import InvalidInput
 from ..manifolds.base import Symmetric
 from .expansion import Expansion
-from .radial import MISSING, chamber_nodes, heat_modes, is_signed, with_last_angle
-from .spline import SplineTable
+from .radial import MISSING, Modes, chamber_nodes, heat_modes, is_signed, with_last_angle
+from .spline import SplineTable, SymmetricGrid
 
 POWERS = ((2, 0), (2, 1), (2, 2), (3, 0), (3, 1))
 """The powers (j, k) of the features t^j y^k."""
-CHUNK = 1 << 14
+INTERPOLATION = {1: 1e-7, 2: 1e-5, 3: 1e-4}
+"""Error of the tables as a part of p_t(x, x), by the rank."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,11 @@ class SmoothProfile:
     def features(self) -> Features:
         return Features(self.manifold)
 
+    @property
+    def origin(self) -> np.ndarray:
+        """The orbit coordinates of a point with itself."""
+        return np.zeros(len(self.manifold.chamber))
+
     def early(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """p_t up to the horizon, its derivatives in the coefficients and what may come by other geodesics."""
         log, others = self.expansion.log_density(theta, time)
@@ -93,71 +99,98 @@ class SmoothProfile:
         return p, p[..., None] * features, np.exp(others)
 
     @cached_property
+    def modes(self) -> Modes:
+        return heat_modes(self.manifold, self.expansion.horizon)
+
+    @cached_property
     def horizon_modes(self) -> np.ndarray:
         """Coefficients, in the modes, of the columns of `early` at the horizon; the density has mass one."""
-        modes = heat_modes(self.manifold, self.expansion.horizon)
         theta, volume = chamber_nodes(self.manifold, self.expansion.half_period)
         p, gradient, others = self.early(theta, self.expansion.horizon)
-        columns = modes(theta).T @ (np.column_stack([p, gradient, others]) * volume[:, None])
+        columns = self.modes(theta).T @ (np.column_stack([p, gradient, others]) * volume[:, None])
         density = columns[:, 0] / columns[0, 0]
         return np.column_stack([density, columns[:, 1:-1] - np.outer(density, columns[0, 1:-1]), columns[:, -1]])
 
-    def late(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The same beyond the horizon: every mode decays like exp(-lambda t/2)."""
-        modes = heat_modes(self.manifold, self.expansion.horizon)
-        decay = np.exp(-modes.eigenvalue * (time - self.expansion.horizon) / 2)
-        columns = modes(theta) @ (decay[:, None] * self.horizon_modes) / self.manifold.volume
+    def late(self, modes: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same beyond the horizon, from the values (n, number) of the modes: each decays like exp(-lambda t/2)."""
+        decay = np.exp(-self.modes.eigenvalue * (time - self.expansion.horizon) / 2)
+        now = decay[:, None] * self.horizon_modes
+        now[0, -1] *= decay[1]  # an error of a density has no constant mode: it decays like the first
+        columns = modes @ now / self.manifold.volume
         # The modes left out are a small part of p_t(x, x) at the horizon and decay faster than those kept.
-        missing = MISSING * decay[-1] * self.early(theta[:1] * 0, self.expansion.horizon)[0]
+        missing = MISSING * decay[-1] * self.early(self.origin, self.expansion.horizon)[0]
         return columns[:, 0], columns[:, 1:-1], np.abs(columns[:, -1]) + missing
+
+    @cached_property
+    def modes_on_grid(self) -> np.ndarray:
+        """Beyond the horizon the grid is the whole chamber: one table of modes serves all times."""
+        grid = SymmetricGrid(self.manifold.rank, self.expansion.half_period, is_signed(self.manifold))
+        return self.modes(with_last_angle(self.manifold, grid.points))
 
 
 @dataclass(frozen=True, eq=False)
 class SmoothSlice:
-    """p_t at one time, as a function of orbit coordinates."""
+    """p_t at one time, as a function of orbit coordinates, tabulated when first asked for."""
 
     profile: SmoothProfile
     time: float
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
-        return self._evaluate("density", theta)
+        return self._look_up(self._density, theta)
 
     def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t."""
-        return self._evaluate("derivative", theta)
+        return self._look_up(self._slope, theta)
 
     def error(self, theta: np.ndarray) -> np.ndarray:
         """The standard error of p_t."""
-        return self._evaluate("deviation", theta)
-
-    def density(self, theta: np.ndarray, factor: float = 1.0) -> np.ndarray:
-        return self._parts(theta, self.time * factor)[0]
-
-    def derivative(self, theta: np.ndarray, change: float = 1e-4) -> np.ndarray:
-        difference = self.density(theta, 1 + change) - self.density(theta, 1 - change)
-        return difference / (2 * change * self.time)
-
-    def deviation(self, theta: np.ndarray) -> np.ndarray:
-        _, gradient, others = self._parts(theta, self.time)
-        variance = np.sum(gradient @ self.profile.covariance * gradient, axis=-1)
-        return np.sqrt(np.maximum(variance, 0) + others**2)
-
-    def _parts(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        early = self.time <= self.profile.expansion.horizon
-        return self.profile.early(theta, time) if early else self.profile.late(theta, time)
-
-    def _evaluate(self, name: str, theta: np.ndarray) -> np.ndarray:
-        if name not in self._tables:
-            manifold, function = self.profile.manifold, getattr(self, name)
-
-            def along(angles: np.ndarray) -> np.ndarray:
-                theta = with_last_angle(manifold, angles)
-                return np.concatenate([function(theta[i : i + CHUNK]) for i in range(0, len(theta), CHUNK)])
-
-            reach = self.profile.expansion.reach(self.time)
-            self._tables[name] = SplineTable(along, manifold.rank, reach, is_signed(manifold))
-        return self._tables[name](np.asarray(theta, dtype=float))
+        return self._look_up(self._error, theta)
 
     @cached_property
-    def _tables(self) -> dict[str, SplineTable]:
-        return {}
+    def _density(self) -> SplineTable:
+        return self._tabulate(self._parts(self.time)[0])
+
+    @cached_property
+    def _slope(self) -> SplineTable:
+        change = 1e-4 * self.time
+        return self._tabulate((self._parts(self.time + change)[0] - self._parts(self.time - change)[0]) / (2 * change))
+
+    @cached_property
+    def _error(self) -> SplineTable:
+        _, gradient, others = self._parts(self.time)
+        variance = np.sum(gradient @ self.profile.covariance * gradient, axis=-1)
+        table = INTERPOLATION[self.profile.manifold.rank] * self(self.profile.origin)
+        return self._tabulate(np.sqrt(np.maximum(variance, 0) + (others + table) ** 2))
+
+    @property
+    def _early(self) -> bool:
+        return self.time <= self.profile.expansion.horizon
+
+    @cached_property
+    def _grid(self) -> SymmetricGrid:
+        expansion = self.profile.expansion
+        reach = expansion.reach(self.time) if self._early else expansion.half_period
+        return SymmetricGrid(self.profile.manifold.rank, reach, is_signed(self.profile.manifold))
+
+    @cached_property
+    def _theta(self) -> np.ndarray:
+        return with_last_angle(self.profile.manifold, self._grid.points)
+
+    def _parts(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self._early:
+            return self.profile.early(self._theta, time)
+        return self.profile.late(self.profile.modes_on_grid, time)
+
+    def _bell(self, theta: np.ndarray) -> np.ndarray | float:
+        """What a table need not resolve: exp(-distance²/2t) up to the horizon, nothing beyond."""
+        if not self._early:
+            return 1.0
+        lift = self.profile.expansion.lift(np.where(np.isfinite(theta), theta, 0.0))
+        return np.exp(np.sum(lift**2, axis=-1) * (self.profile.manifold.roots.unit**2 / (-2 * self.time)))
+
+    def _tabulate(self, values: np.ndarray) -> SplineTable:
+        return self._grid.table(values / self._bell(self._theta))
+
+    def _look_up(self, table: SplineTable, theta: np.ndarray) -> np.ndarray:
+        theta = np.asarray(theta, dtype=float)
+        return table(theta) * self._bell(theta)

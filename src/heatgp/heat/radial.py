@@ -25,7 +25,7 @@ MISSING = 1e-5
 """The part of p_t(x, x) that the modes may miss."""
 
 
-def chamber_nodes(manifold: Symmetric, reach: float) -> tuple[np.ndarray, np.ndarray]:
+def chamber_nodes(manifold: Symmetric, reach: float, least: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Nodes (n, coordinates) and weights (n,) that integrate invariant functions over |theta_i| <= reach.
 
     omega is smooth on the box where its exponents are even; where they are odd, on the sorted angles only.
@@ -33,7 +33,7 @@ def chamber_nodes(manifold: Symmetric, reach: float) -> tuple[np.ndarray, np.nda
     rank = manifold.rank
     if rank not in NODES:
         raise Unsupported(f"{manifold!r} has rank {rank}; the smooth estimate is for ranks one to three.")
-    number = NODES[rank]
+    number = max(NODES[rank], least)
     if is_signed(manifold):  # eigenangles: a whole period, or a whole bell
         unit, weight = (2 * np.arange(number) + 1) / number - 1, np.full(number, 2 / number)
     else:
@@ -95,7 +95,7 @@ def heat_modes(manifold: Symmetric, time: float) -> Modes:
     order = np.argsort(eigenvalue, kind="stable")
     order = order[eigenvalue[order] <= max(largest, 0.0)]
     weights, eigenvalue = weights[order], eigenvalue[order]
-    theta, volume = chamber_nodes(manifold, manifold.chamber[0][1])
+    theta, volume = chamber_nodes(manifold, manifold.chamber[0][1], least=2 * int(weights.max()) + 8)
     values = waves(manifold, weights, theta) * np.sqrt(volume / manifold.volume)[:, None]
     triangle = np.linalg.qr(values, mode="r")
     triangle *= np.sign(np.diagonal(triangle))[:, None]

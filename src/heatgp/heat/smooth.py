@@ -3,7 +3,8 @@
 The paths enter through the means of the features t^j y^k (see `density`), the sufficient statistics of an exponential
 family; every time feeds one fit. Two laws of nature join them: mass one at each time, and the size that curvature
 gives the coefficients (that of t² is (|Rm|² - |Ric|²)/720 at theta = 0), a normal prior that shrinks what the paths
-do not tell. The errors are those of the posterior, with paths, not positions, as the independent units.
+do not tell. The errors are those of the posterior, with paths, not positions, as the independent units. On small
+spaces the laws say more than 10^5 paths, which then only have to agree; in ten dimensions and more the paths tell.
 
 Reference: Ye, Niu, Cheung, Dai, Liu (2024) for the simulation; Efron and Tibshirani (1996), Ann. Statist. 24,
 2431-2461, for densities of this form; Liang and Zeger (1986), Biometrika 73, 13-22, for the errors.
@@ -11,6 +12,7 @@ Reference: Ye, Niu, Cheung, Dai, Liu (2024) for the simulation; Efron and Tibshi
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -27,6 +29,10 @@ MASS_TOLERANCE = 1e-4
 """How well the form of the density can have mass one, apart from paths that pass the cut locus."""
 FEW_PATHS = 100
 """Below this the covariance of the features says little."""
+DISAGREEMENT = 5.0
+"""Standard errors between paths and fit that are no chance."""
+ROUNDING = 1e-12
+"""Of the features, whose sizes are far above it."""
 
 
 def default_design(manifold: Symmetric, time: float) -> tuple[np.ndarray, float]:
@@ -73,7 +79,18 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
     paths = np.sum([features(theta, t) for theta, t in zip(samples.theta, times)], axis=0)
     stages = [Stage.at(expansion, features, t) for t in times]
     shifted = [Stage.at(expansion, features, t * (1 + step_bias(samples))) for t in times]
-    return SmoothProfile(manifold, *posterior(paths, stages, shifted))
+    coefficients, covariance = posterior(paths, stages, shifted)
+    fitted, moved = (sum(stage.moments(coefficients)[1] for stage in group) for group in (stages, shifted))
+    spread = paths.std(axis=0) / math.sqrt(samples.paths) + np.abs(moved - fitted) + ROUNDING
+    gap = np.max(np.abs(paths.mean(axis=0) - fitted) / spread, initial=0)
+    if gap > DISAGREEMENT:
+        warnings.warn(
+            f"the paths on {manifold!r} are {gap:.1f} standard errors from what its curvature and mass one allow. "
+            f"Make the step, {samples.step:g}, smaller; or its roots are not those of its walk.",
+            AccuracyWarning,
+            stacklevel=2,
+        )
+    return SmoothProfile(manifold, coefficients, covariance)
 
 
 def step_bias(samples: Samples) -> float:

@@ -1,38 +1,69 @@
-"""Fast evaluation of a function of several orbit coordinates: a cubic spline on a uniform grid."""
+"""Fast evaluation of a symmetric function of several orbit coordinates: a cubic spline on a uniform grid."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
 from scipy.ndimage import map_coordinates, spline_filter
 
-INTERVALS = {1: 4096, 2: 192, 3: 64}
-"""Of the grid in each coordinate, by the number of coordinates: a bell ten widths long to about 1e-5 or better."""
+INTERVALS = {1: 4096, 2: 128, 3: 48}
+"""Of the grid in each coordinate, by the number of coordinates."""
 
 
-class SplineTable:
-    """A symmetric function of r coordinates in [0, reach], even at both ends, or in [-reach, reach] with signs.
+@dataclass(frozen=True)
+class SymmetricGrid:
+    """A grid for symmetric functions of `rank` coordinates in [0, reach], even at both ends.
 
-    With signs it has the period 2 reach, or is negligible at the ends. Beyond the reach, and at infinity, it is 0.
+    With signs the coordinates are in [-reach, reach] and the functions have that period, or are negligible at the ends.
     """
 
-    def __init__(self, function: Callable[[np.ndarray], np.ndarray], r: int, reach: float, signed: bool):
-        count = INTERVALS[r]
-        self.r, self.reach, self.low = r, reach, -reach if signed else 0.0
-        self.step = (reach - self.low) / count
-        self.mode = "grid-wrap" if signed else "mirror"
-        index = np.array(list(combinations_with_replacement(range(count if signed else count + 1), r)))
-        values = function(self.low + self.step * index)
-        grid = np.empty((count if signed else count + 1,) * r)
-        for order in permutations(range(r)):
-            grid[tuple(index[:, order].T)] = values
-        self.coefficients = spline_filter(grid, mode=self.mode)
+    rank: int
+    reach: float
+    signed: bool
+
+    @cached_property
+    def index(self) -> np.ndarray:
+        """Places of the points with ordered coordinates, which say all."""
+        count = INTERVALS[self.rank]
+        return np.array(list(combinations_with_replacement(range(count + (not self.signed)), self.rank)))
+
+    @property
+    def low(self) -> float:
+        return -self.reach if self.signed else 0.0
+
+    @property
+    def step(self) -> float:
+        return (self.reach - self.low) / INTERVALS[self.rank]
+
+    @property
+    def points(self) -> np.ndarray:
+        """Coordinates (n, rank) at which `table` wants the function."""
+        return self.low + self.step * self.index
+
+    def table(self, values: np.ndarray) -> SplineTable:
+        """The function whose values at the points are these."""
+        whole = np.empty((INTERVALS[self.rank] + (not self.signed),) * self.rank)
+        for order in permutations(range(self.rank)):
+            whole[tuple(self.index[:, order].T)] = values
+        mode = "grid-wrap" if self.signed else "mirror"
+        return SplineTable(self, mode, spline_filter(whole, mode=mode))
+
+
+@dataclass(frozen=True, eq=False)
+class SplineTable:
+    """The spline; beyond the reach, and at infinity, it is 0."""
+
+    grid: SymmetricGrid
+    mode: str
+    coefficients: np.ndarray
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
-        x = theta[..., : self.r].reshape(-1, self.r)
-        inside = (np.abs(x) <= self.reach * (1 + 1e-12)).all(axis=1)
-        place = (np.where(inside[:, None], x, self.reach).T - self.low) / self.step
+        """(..., rank or more) -> (...)."""
+        x = theta[..., : self.grid.rank].reshape(-1, self.grid.rank)
+        inside = (np.abs(x) <= self.grid.reach * (1 + 1e-12)).all(axis=1)
+        place = (np.where(inside[:, None], x, self.grid.reach).T - self.grid.low) / self.grid.step
         values = map_coordinates(self.coefficients, place, mode=self.mode, prefilter=False)
         return np.where(inside, values, 0.0).reshape(theta.shape[:-1])

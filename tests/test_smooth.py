@@ -1,0 +1,270 @@
+"""The smooth estimate against exact kernels, and its parts against laws that they do not use."""
+
+import numpy as np
+import pytest
+
+from catalog import HOMOGENEOUS
+from heatgp import (
+    ComplexProjective,
+    Grassmann,
+    Orthogonal,
+    RealProjective,
+    SpecialOrthogonal,
+    SpecialUnitary,
+    Sphere,
+    Torus,
+    Unitary,
+)
+from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from heatgp.heat.exact import exact_kernel
+from heatgp.heat.expansion import Expansion
+from heatgp.heat.radial import chamber_nodes, heat_modes
+from heatgp.heat.smooth import default_design, smooth_profile
+from heatgp.heat.spline import SymmetricGrid
+from heatgp.heat.table import orbit_samples
+from heatgp.manifolds.base import Symmetric
+
+TIMES = (0.05, 0.1, 0.2, 0.3)
+ONE_PERCENT = [Sphere(d) for d in range(1, 6)]
+ONE_PERCENT += [RealProjective(3), ComplexProjective(1), ComplexProjective(2), SpecialOrthogonal(3), SpecialUnitary(2)]
+TWO_PERCENT = [Sphere(9), ComplexProjective(4), SpecialOrthogonal(4), SpecialOrthogonal(5), Unitary(2)]
+TWO_PERCENT += [Grassmann(4, 2, "complex")]
+FAST = [Sphere(1), Sphere(2), Sphere(5), Sphere(9), RealProjective(3), ComplexProjective(2), SpecialOrthogonal(3)]
+
+
+def estimate(manifold, paths=20_000, rng=0, time=0.3):
+    times, step = default_design(manifold, time)
+    return smooth_profile(manifold, orbit_samples(manifold, times, paths=paths, step=step, rng=rng, cache=False))
+
+
+def chamber_points(manifold, number=200):
+    """Points spread over the chamber, denser near the origin, which comes first."""
+    rng = np.random.default_rng(0)
+    low, high = manifold.chamber[0]
+    theta = rng.uniform(low, high, (number, len(manifold.chamber))) * rng.uniform(0, 1, (number, 1))
+    theta[0] = 0
+    if manifold.rank < theta.shape[1]:  # eigenangles of SU(n)
+        theta[:, -1] = -theta[:, :-1].sum(axis=1)
+        theta = np.remainder(theta + np.pi, 2 * np.pi) - np.pi
+    return theta
+
+
+def exact(manifold, theta, time):
+    return exact_kernel(manifold).profile.at(time)(theta)
+
+
+def series(manifold, theta, time):
+    """The sum of the spherical functions, where nobody has a closed form: good to 1e-5 of p_t(x, x)."""
+    modes = heat_modes(manifold, time)
+    weights = modes(np.zeros((1, theta.shape[1])))[0] * np.exp(-modes.eigenvalue * time / 2)
+    return modes(theta) @ weights / manifold.volume
+
+
+def largest_error(profile, reference, times=TIMES):
+    """The largest error in units of p_t(x, x), and in standard errors (rounding of 1e-8 aside)."""
+    theta = chamber_points(profile.manifold)
+    parts, deviations = [], []
+    for time in times:
+        truth, at = reference(profile.manifold, theta, time), profile.at(time)
+        parts.append(np.abs(at(theta) - truth) / truth[0])
+        deviations.append(np.abs(at(theta) - truth) / (at.error(theta) + 1e-8 * truth[0]))
+    return np.max(parts), np.max(deviations)
+
+
+@pytest.mark.parametrize("manifold", FAST, ids=repr)
+def test_smooth_is_the_exact_kernel_within_a_percent(manifold):
+    part, deviation = largest_error(estimate(manifold), exact, (0.001, *TIMES, 1.0, 10.0))
+    assert part < 0.01
+    assert deviation < 4
+
+
+def test_smooth_at_rank_two():
+    part, deviation = largest_error(estimate(SpecialOrthogonal(4), paths=4000), exact)
+    assert part < 0.01
+    assert deviation < 4
+
+
+def test_smooth_where_no_formula_is_known():
+    part, _ = largest_error(estimate(Grassmann(5, 2), paths=4000), series)
+    assert part < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", ONE_PERCENT + TWO_PERCENT, ids=repr)
+def test_smooth_on_the_whole_list(manifold):
+    part, deviation = largest_error(estimate(manifold), exact, np.linspace(0.05, 0.3, 11))
+    assert part < (0.01 if manifold in ONE_PERCENT else 0.02)
+    assert deviation < 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", [Grassmann(4, 2), Grassmann(6, 2), Grassmann(6, 3)], ids=repr)
+def test_smooth_on_real_grassmannians(manifold):
+    part, _ = largest_error(estimate(manifold), series, (0.1, 0.2, 0.3))
+    assert part < 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", [SpecialUnitary(3), Unitary(3), SpecialOrthogonal(7)], ids=repr)
+def test_smooth_on_further_groups(manifold):
+    part, deviation = largest_error(estimate(manifold), exact, (0.01, *TIMES, 1.0))
+    assert part < 0.01
+    assert deviation < 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "manifold, paths",
+    [
+        (Sphere(2), 20_000),
+        (Sphere(9), 20_000),
+        (ComplexProjective(2), 20_000),
+        (SpecialOrthogonal(3), 5000),
+        (SpecialOrthogonal(4), 2000),
+    ],
+    ids=repr,
+)
+def test_two_standard_errors_cover_at_least_ninety_of_a_hundred(manifold, paths):
+    theta = chamber_points(manifold, 50)
+    covered = np.zeros((len(TIMES), len(theta)))
+    for seed in range(100):
+        profile = estimate(manifold, paths, seed)
+        for k, time in enumerate(TIMES):
+            truth, at = exact(manifold, theta, time), profile.at(time)
+            covered[k] += np.abs(at(theta) - truth) <= 2 * at.error(theta) + 1e-12 * truth[0]
+    assert covered.min() >= 90
+
+
+def test_coarse_steps_are_covered_by_the_error():
+    manifold = Sphere(9)
+    samples = orbit_samples(manifold, [0.1, 0.2, 0.3], paths=20_000, step=0.03, rng=0, cache=False)
+    _, deviation = largest_error(smooth_profile(manifold, samples), exact)
+    assert deviation < 4
+
+
+@pytest.mark.parametrize("manifold", [Sphere(4), RealProjective(2), ComplexProjective(4), SpecialUnitary(2)], ids=repr)
+def test_mass_is_one_at_all_times(manifold):
+    profile = estimate(manifold, 2000)
+    horizon = profile.expansion.horizon
+    theta, volume = chamber_nodes(manifold, profile.expansion.half_period)
+    for time in horizon * np.array([0.2, 0.5, 1, 1.5, 5]):
+        assert profile.at(time)(theta) @ volume == pytest.approx(1, abs=1e-3)
+
+
+def test_long_times_are_uniform_and_say_so():
+    profile = estimate(ComplexProjective(2), 2000)
+    theta = chamber_points(profile.manifold)
+    assert profile.at(30.0)(theta) * profile.manifold.volume == pytest.approx(1)
+    assert profile.at(30.0).error(theta).max() * profile.manifold.volume < 1e-6
+
+
+def test_horizon_leaves_no_gap():
+    profile = estimate(Sphere(5), 2000)
+    theta, horizon = chamber_points(profile.manifold), profile.expansion.horizon
+    before, after = profile.at(horizon), profile.at(horizon * (1 + 1e-9))
+    assert after(theta) == pytest.approx(before(theta), abs=1e-3 * before(theta[:1])[0])
+    assert after.slope(theta) == pytest.approx(before.slope(theta), abs=1e-2 * np.abs(before.slope(theta)).max())
+
+
+@pytest.mark.parametrize("time", [0.01, 0.3, 1.0])
+def test_slope_is_the_derivative_in_time(time):
+    manifold = Sphere(3)
+    profile, theta = estimate(manifold, 2000), chamber_points(manifold)
+    truth = exact_kernel(manifold).profile.at(time).slope(theta)
+    assert profile.at(time).slope(theta) == pytest.approx(truth, abs=1e-4 * np.abs(truth).max())
+
+
+def test_more_paths_make_the_error_smaller():
+    few, many = (float(estimate(Sphere(16), paths).at(0.2).error(np.zeros(1))) for paths in (200, 20_000))
+    assert many < 0.9 * few
+
+
+def test_paths_that_contradict_the_curvature_are_reported():
+    """A simulation that runs fast by a twentieth."""
+    samples = orbit_samples(Sphere(9), [0.105, 0.21, 0.315], paths=20_000, step=0.005, rng=0, cache=False)
+    object.__setattr__(samples, "times", np.array([0.1, 0.2, 0.3]))
+    with pytest.warns(AccuracyWarning, match=r"paths on Sphere\(9\) are .* standard errors from what its curvature"):
+        smooth_profile(Sphere(9), samples)
+
+
+def test_other_component_is_never_reached():
+    at = estimate(Orthogonal(3), 500).at(0.2)
+    theta = np.array([[np.inf], [0.4]])
+    for function in (at, at.slope, at.error):
+        assert function(theta)[0] == 0
+    assert at(theta)[1] > 0
+
+
+@pytest.mark.parametrize("manifold", [m for m in HOMOGENEOUS if isinstance(m, Symmetric)], ids=repr)
+def test_second_term_of_the_expansion_is_the_scalar_curvature(manifold):
+    half_rho, k = Expansion(manifold).potential
+    assert half_rho - k.sum() / 3 == pytest.approx(manifold.scalar_curvature / 12)
+
+
+@pytest.mark.parametrize(
+    "manifold",
+    [Sphere(3), RealProjective(3), SpecialOrthogonal(4), SpecialOrthogonal(5), Unitary(2), SpecialUnitary(3)],
+)
+def test_expansion_is_exact_on_groups(manifold):
+    expansion, theta = Expansion(manifold), chamber_points(manifold)
+    for time in expansion.horizon * np.array([0.01, 0.3, 0.8]):
+        truth = exact(manifold, theta, time)
+        assert np.exp(expansion.log_density(theta, time)[0]) == pytest.approx(truth, abs=1e-5 * truth[0])
+
+
+@pytest.mark.parametrize(
+    "manifold, eigenvalue",
+    [
+        (Sphere(4), 4),
+        (ComplexProjective(3), 16),
+        (SpecialOrthogonal(5), 4),
+        (Unitary(2), 4),
+        (SpecialUnitary(3), 2 * (3 - 1 / 3)),
+        (Grassmann(5, 2), 10),
+        (Grassmann(6, 3), 12),
+        (Grassmann(5, 2, "complex"), 20),
+    ],
+    ids=repr,
+)
+def test_modes_are_orthonormal_eigenfunctions(manifold, eigenvalue):
+    """Among them those of E[B_t] on groups and spheres and of tr(P_x P_y) on Grassmannians; all are largest at 0."""
+    modes = heat_modes(manifold, 0.3)
+    assert np.isclose(modes.eigenvalue, eigenvalue).any()
+    theta, volume = chamber_nodes(manifold, manifold.chamber[0][1])
+    values = modes(theta)
+    gram = (values.T * volume) @ values / manifold.volume
+    assert gram == pytest.approx(np.eye(len(gram)), abs=1e-8)
+    origin = np.abs(modes(np.zeros((1, theta.shape[1]))))[0]
+    assert (np.abs(values) <= origin * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize(
+    "manifold", [Sphere(9), ComplexProjective(2), SpecialOrthogonal(5), SpecialUnitary(3)], ids=repr
+)
+def test_modes_sum_to_the_heat_kernel(manifold):
+    theta = chamber_points(manifold)
+    truth = exact(manifold, theta, 0.3)
+    assert series(manifold, theta, 0.3) == pytest.approx(truth, abs=5e-5 * truth[0])
+
+
+def test_table_is_symmetric_periodic_and_zero_beyond():
+    grid = SymmetricGrid(2, np.pi, True)
+    table = grid.table(np.cos(grid.points.sum(axis=1)))
+    theta = np.random.default_rng(0).uniform(-np.pi, np.pi, (100, 2))
+    assert table(theta) == pytest.approx(np.cos(theta.sum(axis=1)), abs=1e-5)
+    assert table(np.array([[4.0, 0.0], [np.inf, np.inf]])).tolist() == [0, 0]
+
+
+def test_what_it_cannot_do_it_says():
+    torus = orbit_samples(Torus(2), [0.1], paths=100, step=0.1, rng=0)
+    with pytest.raises(Unsupported, match=r"Torus\(2\) is not a symmetric space"):
+        smooth_profile(Torus(2), torus)
+    big = Grassmann(8, 4)
+    with pytest.raises(Unsupported, match="rank 4; the smooth estimate is for ranks one to three"):
+        smooth_profile(big, orbit_samples(big, [0.01], paths=100, step=0.01, rng=0))
+    with pytest.raises(InvalidInput, match=r"uses paths up to time 0\.75; the first of the samples is 2"):
+        smooth_profile(Sphere(2), orbit_samples(Sphere(2), [2.0], paths=100, step=0.1, rng=0))
+    with pytest.warns(AccuracyWarning, match="10 paths on Sphere"):
+        profile = smooth_profile(Sphere(2), orbit_samples(Sphere(2), [0.1], paths=10, step=0.01, rng=0))
+    with pytest.raises(InvalidInput, match="time must be positive and finite; got -1"):
+        profile.at(-1.0)
