@@ -20,7 +20,7 @@ def test_one_point():
     assert std[0] == pytest.approx(np.sqrt(gp.amplitude_), rel=1e-3)
     given = GPRegressor(S2, time=0.3, amplitude=2.0, noise=0.5).fit(X[:1], [3.0])
     np.testing.assert_allclose(given.predict(X[:3]), 3.0)  # all that is known of the constant
-    with pytest.raises(InvalidInput, match="N = 1 target is its own mean .* Give amplitude, or a mean"):
+    with pytest.raises(InvalidInput, match=r"N = 1 target is its own mean .* Give amplitude, or a mean"):
         GPRegressor(S2).fit(X[:1], [3.0])
 
 

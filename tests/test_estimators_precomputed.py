@@ -113,7 +113,7 @@ def test_wrong_rows_are_named():
         gp.predict(gram(Z, X), return_std=True, prior=np.ones(3))
     with pytest.raises(InvalidInput, match="prior holds the variance -1 < 0 of new point 0"):
         gp.predict(gram(Z, X), return_std=True, prior=-np.ones(8))
-    with pytest.raises(InvalidInput, match="time = 0.5, but a precomputed kernel has none"):
+    with pytest.raises(InvalidInput, match=r"time = 0\.5, but a precomputed kernel has none"):
         GPRegressor(kernel="precomputed", time=0.5).fit(gram(X), Y)
     with pytest.raises(Unsupported, match="a precomputed kernel does not say how it was estimated"):
         gp.kernel_error(gram(Z, X))

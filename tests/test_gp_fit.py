@@ -227,7 +227,7 @@ def test_constant_targets_are_predicted_and_said(constant):
 
 def test_one_target_is_no_variance():
     X = np.zeros((1, 2))
-    with pytest.raises(InvalidInput, match="N = 1 target is its own mean .* Give amplitude, or a mean"):
+    with pytest.raises(InvalidInput, match=r"N = 1 target is its own mean .* Give amplitude, or a mean"):
         fit_regression(RBF(), X, [3.0], BOUNDS)
     fit = fit_regression(RBF(), X, [3.0], BOUNDS, time=1.0, mean="zero")
     assert fit.params.amplitude + fit.params.noise == pytest.approx(9.0)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from .errors import HeatGPError
+from .errors import HeatGPError, InvalidInput
 from .heat.compose import ProductKernel
 from .heat.kernel import HeatKernel
 from .manifolds import Manifold
@@ -19,7 +19,7 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
     """From (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own times.
 
     The square root of the time is the length over which f varies: below the lower bound data points know nothing of
-    each other, above the upper one f is a constant.
+    each other, above the upper one f is a constant. All times of a kernel that knows none of these.
     """
     if isinstance(kernel, ProductKernel) and kernel.parameters > 1:
         parts = kernel.manifold.split(X)
@@ -35,9 +35,10 @@ def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> 
     largest = distances.max(initial=0.0)
     if not nearest.size:  # one point, or all the same: any length will do
         nearest, largest = np.array([1.0]), 1.0
-    low, high = (np.median(nearest) / 5) ** 2, (3 * largest) ** 2
-    low, high = max(low, times[0], 1e-12), min(high, times[1])
-    return (float(low), float(high)) if low < high else (float(high) / 10, float(high))
+    if not times[0] < times[1]:
+        raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
+    low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
+    return (float(low), float(high)) if low < high else times
 
 
 def _distances(manifold: Manifold, X: np.ndarray) -> np.ndarray:

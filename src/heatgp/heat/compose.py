@@ -50,6 +50,13 @@ class ProductKernel(HeatKernel):
     def positive_definite(self) -> HeatKernel:
         return ProductKernel(self.manifold, tuple(f.positive_definite() for f in self.factors), self.each)
 
+    def replicates(self, number: int) -> list[HeatKernel]:
+        parts = [f.replicates(number) for f in self.factors]
+        if not any(parts):
+            return []
+        columns = zip(*(own or [f] * number for f, own in zip(self.factors, parts)))
+        return [ProductKernel(self.manifold, column, self.each) for column in columns]
+
 
 @dataclass(frozen=True)
 class ProductPairs:
@@ -111,6 +118,9 @@ class QuotientKernel(HeatKernel):
     def positive_definite(self) -> HeatKernel:
         return QuotientKernel(self.manifold, self.cover.positive_definite())
 
+    def replicates(self, number: int) -> list[HeatKernel]:
+        return [QuotientKernel(self.manifold, part) for part in self.cover.replicates(number)]
+
 
 @dataclass(frozen=True)
 class SumPairs:
@@ -160,6 +170,9 @@ class ScaledKernel(HeatKernel):
 
     def positive_definite(self) -> HeatKernel:
         return ScaledKernel(self.manifold, self.base.positive_definite())
+
+    def replicates(self, number: int) -> list[HeatKernel]:
+        return [ScaledKernel(self.manifold, part) for part in self.base.replicates(number)]
 
 
 @dataclass(frozen=True)

@@ -248,6 +248,9 @@ class ReferenceKernel(HeatKernel):
     def diag(self, X: Array, time: Any) -> np.ndarray:
         return (self.features(X, time) ** 2).sum(axis=1)
 
+    def replicates(self, number: int) -> list[HeatKernel]:
+        return [replace(self, half=part) for part in self.half.replicates(number)]
+
 
 @dataclass(frozen=True, eq=False)
 class ReferencePairs:

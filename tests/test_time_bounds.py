@@ -1,0 +1,82 @@
+"""Where the time is searched for."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from heatgp import Euclidean, Orthogonal, Product, Scaled, Sphere, Torus, heat_kernel
+from heatgp.errors import InvalidInput, Unsupported
+from heatgp.heat.compose import ProductKernel
+from heatgp.time_bounds import time_bounds
+
+
+def test_from_a_fifth_of_the_nearest_to_three_times_the_largest_distance():
+    X = np.array([[0.0], [1.0], [2.0], [12.0]])
+    assert time_bounds(heat_kernel(Euclidean(1)), X) == pytest.approx(((1 / 5) ** 2, 36.0**2))
+
+
+def test_lengths_scale_them(rng):
+    X = Sphere(2).random(rng, 30)
+    unit = np.array(time_bounds(heat_kernel(Sphere(2)), X))
+    scaled = time_bounds(heat_kernel(Scaled(Sphere(2), 10.0)), X)
+    np.testing.assert_allclose(scaled, 100 * unit)
+
+
+def test_they_contain_the_time_that_made_the_data(rng):
+    """Whatever the number of points, the points of a process are closer than its length and reach farther."""
+    for n in (20, 2000):
+        low, high = time_bounds(heat_kernel(Sphere(2)), Sphere(2).random(rng, n))
+        assert low < 0.1 < 1 < high
+
+
+def test_duplicates_single_points_and_components():
+    kernel = heat_kernel(Euclidean(2))
+    X = np.array([[0.0, 0], [0, 0], [3, 4], [3, 4]])
+    assert time_bounds(kernel, X) == pytest.approx((1.0, 225.0))
+    for lonely in (X[:1], X[:2]):
+        low, high = time_bounds(kernel, lonely)
+        assert 0 < low < high < np.inf
+    turned = np.array([np.eye(3), -np.eye(3)])  # no path from one to the other: infinitely far
+    low, high = time_bounds(heat_kernel(Orthogonal(3)), turned)
+    assert 0 < low < high < np.inf
+
+
+def test_one_interval_a_factor(rng):
+    M = Product(Sphere(2), Torus(1))
+    X = M.random(rng, 50)
+    kernel = heat_kernel(M)
+    each = time_bounds(ProductKernel(M, kernel.factors, each=True), X)
+    for bounds, factor, part in zip(each, kernel.factors, M.split(X)):
+        assert bounds == time_bounds(factor, part)
+
+
+@dataclass
+class Table:
+    """All that is asked of a kernel."""
+
+    times: tuple[float, float]
+    manifold: object = Euclidean(1)
+    parameters: int = 1
+
+
+def test_within_the_times_of_a_table():
+    X = np.array([[0.0], [1.0], [5.0]])
+    assert time_bounds(Table((0.5, 2.0)), X) == (0.5, 2.0)
+    assert time_bounds(Table((0.5, 1e9)), X) == (0.5, 225.0)
+    for beyond in ((1e-6, 1e-5), (1e5, 1e6)):
+        assert time_bounds(Table(beyond), X) == beyond
+    with pytest.raises(InvalidInput, match=r"knows the one time 0\.4, and no other can be learned\. Give time"):
+        time_bounds(Table((0.4, 0.4)), X)
+
+
+def test_chords_where_there_is_no_distance():
+    class Undistanced:
+        def distance(self, x, y):
+            raise Unsupported("no distance")
+
+        def embed(self, x):
+            return 2 * x
+
+    X = np.array([[0.0], [1.0], [5.0]])
+    assert time_bounds(Table((0.0, np.inf), Undistanced()), X) == pytest.approx((0.4**2, 30.0**2))
