@@ -114,3 +114,11 @@ def test_skew_noise_is_white(kind, dim, rng):
 def test_pairs_of_reals_are_complex_numbers(rng):
     z = matrices(rng, 2, "complex")
     np.testing.assert_array_equal(array.to_complex(array.to_real(z)), z)
+
+
+@pytest.mark.parametrize("radius", [1e-3, 0.3, 1.4, 3.0])
+def test_cosine_and_sinc_of_numbers(radius):
+    r = np.linspace(0, radius, 50)
+    c, s = cos_sinc_numbers(r**2, radius)
+    np.testing.assert_allclose(c, np.cos(r), atol=1e-10)
+    np.testing.assert_allclose(s, np.sinc(r / np.pi), atol=1e-10)

@@ -159,6 +159,22 @@ def cos_sinc_series(s: Array, radius: float) -> tuple[Array, Array]:
     )
 
 
+def cos_sinc_numbers(s: Array, radius: float) -> tuple[Array, Array]:
+    """cos(√s) and sin(√s)/√s of numbers s up to radius²: polynomials where they are small, else trigonometric."""
+    if radius > 1.5:
+        xp = namespace(s)
+        root = xp.sqrt(s)
+        return xp.cos(root), sinc(root)
+    degree = (taylor_degree(radius, step_tolerance(s)) + 1) // 2
+    c = k = 1.0
+    for j in range(
+        degree, 0, -1
+    ):  # Horner's scheme: each term is -s / ((2j - 1) 2j), or -s / (2j (2j + 1)), of the last
+        c = 1 - s * c * (1 / ((2 * j - 1) * 2 * j))
+        k = 1 - s * k * (1 / (2 * j * (2 * j + 1)))
+    return c, k
+
+
 def newton_schulz(x: Array) -> Array:
     """One step towards the nearest matrix with orthonormal columns: an error e becomes about 3e²/2.
 

@@ -8,10 +8,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ..array import Array, namespace
+from ..array import Array, namespace, to_complex
 from .base import Symmetric, line_angle, normalized, require_integer
 from .roots import Roots, log_sphere_volume
-from .sphere import first_axis, great_circle, log_sine_integral, project_out, reflected, unit_defect
+from .sphere import first_axis, great_circle, great_circle_step, log_sine_integral, project_out, reflected, unit_defect
 
 
 def line_orbits(X: Array, Y: Array) -> Array:
@@ -60,6 +60,9 @@ class RealProjective(Symmetric):
 
     def exp(self, x: Array, v: Array) -> Array:
         return great_circle(x, v)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        return great_circle_step(x, z, time)
 
     def polish(self, x: Array) -> Array:
         return normalized(x)
@@ -138,6 +141,9 @@ class ComplexProjective(Symmetric):
 
     def exp(self, x: Array, v: Array) -> Array:
         return great_circle(x, v)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        return great_circle_step(x, to_complex(z), time)
 
     def polish(self, x: Array) -> Array:
         return normalized(x)

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ..array import Array, inner, is_complex, namespace, norm, sinc
+from ..array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc
 from .base import Symmetric, angle, normalized, require_integer
 from .roots import Roots, log_sphere_volume
 
@@ -22,6 +22,16 @@ def great_circle(x: Array, v: Array) -> Array:
     """cos|v| x + sin|v| v/|v|."""
     r = norm(v)[..., None]
     return namespace(x).cos(r) * x + sinc(r) * v
+
+
+def great_circle_step(x: Array, z: Array, time: float) -> Array:
+    """A step of Brownian motion along a great circle, driven by white noise z of the surrounding space."""
+    v = project_out(x, math.sqrt(time) * z)
+    square = namespace(v).real(inner(v, v))
+    # The norm of z concentrates at the root of its number of real entries; seven standard deviations are never passed.
+    radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * (2 if is_complex(x) else 1)) + 7)
+    c, s = cos_sinc_numbers(square, radius)
+    return c * x + s * v
 
 
 def unit_defect(x: Array) -> Array:
@@ -86,6 +96,9 @@ class Sphere(Symmetric):
 
     def exp(self, x: Array, v: Array) -> Array:
         return great_circle(x, v)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        return great_circle_step(x, z, time)
 
     def polish(self, x: Array) -> Array:
         return normalized(x)
