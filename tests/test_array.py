@@ -119,6 +119,6 @@ def test_pairs_of_reals_are_complex_numbers(rng):
 @pytest.mark.parametrize("radius", [1e-3, 0.3, 1.4, 3.0])
 def test_cosine_and_sinc_of_numbers(radius):
     r = np.linspace(0, radius, 50)
-    c, s = cos_sinc_numbers(r**2, radius)
+    c, s = array.cos_sinc_numbers(r**2, radius)
     np.testing.assert_allclose(c, np.cos(r), atol=1e-10)
     np.testing.assert_allclose(s, np.sinc(r / np.pi), atol=1e-10)
