@@ -48,3 +48,13 @@ def largest(values: Array, otherwise: float) -> float:
         return float(namespace(values).max(values)) if values.size else 0.0
     except TypeError:
         return otherwise
+
+
+def repeat(count: int, body: Callable[[int, Any], Any], state: Any) -> Any:
+    """body(i, state) `count` times; JAX compiles it once."""
+    library = array_library(state[0])
+    if hasattr(library, "lax"):
+        return library.lax.fori_loop(0, count, body, state)
+    for i in range(count):
+        state = body(i, state)
+    return state

@@ -106,7 +106,7 @@ class Domain(Manifold):
     def exp(self, x: Array, v: Array) -> Array:
         """The geodesic, reflected by the edges of a polygon; x itself where it would leave the domain of a function."""
         if self._polygon:
-            return self._polygon.bounce(x + 0 * v, v + 0 * x)
+            return self._polygon.bounce(x, v)
         return self._stay(x, self.base.exp(x, v))
 
     @property
@@ -141,6 +141,10 @@ class Domain(Manifold):
         square = self.base.separation(x, y)
         half = x + self.base.difference(x, y) / 2 if hasattr(self.base, "difference") else (x + y) / 2
         return namespace(x).where(self.contains(half), square, math.inf)
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        """The manifold's, whatever lies in between."""
+        return getattr(self.base, "rough_separation", self.base.separation)(x, y)
 
     def embed(self, x: Array) -> Array:
         return self.base.embed(x)

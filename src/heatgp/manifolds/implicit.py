@@ -14,14 +14,15 @@ from scipy.stats import qmc
 from ..array import Array, namespace, norm, sinc
 from ..errors import InvalidInput, NotConverged
 from .base import Manifold, require, require_integer
-from .differentiate import derivative, gradient, is_numpy, largest
+from .differentiate import derivative, gradient, is_numpy, largest, repeat
 from .level_set import check_bounds, find_points
 from .pointwise import lift, row_solve, small_solve, tangent
 
-TRIPLE_JUMP = (1 / (2 - 2 ** (1 / 3)), -(2 ** (1 / 3)) / (2 - 2 ** (1 / 3)), 1 / (2 - 2 ** (1 / 3)))
-"""Three steps of a symmetric integrator of order two that make one of order four. Reference: Yoshida (1990)."""
-TURN = 0.025
-"""Angle that a geodesic may turn in one substep of the exponential map."""
+_HALF = (0.39216144400731414, 0.33259913678935944, -0.70624617255763936, 0.08221359629355080)
+SHARES = (*_HALF, 1 - 2 * sum(_HALF), *reversed(_HALF))
+"""Nine steps of a symmetric integrator of order two that make one of order six. Reference: Kahan and Li (1997)."""
+TURN = 1 / 12
+"""Angle that a geodesic may turn in nine such steps; the error is then 2e-9 of it."""
 TUBE = 0.07
 """Radius of the tube that `random` draws from, in units of the smallest radius of curvature."""
 
@@ -36,7 +37,7 @@ class Implicit(Manifold):
     `bounds` (low, high) for each coordinate is a box that holds the manifold; it is searched for where not given.
 
     >>> sphere = Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3)
-    >>> sphere.exp(np.array([1.0, 0, 0]), np.array([0, np.pi / 2, 0])).round(5) + 0.0
+    >>> sphere.exp(np.array([1.0, 0, 0]), np.array([0, np.pi / 2, 0])).round(8) + 0.0
     array([0., 1., 0.])
     """
 
@@ -105,6 +106,7 @@ class Implicit(Manifold):
 
         Exact on spheres; the curvature of the path, |g(x+v) + g(x-v)| / |g'|, costs two values of g.
         """
+        x = x + 0 * z
         rows = self.normals(x)
         v = tangent(rows, math.sqrt(time) * z)
         bend = -lift(rows, row_solve(rows, self.value(x + v) + self.value(x - v)))
@@ -116,7 +118,7 @@ class Implicit(Manifold):
         return y
 
     def exp(self, x: Array, v: Array) -> Array:
-        """The geodesic by RATTLE, which keeps to the manifold and conserves the speed, composed to order four.
+        """The geodesic by RATTLE, which keeps to the manifold and conserves the speed, composed to order six.
 
         Reference: Andersen (1983); Hairer, Lubich, Wanner (2006), Geometric Numerical Integration, VII.1.4.
         """
@@ -125,10 +127,11 @@ class Implicit(Manifold):
     def geodesic(self, x: Array, v: Array, substeps: int | None = None) -> tuple[Array, Array]:
         """Position and velocity of the geodesic after time one."""
         count = substeps or max(1, math.ceil(largest(norm(v), math.pi / self.curvature) * self.curvature / TURN))
-        rows = self.normals(x)
-        x = x + 0 * v
-        for _ in range(count):
-            for share in TRIPLE_JUMP:
+        x, v = x + 0 * v, v + 0 * x
+
+        def substep(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            x, v, rows = state
+            for share in SHARES:
                 h = share / count
                 y, missed = self._return(x + h * v, rows)
                 if is_numpy(y) and missed.any():
@@ -139,7 +142,9 @@ class Implicit(Manifold):
                     )
                 rows = self.normals(y)
                 x, v = y, tangent(rows, (y - x) / h)
-        return x, v
+            return x, v, rows
+
+        return repeat(count, substep, (x, v, self.normals(x)))[:2]
 
     def _return(self, y: Array, rows: Array) -> tuple[Array, Array]:
         """y moved along the given normals onto the manifold, and where that failed.
@@ -210,7 +215,7 @@ class Implicit(Manifold):
 
     @property
     def step_limit(self) -> float:
-        return 0.1 / self.curvature**2
+        return 0.05 / self.curvature**2
 
     @cached_property
     def volume(self) -> float:  # type: ignore[override]

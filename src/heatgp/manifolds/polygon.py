@@ -122,6 +122,7 @@ class Polygon:
 
     def bounce(self, x: Array, v: Array) -> Array:
         """Where a path from x, inside, gets that goes straight along v and is reflected at the edges."""
+        x, v = x + 0 * v, v + 0 * x
         if not isinstance(x, np.ndarray):
             y = self._bounce(x, v, 8)
             return namespace(x).where(self.contains(y)[..., None], y, x)

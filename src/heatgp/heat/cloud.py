@@ -1,0 +1,138 @@
+"""Kernels through reference points: Gram matrices of the densities of clouds of paths."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.sparse import csr_array
+
+from ..array import Array
+from ..manifolds import Manifold
+from ..manifolds.base import check_points
+from .cells import Cells
+from .kernel import HeatKernel
+
+DISCRETE = 0.03
+"""Error of the sum over reference points and cells, as a share of the diagonal, at a time of one squared distance."""
+BIAS = 0.004
+"""Error of the finite steps and of the averages, as a share of the diagonal: the largest seen on spheres."""
+
+
+@dataclass(frozen=True, eq=False)
+class CloudKernel(HeatKernel):
+    """Gram matrices of half-time densities: K = Phi Phi', Phi_ij = sqrt(w_j) p_(t/2)(x_i, z_j).
+
+    The table holds the densities at the nodes at several times; between them t^(dim/2) p_(t/2) is a cubic spline in
+    log t, the same for all features, so that K stays a Gram matrix and has two continuous derivatives in time.
+    """
+
+    manifold: Manifold
+    cells: Cells
+    weights: np.ndarray
+    """Volumes of the reference points' own cells."""
+    grid: np.ndarray
+    table: np.ndarray
+    """Densities (groups, times, cells, references) of four parts of the paths."""
+    radius: float | None
+    recipe: tuple[tuple[str, Any], ...] = ()
+    method: str = "reference"
+    _recent: dict[tuple[float, int], np.ndarray] = field(default_factory=dict, repr=False)
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value:.6g}" for name, value in self.recipe)
+        return f"heat_kernel({self.manifold!r}, method='reference'{options})"
+
+    @property
+    def times(self) -> tuple[float, float]:
+        return float(self.grid[0]), float(self.grid[-1])
+
+    def pairs(self, X: Array, Y: Array | None = None) -> CloudPairs:
+        left = self.near(X)
+        return CloudPairs(self, left, left if Y is None else self.near(Y))
+
+    def near(self, X: Array) -> csr_array:
+        """The averages at the points, (N, cells): all that the points are needed for."""
+        X = np.asarray(check_points(self.manifold, X, "X"))
+        return self.cells.average_at(X) if self.radius is None else self.cells.ball_at(X, self.radius)
+
+    def features(self, X: Array, time: float) -> np.ndarray:
+        """Phi (N, references) with K = Phi Phi'."""
+        return self.near(X) @ self.columns(time)
+
+    def features_slope(self, X: Array, time: float) -> np.ndarray:
+        """The derivative of Phi in log time."""
+        return self.near(X) @ self.columns(time, 1)
+
+    def diag(self, X: Array, time: float) -> np.ndarray:
+        return (self.features(X, time) ** 2).sum(axis=1)
+
+    def columns(self, time: float, derivative: int = 0) -> np.ndarray:
+        """Features at the nodes, (cells, references), or their derivative in log time."""
+        key = (self.check_time(time), derivative)
+        if key not in self._recent:
+            if len(self._recent) > 3:
+                self._recent.pop(next(iter(self._recent)))
+            self._recent[key] = np.tensordot(self._blend(*key), self.table.mean(axis=0), 1) * np.sqrt(self.weights)
+        return self._recent[key]
+
+    def _blend(self, time: float, derivative: int) -> np.ndarray:
+        """Coefficients of the table's times in a feature at this time."""
+        if len(self.grid) == 1:
+            return np.ones(1)
+        power = self.manifold.dim / 2
+        spline = CubicSpline(np.log(self.grid), np.diag(self.grid**power))
+        value = spline(math.log(time)) * time**-power
+        return spline(math.log(time), 1) * time**-power - power * value if derivative else value
+
+    def replicates(self, number: int) -> list[HeatKernel]:
+        """Kernels of disjoint parts of the paths, at most four."""
+        return [
+            CloudKernel(
+                self.manifold, self.cells, self.weights, self.grid, self.table[k::number], self.radius, self.recipe
+            )
+            for k in range(min(number, len(self.table)))
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class CloudPairs:
+    """The averages at two sets of points."""
+
+    kernel: CloudKernel
+    left: csr_array
+    right: csr_array
+
+    def __call__(self, time: float) -> np.ndarray:
+        a = self.left @ self.kernel.columns(time)
+        return a @ (a if self.right is self.left else self.right @ self.kernel.columns(time)).T
+
+    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        columns, slopes = self.kernel.columns(time), self.kernel.columns(time, 1)
+        a, da = self.left @ columns, self.left @ slopes
+        b, db = (a, da) if self.right is self.left else (self.right @ columns, self.right @ slopes)
+        half = a @ db.T
+        return a @ b.T, (half + (half.T if b is a else da @ b.T))[None]
+
+    def error(self, time: float) -> np.ndarray:
+        """The spread of K over parts of the paths, the noise that the product of the features adds to it, and what
+        finite steps, and sums over reference points and cells, err: the latter like their squared distance over time.
+        """
+        kernel = self.kernel
+        blend = kernel._blend(kernel.check_time(time), 0)
+        parts = np.tensordot(kernel.table, blend, (1, 0)) * np.sqrt(kernel.weights)
+        parts = parts - parts.mean(axis=0)
+        columns = kernel.columns(time)
+        a, b = self.left @ columns, self.right @ columns
+        spread, noise = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))
+        for part in parts:
+            da, db = self.left @ part, self.right @ part
+            spread += (da @ b.T + a @ db.T) ** 2
+            noise += da @ db.T
+        pairs = len(parts) * (len(parts) - 1)
+        coarse = float(np.mean(kernel.weights)) ** (2 / kernel.manifold.dim)
+        size = (DISCRETE * coarse / time + BIAS) * np.sqrt((a * a).sum(axis=1)[:, None] * (b * b).sum(axis=1))
+        return np.sqrt(spread / pairs + (noise / pairs) ** 2 + size**2)
