@@ -116,7 +116,7 @@ class SmoothProfile:
         decay = np.exp(-self.modes.eigenvalue * (time - self.expansion.horizon) / 2)
         now = decay[:, None] * self.horizon_modes
         now[0, -1] *= decay[1]  # an error of a density has no constant mode: it decays like the first
-        columns = modes @ now / self.manifold.volume
+        columns = modes @ now / self.modes.volume
         # The modes left out are a small part of p_t(x, x) at the horizon and decay faster than those kept.
         missing = MISSING * decay[-1] * self.early(self.origin, self.expansion.horizon)[0]
         return columns[:, 0], columns[:, 1:-1], np.abs(columns[:, -1]) + missing

@@ -99,21 +99,17 @@ class Expansion:
         """log p_t, and the logarithm of what other geodesics than the shortest may bring."""
         theta = self.lift(theta)
         main, _ = self._geodesic(theta, time)
-        others, signs = [], []
-        for period in self.generators:
-            way = np.sign(theta @ period)
-            value, sign = self._geodesic(theta - np.where(way == 0, 1.0, way)[..., None] * period, time)
-            others.append(value)
-            signs.append(sign)
-        image = np.sum(np.array(signs) * np.exp(np.minimum(np.array(others) - main, 3)), axis=0)
-        return main + np.log1p(image), logsumexp(others, axis=0)
+        ways = [np.where(theta @ period < 0, -1.0, 1.0)[..., None] * period for period in self.generators]
+        others, own = (np.array(part) for part in zip(*[self._geodesic(theta - way, time) for way in ways]))
+        more = np.sum(own * np.exp(np.minimum(others - main, 3)), axis=0)
+        return main + np.log1p(more), logsumexp(others, axis=0)
 
     def _geodesic(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
         """log of one geodesic's part, and whether it is one of its own: no conjugate point was passed.
 
         Geodesics that meet in a conjugate point are one family there: (x / sin x)^(m/2) takes the factor
         sqrt(2 pi z) exp(-z) I_((m-1)/2)(z) with z = pi (pi - x) / (|alpha|² t), whose own part of a_1, a pole at
-        x = pi, is left out of a_1. The slower z of the code has the pole of the t² term right as well.
+        x = pi, is left out of a_1. The slightly smaller z of the code has the next pole, of the t² term, right as well.
         """
         log = -self.manifold.dim / 2 * math.log(2 * math.pi * time)
         log = log - np.sum(theta**2, axis=-1) * self.manifold.roots.unit**2 / (2 * time)

@@ -20,7 +20,7 @@ from ..errors import Unsupported
 from ..manifolds.base import Symmetric
 
 NODES = {1: 160, 2: 48, 3: 26}
-"""Gauss-Legendre nodes in each orbit coordinate, by the rank: enough for a bell ten widths long."""
+"""Nodes in each orbit coordinate, by the rank: enough for a bell ten widths long."""
 MISSING = 1e-5
 """The part of p_t(x, x) that the modes may miss."""
 
@@ -69,6 +69,8 @@ class Modes:
     eigenvalue: np.ndarray
     mixing: np.ndarray
     """The waves times this matrix are the eigenfunctions."""
+    volume: float
+    """Of the component of the origin."""
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         """(n, coordinates) -> (n, modes)."""
@@ -79,27 +81,25 @@ class Modes:
 def heat_modes(manifold: Symmetric, time: float) -> Modes:
     """The modes that make all but MISSING of p_t(x, x) at this time, and of p_s at every later s.
 
-    Short of small times |lambda + rho|² t has the chi-square law of dim degrees of freedom in p_t(x, x), the sum of
-    the modes' exp(-lambda t/2) with their dimensions.
+    p_t(x, x) is the sum of exp(-eigenvalue t/2) over the dimensions of all modes: at short times the eigenvalues have
+    in it the law of chi-square/t with dim degrees of freedom.
     """
-    unit = manifold.roots.unit
+    unit, turn = manifold.roots.unit, math.pi / manifold.chamber[0][1]
     alpha = np.array(manifold.roots.alpha).reshape(-1, len(manifold.chamber))
     rho = np.array(manifold.roots.multiplicity) @ alpha / 2
-    largest = float(chi2.isf(MISSING, manifold.dim)) / time - rho @ rho / unit**2
-    turn = math.pi / manifold.chamber[0][1]
-    weights = _dominant(manifold, math.floor(math.sqrt(max(largest, 0.0) * (1 + len(rho) % 2)) * unit / turn) + 1)
-    high = turn * weights
-    if manifold.rank < len(rho):
-        high = high - high.mean(axis=1, keepdims=True)
+    largest = float(chi2.isf(MISSING, manifold.dim)) / time
+    special = manifold.rank < len(rho)  # a weight (l, .., 0) less its mean is at least l/√2 long
+    weights = _dominant(manifold, math.floor(math.sqrt(largest * (2 if special else 1)) * unit / turn))
+    high = turn * (weights - weights.mean(axis=1, keepdims=True) if special else weights)
     eigenvalue = np.sum(high * (high + 2 * rho), axis=1) / unit**2
     order = np.argsort(eigenvalue, kind="stable")
-    order = order[eigenvalue[order] <= max(largest, 0.0)]
+    order = order[eigenvalue[order] <= largest]
     weights, eigenvalue = weights[order], eigenvalue[order]
     theta, volume = chamber_nodes(manifold, manifold.chamber[0][1], least=2 * int(weights.max()) + 8)
-    values = waves(manifold, weights, theta) * np.sqrt(volume / manifold.volume)[:, None]
+    values = waves(manifold, weights, theta) * np.sqrt(volume / volume.sum())[:, None]
     triangle = np.linalg.qr(values, mode="r")
     triangle *= np.sign(np.diagonal(triangle))[:, None]
-    return Modes(manifold, weights, eigenvalue, np.linalg.inv(triangle))
+    return Modes(manifold, weights, eigenvalue, np.linalg.inv(triangle), float(volume.sum()))
 
 
 def _dominant(manifold: Symmetric, degree: int) -> np.ndarray:
