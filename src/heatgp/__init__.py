@@ -7,10 +7,13 @@ from .heat.methods import heat_kernel
 from .heat.store import load_kernel
 from .heat.walk import walk
 from .manifolds import (
+    Chart,
     ComplexProjective,
+    Domain,
     Euclidean,
     Grassmann,
     Homogeneous,
+    Implicit,
     Manifold,
     Orthogonal,
     Product,
@@ -32,13 +35,16 @@ from .spd import product_to_spd, spd_to_product
 __version__ = "0.1.0"
 
 __all__ = [
+    "Chart",
     "ComplexProjective",
+    "Domain",
     "Euclidean",
     "GPClassifier",
     "GPRegressor",
     "Grassmann",
     "HeatKernel",
     "Homogeneous",
+    "Implicit",
     "Manifold",
     "Orthogonal",
     "Product",

@@ -65,8 +65,8 @@ def reference_kernel(
     paths : simulated paths in all, the same number from each reference point.
     step : time of one step of Brownian motion; by default what the shortest time and the geometry ask for.
     times : the range of times, or the longest; by default from what the reference points resolve to 16 times that.
-    epsilon : root of the variance of the last step (by default three quarters of t/2, at most 24 averages over neighbouring
-        cells), or radius of the ball.
+    epsilon : root of the variance of the last step (by default three quarters of t/2, at most 24 averages over
+        neighbouring cells), or radius of the ball.
     ball : count in hard balls about x at t/2, the paper's estimate, instead of a last step.
     rng : seed or numpy Generator.
     n_jobs : cores, as in joblib.
