@@ -7,12 +7,11 @@ import importlib
 import inspect
 import sys
 import warnings
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from . import __version__
+from . import __version__, fit_command
 from .errors import HeatGPError, InvalidInput
 from .experiments.command import add_command
 from .heat.kernel import HeatKernel
@@ -62,21 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     kernel.add_argument("--plot", metavar="FILE", help="picture with error bands, .png, .svg or .pdf")
     kernel.set_defaults(run=_kernel)
 
-    fit = commands.add_parser("fit", help="train on a table and predict another")
-    fit.add_argument("--manifold", help="such as 'SpecialOrthogonal(3)'")
-    fit.add_argument("--train", metavar="FILE", help=".csv (a column a coordinate) or .npz (arrays X and the target)")
-    fit.add_argument("--target", default="y", help="name of the target's column or array")
-    fit.add_argument("--task", choices=("auto", "regression", "classification"), default="auto")
-    fit.add_argument("--predict", metavar="FILE", help="points to predict, same layout without the target")
-    fit.add_argument(
-        "--out", metavar="FILE", help="where to write the predictions (.csv or .npz); else to the terminal"
-    )
-    fit.add_argument("--kernel", default="auto", choices=METHODS)
-    fit.add_argument("--save", metavar="FILE", help="write the trained model")
-    fit.add_argument(
-        "--model", metavar="FILE", help="use a model that was saved instead of training (trusted files only)"
-    )
-    fit.set_defaults(run=_fit)
+    fit_command.add_command(commands)
     add_command(commands)
     return parser
 
@@ -160,46 +145,6 @@ def _one_time(manifold: Manifold, method: str, options: argparse.Namespace) -> H
     if method in ("ball", "strip"):
         given |= {"times": [options.time], "step": options.time / 100}
     return heat_kernel(manifold, method, **given)  # type: ignore[arg-type]
-
-
-def _fit(options: argparse.Namespace) -> None:
-    from . import tables
-
-    if options.model:
-        model = tables.load_model(options.model)
-    else:
-        if not options.manifold or not options.train:
-            raise InvalidInput("give --manifold and --train, or --model with a saved model.")
-        model = _train(options, parse(options.manifold))
-    if options.save:
-        tables.save_model(model, options.save)
-    if options.predict:
-        rows = tables.read_points(options.predict, options.target)
-        tables.write_columns(options.out, tables.predictions(model, rows))
-
-
-def _train(options: argparse.Namespace, manifold: Manifold) -> Any:
-    from . import tables
-    from .estimators import GPClassifier, GPRegressor
-
-    rows, target = tables.read_training(options.train, options.target)
-    numeric = target.dtype.kind in "fiu"
-    if options.task == "regression" and not numeric:
-        raise InvalidInput(f"the target {options.target!r} is not numeric: {target[0]!r}. Use --task classification.")
-    classify = options.task == "classification" or (options.task == "auto" and not numeric)
-    model = (GPClassifier if classify else GPRegressor)(manifold, kernel=options.kernel).fit(rows, target)
-    noise = f", noise {model.noise_:.4g}" if hasattr(model, "noise_") else ""
-    print(
-        f"# {type(model).__name__} on {manifold!r}: {len(rows)} points of {Path(options.train).name}, "
-        f"time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "
-        f"log evidence {model.log_marginal_likelihood():.4f}",
-        file=sys.stderr,
-    )
-    return model
-
-
-def _short(value: Any) -> str:
-    return np.array2string(np.asarray(value, dtype=float), precision=4)
 
 
 if __name__ == "__main__":

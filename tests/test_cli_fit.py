@@ -1,0 +1,141 @@
+"""`heatgp fit` as a user types it."""
+
+import csv
+
+import numpy as np
+import pytest
+
+from heatgp import ComplexProjective, GPRegressor, SpecialOrthogonal
+from heatgp.cli import main
+
+SO3 = SpecialOrthogonal(3)
+X = SO3.random(np.random.default_rng(0), 40)
+Y = X[:, 0, 0] + 0.05 * np.random.default_rng(1).standard_normal(40)
+NAMES = [f"r{i}{j}" for i in range(3) for j in range(3)]
+
+
+def write(path, header, rows):
+    with path.open("w", newline="") as stream:
+        csv.writer(stream).writerows([header, *rows])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = X.reshape(40, 9).tolist()
+    write(tmp_path / "train.csv", [*NAMES, "y"], [[*row, y] for row, y in zip(rows, Y)])
+    write(tmp_path / "joints.csv", [*NAMES, "joint"], [[*r, "wrist" if y > 0 else "elbow"] for r, y in zip(rows, Y)])
+    write(tmp_path / "new.csv", NAMES, rows[:5])
+    return tmp_path
+
+
+def fit(*arguments):
+    return main(["fit", *arguments])
+
+
+TRAIN = ("--manifold", "SpecialOrthogonal(3)", "--train", "train.csv")
+
+
+def read(path):
+    with open(path, newline="") as stream:
+        return list(csv.DictReader(stream))
+
+
+def test_regression(folder, capsys):
+    assert fit(*TRAIN, "--target", "y", "--predict", "new.csv", "--out", "p.csv") == 0
+    mean, std = GPRegressor(SO3).fit(X, Y).predict(X[:5], return_std=True)
+    found = read("p.csv")
+    np.testing.assert_allclose([float(row["mean"]) for row in found], mean, atol=1e-6)
+    np.testing.assert_allclose([float(row["std"]) for row in found], std, atol=1e-6)
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("# GPRegressor on SpecialOrthogonal(3): 40 points of train.csv, time ")
+
+
+def test_classification_to_the_terminal(folder, capsys):
+    arguments = ("--manifold", "SpecialOrthogonal(3)", "--train", "joints.csv", "--target", "joint")
+    assert fit(*arguments, "--predict", "new.csv") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "class,p_elbow,p_wrist"
+    assert [line.split(",")[0] for line in lines[1:]] == np.where(Y[:5] > 0, "wrist", "elbow").tolist()
+
+
+def test_a_saved_model_finds_its_columns_in_any_order(folder, capsys):
+    assert fit(*TRAIN, "--save", "model.joblib", "--predict", "new.csv", "--out", "p.csv") == 0
+    turned = [[*row[::-1], "note"] for row in X[:5].reshape(5, 9).tolist()]
+    write(folder / "turned.csv", [*NAMES[::-1], "comment"], turned)
+    assert fit("--model", "model.joblib", "--predict", "turned.csv", "--out", "q.csv") == 0
+    assert read("p.csv") == read("q.csv")
+    write(folder / "less.csv", NAMES[1:], X[:5].reshape(5, 9)[:, 1:].tolist())
+    assert fit("--model", "model.joblib", "--predict", "less.csv") == 2
+    assert "less.csv has no 'r00'; it has r01" in capsys.readouterr().err
+
+
+def test_columns_are_chosen(folder, capsys):
+    rows = [[i, *row, y] for i, (row, y) in enumerate(zip(X.reshape(40, 9).tolist(), Y))]
+    write(folder / "numbered.csv", ["id", *NAMES, "y"], rows)
+    arguments = ("--manifold", "SpecialOrthogonal(3)", "--train", "numbered.csv")
+    assert fit(*arguments) == 2
+    assert "have 9 coordinates, but there are 10 columns: id, r00" in capsys.readouterr().err
+    assert fit(*arguments, "--columns", *NAMES, "--predict", "numbered.csv", "--out", "p.csv") == 0
+    assert len(read("p.csv")) == 40
+
+
+def test_archives_and_complex_points(folder):
+    M = ComplexProjective(2)
+    Z = M.random(np.random.default_rng(2), 30)
+    size = np.abs(Z[:, 0]) ** 2
+    np.savez("a.npz", X=Z, size=size)
+    np.savez("b.npz", X=Z[:4])
+    arguments = ("--manifold", "ComplexProjective(2)", "--target", "size")
+    assert fit(*arguments, "--train", "a.npz", "--predict", "b.npz", "--out", "p.npz") == 0
+    header = ["a", "b", "c", "ia", "ib", "ic", "size"]
+    write(folder / "a.csv", header, np.column_stack((Z.real, Z.imag, size)).tolist())
+    assert fit(*arguments, "--train", "a.csv", "--predict", "a.csv", "--out", "q.csv") == 0
+    with np.load("p.npz") as found:
+        np.testing.assert_allclose(found["mean"], size[:4], atol=0.01)
+        np.testing.assert_allclose(found["mean"], [float(row["mean"]) for row in read("q.csv")[:4]], atol=1e-5)
+
+
+def test_whole_numbers_are_classes_if_few(folder, capsys):
+    rows = X.reshape(40, 9).tolist()
+    write(folder / "few.csv", [*NAMES, "y"], [[*row, int(y > 0)] for row, y in zip(rows, Y)])
+    write(folder / "many.csv", [*NAMES, "y"], [[*row, i] for i, row in enumerate(rows)])
+    arguments = ("--manifold", "SpecialOrthogonal(3)", "--predict", "new.csv")
+    assert fit(*arguments, "--train", "few.csv") == 0
+    assert capsys.readouterr().out.startswith("class,p_0,p_1\n")
+    assert fit(*arguments, "--train", "few.csv", "--task", "regression") == 0
+    assert capsys.readouterr().out.startswith("mean,std\n")
+    assert fit(*arguments, "--train", "many.csv") == 2
+    assert "40 > 20 different whole numbers: say task='regression' or 'classification'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((), "give --train with a table or --model with a saved model"),
+        (("--train", "train.csv"), "--train needs --manifold, such as 'Sphere(2)'"),
+        ((*TRAIN, "--model", "m.joblib"), "one of them"),
+        ((*TRAIN, "--out", "p.csv"), "--out is for predictions: give --predict"),
+        ((*TRAIN, "--predict", "new.csv", "--out", "no/p.csv"), "no/p.csv: there is no folder no"),
+        ((*TRAIN, "--predict", "none.csv"), "none.csv: no such file"),
+        ((*TRAIN, "--target", "z"), "train.csv has no 'z'; it has r00"),
+        ((*TRAIN, "--predict", "off.csv"), "off.csv[1] is not on SpecialOrthogonal(3)"),
+        (("--manifold", "Spere(2)", "--train", "train.csv"), "'Spere(2)' is not understood"),
+        (
+            ("--manifold", "Sphere(2)", "--train", "train.csv"),
+            "points of Sphere(2) have 3 coordinates, but there are 9",
+        ),
+        (("--manifold", "Sphere(2)", "--train", "nan.npz"), "nan.npz: y[1] = nan is not finite. Remove it"),
+        (("--model", "train.csv"), "train.csv is no model that heatgp saved"),
+    ],
+)
+def test_errors_are_one_line(folder, capsys, arguments, message):
+    write(folder / "off.csv", NAMES, (X[:2].reshape(2, 9) * [[1], [2]]).tolist())
+    np.savez("nan.npz", X=np.eye(3), y=[1.0, np.nan, 0.5])
+    assert fit(*arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert message in said.err
+    assert said.err.startswith("heatgp: ")
+    assert said.err.count("\n") == 1
