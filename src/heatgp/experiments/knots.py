@@ -30,8 +30,11 @@ apart along the knot, and takes them for neighbours.
 f = x' M x with M = {matrix} of the unit vector x, noise of standard deviation {noise:g}, {points} training points at
 uniform angles, errors against the true function at {grid} angles. The paper gives neither M nor the noise nor the
 number of points, so ratios compare better than errors. The length-scale of `rbf` is learned; that of `rbf untuned` is
-1. `heatgp` has the exact kernel of the circle, `strip` and `ball` the kernels that the paper's algorithms estimate from
-{paths} paths.
+1. `heatgp` has the exact kernel of the circle, `strip` and `ball` the kernels that the paper's algorithms estimate
+from {paths} paths.
+
+That the estimated kernels do a little better than the exact one is luck: harmonics that they cannot estimate are left
+out, which keeps them positive definite, and f happens to have a single harmonic.
 """
 
 

@@ -24,17 +24,17 @@ BASELINES = {"rbf": "rbf raw", "rbf projector": "rbf"}
 
 TEXT = """
 f = x* M x on CP⁴, eight real dimensions, M = G G* with a complex normal G; {points} training points and noise at
-three signal-to-noise ratios; errors against the true function at {test} points. Each data set has its own M. The paper
-does not give M or the number of points: ratios compare better than errors.
+three signal-to-noise ratios; errors against the true function at {test} points. Each data set has its own M. The
+paper does not give M or the number of points: ratios compare better than errors.
 
 `rbf` is the paper's extrinsic process: an RBF kernel on the ten real coordinates of a unit vector x, with a learned
 length-scale. It does not know that x and ix are the same point, and learns next to nothing. That makes it a weak
 opponent, and a win over it is none. A competent user would embed the point as its projector x x*, which does know it:
-`rbf projector` is that, and does as well as the heat kernel here, since f is linear in x x*. What the intrinsic process
-has over it is that nobody had to find that embedding.
+`rbf projector` is that, and does as well as the heat kernel here, since f is linear in x x*. What the intrinsic
+process has over it is that nobody had to find that embedding.
 
-`heatgp` has the exact kernel; `ball`, `strip` and `smooth` estimate it from {paths} paths. Balls hold almost no path in
-eight dimensions, strips none at short distances; `smooth` fits the same paths by a smooth density.
+`heatgp` has the exact kernel; `ball`, `strip` and `smooth` estimate it from {paths} paths, the first two by counting
+in balls and strips of the width that suits them best, `smooth` by fitting a smooth density to the same paths.
 """
 
 

@@ -25,17 +25,19 @@ code { font-size: .9em; background: var(--paper); padding: .1em .3em; border-rad
 .quiet, figcaption { color: var(--quiet); font-size: .9rem; }
 .left-out { border-left: 4px solid #d55e00; background: #fdf3ec; padding: .5rem .9rem; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; margin: 1rem 0; }
-table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
+figure .scroll { margin: 0; }
+table { border-collapse: separate; border-spacing: 0; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; font-weight: 600; padding-bottom: .35rem; }
 th, td { padding: .28rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { text-align: left; position: sticky; left: 0; background: #fff; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5.5rem;
+  position: sticky; left: 0; background: #fff; }
 thead th { border-bottom: 2px solid var(--ink); }
 tr.paper td { color: var(--quiet); font-style: italic; }
 tr.own td { font-weight: 600; }
 figure { margin: 1.4rem 0; }
 img { max-width: 100%; height: auto; display: block; }
-.pictures { display: grid; grid-template-columns: 1fr; gap: 0 1.5rem; }
-@media (max-width: 40rem) { body { font-size: 15px; padding: .6rem .8rem 3rem; } th, td { padding: .25rem .45rem; } }
+@media (max-width: 40rem) { body { font-size: 15px; padding: .6rem .8rem 3rem; } th, td { padding: .25rem .4rem; }
+  table { font-size: .82rem; } .wide img { max-width: none; width: 38rem; } }
 @media print { nav { display: none; } h2 { break-after: avoid; } figure, tr { break-inside: avoid; } }
 """
 
@@ -108,7 +110,8 @@ def _figure(folder: Path, picture: Picture) -> str:
     data = base64.b64encode((folder / f"{picture.name}.png").read_bytes()).decode()
     caption = html.escape(picture.caption)
     width = math.ceil(picture.figure.get_figwidth() * 100)
+    kind = "scroll wide" if width > 650 else "scroll"
     return (
-        f'<figure id="{picture.name}"><img width="{width}" alt="{caption}" '
-        f'src="data:image/png;base64,{data}"><figcaption>{caption}</figcaption></figure>'
+        f'<figure id="{picture.name}"><div class="{kind}"><img width="{width}" alt="{caption}" '
+        f'src="data:image/png;base64,{data}"></div><figcaption>{caption}</figcaption></figure>'
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from matplotlib.figure import Figure
 
 from ..plots import score_figure
-from .table import Row, distinct, find, number, shown
+from .table import Row, distinct, find, shown, with_spread
 from .work import Figures, Scores, Unit
 
 PAPER_NAMES = {"heatgp": "paper: SiGP", "rbf": "paper: exGP", "svm": "paper: SVM", "linear": "paper: LR"}
@@ -72,17 +72,37 @@ class Section:
     pictures: tuple[Picture, ...]
 
 
-def method_grid(rows: Sequence[Row], metric: str, caption: str, paper: Figures, settings: Sequence[str] = ()) -> Grid:
-    """A line a method, a column a setting, the paper's figures under ours."""
+def method_grid(
+    rows: Sequence[Row],
+    metric: str,
+    caption: str,
+    paper: Figures,
+    settings: Sequence[str] = (),
+    methods: Sequence[str] = (),
+) -> Grid:
+    """A line a method, a column a setting (all, or those named in their order), the paper's figures under ours."""
     rows = [r for r in rows if r.metric == metric and (not settings or r.setting in settings)]
     places = list(settings) or distinct(r.setting for r in rows)
     lines = []
-    for method in distinct(r.method for r in rows):
+    for method in methods or distinct(r.method for r in rows):
         lines.append((method, *(shown(find(rows, place, method, metric)) for place in places)))
         stated = [paper.get((place, method, metric)) for place in places]
         if method in PAPER_NAMES and any(stated):
-            lines.append((PAPER_NAMES[method], *(f"{number(s[0])} ({number(s[1])})" if s else "" for s in stated)))
+            lines.append((PAPER_NAMES[method], *(with_spread(*s) if s else "" for s in stated)))
     return Grid(caption, ("method", *places), tuple(lines))
+
+
+def setting_grid(
+    rows: Sequence[Row], metric: str, caption: str, methods: Sequence[str], paper: Figures, settings: Sequence[str] = ()
+) -> Grid:
+    """A line a setting, a column a method, the paper's figures under ours."""
+    lines = []
+    for place in settings or distinct(r.setting for r in rows):
+        lines.append((place, *(shown(find(rows, place, m, metric)) for m in methods)))
+        stated = [paper.get((place, m, metric)) for m in methods]
+        if any(stated):
+            lines.append(("paper", *(with_spread(*s) if s else "" for s in stated)))
+    return Grid(caption, ("", *methods), tuple(lines))
 
 
 def method_figure(

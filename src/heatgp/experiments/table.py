@@ -42,7 +42,7 @@ def summarise(experiment: str, scores: Mapping[Unit, Scores], paper: Figures) ->
 
 
 def row(experiment: str, setting: str, method: str, metric: str, values: Sequence[float], paper: Figures) -> Row:
-    sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+    sd = float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0  # rounding of the mean is no spread
     stated = paper.get((setting, method, metric), (math.nan, 0.0))[0]
     return Row(experiment, setting, method, metric, float(np.mean(values)), sd, len(values), stated)
 
@@ -92,21 +92,34 @@ def find(rows: Iterable[Row], setting: str, method: str, metric: str) -> Row | N
 
 
 def number(value: float) -> str:
-    """Three digits, two beyond the point where that is shorter.
+    """Three digits, not more than three beyond the point.
 
-    >>> number(0.0724), number(12.345), number(1.0), number(0.0)
-    ('0.072', '12.3', '1.00', '0')
+    >>> number(0.0724), number(12.345), number(1.0), number(0.0), number(0.00012)
+    ('0.072', '12.3', '1.00', '0', '1.2e-04')
     """
-    if value == 0:
-        return "0"
-    if abs(value) < 0.001 or abs(value) >= 10_000:
+    return "0" if value == 0 else _digits(value, value)
+
+
+def _digits(value: float, like: float) -> str:
+    """The value with as many digits beyond the point as `like` is shown with."""
+    size = abs(like)
+    if size < 0.001 or size >= 10_000:
         return f"{value:.1e}"
-    return f"{value:.3f}" if abs(value) < 1 else f"{value:.2f}" if abs(value) < 10 else f"{value:.3g}"
+    return f"{value:.{3 if size < 1 else 2 if size < 10 else 1 if size < 100 else 0}f}"
+
+
+def with_spread(mean: float, sd: float) -> str:
+    """mean (sd).
+
+    >>> with_spread(0.693, 7.9e-8), with_spread(2.29, 0.75)
+    ('0.693 (0.000)', '2.29 (0.75)')
+    """
+    return f"{number(mean)} ({_digits(sd, mean) if mean else number(sd)})"
 
 
 def shown(r: Row | None) -> str:
-    """mean (sd)."""
-    return "" if r is None else f"{number(r.mean)} ({number(r.sd)})" if r.n > 1 else number(r.mean)
+    """mean (sd), the mean alone where nothing was repeated, nothing where there is no row."""
+    return "" if r is None else with_spread(r.mean, r.sd) if r.n > 1 else number(r.mean)
 
 
 def markdown_table(

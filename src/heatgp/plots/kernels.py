@@ -63,23 +63,23 @@ def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Fi
 
 
 @styled
-def kernel_panels(panels: Sequence[tuple[str, np.ndarray, Sequence[Curve]]], columns: int = 3) -> Figure:
-    """Several manifolds (title, distances, curves) side by side, each kernel over its largest exact value."""
+def kernel_panels(panels: Sequence[tuple[str, str, np.ndarray, Sequence[Curve]]], columns: int = 3) -> Figure:
+    """Several manifolds side by side: title, name of the distance, distances, kernels over p_t(x, x)."""
     rows = math.ceil(len(panels) / columns)
     figure = Figure(figsize=(3.3 * columns, 2.6 * rows + 0.5))
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
         axes.remove()
-    names: dict[str, Any] = {}
-    for axes, (title, lengths, table) in zip(grid.flat, panels):
-        for method, _, _ in table:
-            names.setdefault(method, len(names))
-        draw_kernels(axes, lengths, table, names)
-        axes.set(xlabel="distance (radians)", title=title, ylim=(-0.15, 1.6))
+    fullest = max((table for *_, table in panels), key=len)
+    methods = dict.fromkeys(method for table in (fullest, *(t for *_, t in panels)) for method, _, _ in table)
+    places = {method: place for place, method in enumerate(methods)}
+    for axes, (title, xlabel, lengths, table) in zip(grid.flat, panels):
+        draw_kernels(axes, lengths, table, places)
+        axes.set(xlabel=xlabel, title=title, ylim=(-0.15, 1.6))
     for axes in grid[:, 0]:
         axes.set_ylabel("$p_t(x, y)\\,/\\,p_t(x, x)$")
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()}
-    figure.legend(lines.values(), lines.keys(), loc="outside upper center", ncols=len(lines))
+    figure.legend([lines[m] for m in places], places, loc="outside upper center", ncols=len(lines))
     return figure
 
 

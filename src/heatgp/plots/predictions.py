@@ -128,7 +128,7 @@ def score_figure(
     title: str = "",
 ) -> Figure:
     """Mean scores with standard deviations, a group a setting and a mark a method; nan where there is none."""
-    figure = Figure(figsize=(max(5.0, 1.6 * len(settings)), 3.6))
+    figure = Figure(figsize=(min(9.0, max(5.0, 1.6 * len(settings))), 3.6))
     axes = figure.subplots()
     number = len(methods)
     for place, (method, (mean, sd)) in enumerate(methods.items()):

@@ -1,0 +1,140 @@
+"""Ball, strip, smooth and exact kernels. Ye, Niu, Cheung, Dai, Liu (2024), Figure 2 and Theorem 3.2."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..heat.methods import heat_kernel
+from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, SpecialOrthogonal, Sphere
+from ..plots import along_geodesic, kernel_panels
+from .group_average import grassmann_5_2
+from .section import Options, Outcome, Picture, Section, method_figure, setting_grid
+from .table import distinct
+from .work import Experiment, Plan, Scores, Unit
+
+SETTINGS: dict[str, tuple[Manifold, float]] = {
+    "R^1": (Euclidean(1), 1.0),
+    "R^2": (Euclidean(2), 1.0),
+    "R^3": (Euclidean(3), 1.0),
+    "S^2": (Sphere(2), 0.2),
+    "S^9": (Sphere(9), 0.1),
+    "CP^4": (ComplexProjective(4), 0.1),
+    "SO(3)": (SpecialOrthogonal(3), 0.2),
+    "Gr(5,2)": (Grassmann(5, 2), 0.2),
+}
+"""Manifolds, and a time at which the kernel is neither a point nor flat."""
+METHODS = ("ball", "strip", "smooth", "exact")
+WIDTH = 0.1
+"""Radius of balls and half-width of strips in R^n, a tenth of the kernel's own: the same for both, as in the paper."""
+DISTANCES = 25
+STEPS = 50
+TEXT = """
+The heat kernel along a geodesic from {paths} Brownian paths by each method, against the exact one. `ball` and `strip`
+are the paper's algorithms: they count paths in balls and in strips. In R¹, R² and R³ both have the same half-width
+{width:g} at time 1, as in the paper's figure: balls get worse with the dimension, strips much less so, but for the
+shortest distances, where a strip is a small ball itself and the kernel is largest. Elsewhere each has the width that
+suits it best, chosen from the paths; that is wide where paths are few, and both are then off by some per cent of the
+largest value.
+
+`smooth` fits the same number of paths by a smooth log-density around the short-time expansion, which is the whole
+truth on SO(3). It needs curvature to have anything to fit, so there is none in Rⁿ. `exact` is a formula everywhere
+but on Gr(5,2), where it is the kernel of SO(5) averaged over the fibre by quadrature, to six digits. (On Gr(5,2) the
+kernel is not a function of the distance; `strip` counts in boxes of principal angles.)
+
+The error is the root mean square over {distances} distances from 0 to five standard deviations of a path (or the far
+end), in units of the kernel's largest value, p_t(x, x). Seconds are for simulation and evaluation on one core.
+"""
+
+
+def plan(options: Options) -> Plan:
+    repetitions, paths = (2, 20_000) if options.quick else (10, 20_000)
+    return Plan(
+        tuple(
+            Unit(setting, method, seed, (("paths", paths),))
+            for setting, (manifold, _) in SETTINGS.items()
+            for method in METHODS
+            if method != "smooth" or not isinstance(manifold, Euclidean)
+            for seed in range(1 if method == "exact" else repetitions)
+        )
+    )
+
+
+def run(unit: Unit) -> Scores:
+    manifold, at = SETTINGS[unit.setting]
+    _, points = along_geodesic(manifold, at, DISTANCES)
+    start = time.perf_counter()
+    if unit.method == "exact":
+        value, deviation = exact.__wrapped__(unit.setting), np.zeros(DISTANCES)
+    else:
+        kernel = heat_kernel(manifold, paths=unit["paths"], rng=unit.repetition, cache=False, **options(unit))
+        value = kernel(points[:1], points, time=at)[0]
+        deviation = kernel.standard_error(points[:1], points, time=at)[0]
+    seconds = time.perf_counter() - start
+    truth = exact(unit.setting)
+    scores: Scores = {"error": float(np.sqrt(np.mean((value - truth) ** 2))) / float(truth[0]), "seconds": seconds}
+    if unit.repetition == 0:
+        scores |= {"curve": (value / truth[0]).tolist(), "deviation": (deviation / truth[0]).tolist()}
+    return scores
+
+
+def options(unit: Unit) -> dict[str, Any]:
+    """How a method simulates: one exact step in R^n, fifty elsewhere, and the smooth estimate its own design."""
+    manifold, at = SETTINGS[unit.setting]
+    if unit.method == "smooth":
+        return {"method": "smooth", "times": at}
+    if isinstance(manifold, Euclidean):
+        return {"method": unit.method, "times": [at], "step": at, "epsilon": WIDTH}
+    return {"method": unit.method, "times": [at], "step": at / STEPS}
+
+
+@cache
+def exact(setting: str) -> np.ndarray:
+    """p_t from the first point of the geodesic to all of them."""
+    manifold, at = SETTINGS[setting]
+    _, points = along_geodesic(manifold, at, DISTANCES)
+    if isinstance(manifold, Grassmann):
+        return grassmann_5_2(points, at)
+    return heat_kernel(manifold, "exact")(points[:1], points, time=at)[0]
+
+
+def present(outcome: Outcome) -> Section:
+    panels = []
+    for setting in distinct(u.setting for u in outcome.scores):
+        manifold, at = SETTINGS[setting]
+        lengths, _ = along_geodesic(manifold, at, DISTANCES)
+        kept = {m: k for m in METHODS if (k := outcome.kept(setting, m))}
+        curves = [(m, np.array(k["curve"]), np.array(k["deviation"])) for m, k in kept.items()]
+        unit = "distance" if isinstance(manifold, Euclidean) else "distance (radians)"
+        panels.append((f"{setting}, t = {at:g}", unit, lengths, curves))
+    estimates = [r for r in outcome.rows if r.method != "exact"]
+    return Section(
+        text=TEXT.format(paths=next(iter(outcome.scores))["paths"], width=WIDTH, distances=DISTANCES),
+        tables=(
+            setting_grid(outcome.rows, "error", "Error as a part of p_t(x, x), mean (sd) over seeds", METHODS, {}),
+            setting_grid(outcome.rows, "seconds", "Seconds, mean (sd) over seeds", METHODS, {}),
+        ),
+        pictures=(
+            Picture(
+                "compare",
+                kernel_panels(panels),
+                "The heat kernel by each method, with bands of two of its own standard errors; one simulation each.",
+            ),
+            Picture(
+                "compare_error",
+                method_figure(estimates, "error", log=True),
+                "Errors, with standard deviations over seeds.",
+            ),
+            Picture(
+                "compare_seconds",
+                method_figure(outcome.rows, "seconds", log=True),
+                "Times of simulation and evaluation.",
+            ),
+        ),
+    )
+
+
+EXPERIMENT = Experiment("compare", "Ball, strip, smooth and exact kernels", plan, run, present)
