@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,11 +28,13 @@ class CloudKernel(HeatKernel):
     """Gram matrices of half-time densities: K = Phi Phi', Phi_ij = sqrt(w_j) p_(t/2)(x_i, z_j).
 
     The table holds the densities at the nodes at several times; between them t^(dim/2) p_(t/2) is a cubic spline in
-    log t, the same for all features, so that K stays a Gram matrix and has two continuous derivatives in time.
+    log t, the same for all features, so that K stays a Gram matrix and has two continuous derivatives in time. Beyond
+    the last time T features are multiplied by a power of p_(T/2) between the reference points: the semigroup.
     """
 
     manifold: Manifold
     cells: Cells
+    references: np.ndarray
     weights: np.ndarray
     """Volumes of the reference points' own cells."""
     grid: np.ndarray
@@ -48,7 +51,7 @@ class CloudKernel(HeatKernel):
 
     @property
     def times(self) -> tuple[float, float]:
-        return float(self.grid[0]), float(self.grid[-1])
+        return float(self.grid[0]), math.inf
 
     def pairs(self, X: Array, Y: Array | None = None) -> CloudPairs:
         left = self.near(X)
@@ -76,8 +79,15 @@ class CloudKernel(HeatKernel):
         if key not in self._recent:
             if len(self._recent) > 3:
                 self._recent.pop(next(iter(self._recent)))
-            self._recent[key] = np.tensordot(self._blend(*key), self.table.mean(axis=0), 1) * np.sqrt(self.weights)
+            self._recent[key] = self._at(self.table.mean(axis=0), *key)
         return self._recent[key]
+
+    def _at(self, table: np.ndarray, time: float, derivative: int = 0) -> np.ndarray:
+        """Features from densities (times, cells, references) at the times of the table."""
+        last = float(self.grid[-1])
+        if time <= last:
+            return np.tensordot(self._blend(time, derivative), table, 1) * np.sqrt(self.weights)
+        return table[-1] * np.sqrt(self.weights) @ self._flow(time / last - 1, derivative)
 
     def _blend(self, time: float, derivative: int) -> np.ndarray:
         """Coefficients of the table's times in a feature at this time."""
@@ -88,14 +98,24 @@ class CloudKernel(HeatKernel):
         value = spline(math.log(time)) * time**-power
         return spline(math.log(time), 1) * time**-power - power * value if derivative else value
 
+    def _flow(self, power: float, derivative: int) -> np.ndarray:
+        """Heat flow between the reference points for `power` times the last half time, or its derivative in log t."""
+        values, vectors = self._modes
+        factor = values**power * ((1 + power) * np.log(values) if derivative else 1.0)
+        return vectors * factor @ vectors.T
+
+    @cached_property
+    def _modes(self) -> tuple[np.ndarray, np.ndarray]:
+        """Eigenvalues, the largest of them 1, and eigenvectors of sqrt(w_i) p_(T/2)(z_i, z_j) sqrt(w_j)."""
+        flow = self.near(self.references) @ (self.table[:, -1].mean(axis=0) * np.sqrt(self.weights))
+        flow = flow * np.sqrt(self.weights)[:, None]
+        values, vectors = np.linalg.eigh((flow + flow.T) / 2)
+        return np.clip(values / values[-1], 1e-9, 1.0), vectors
+
     def replicates(self, number: int) -> list[HeatKernel]:
         """Kernels of disjoint parts of the paths, at most four."""
-        return [
-            CloudKernel(
-                self.manifold, self.cells, self.weights, self.grid, self.table[k::number], self.radius, self.recipe
-            )
-            for k in range(min(number, len(self.table)))
-        ]
+        number = min(number, len(self.table))
+        return [replace(self, table=self.table[k::number], _recent={}) for k in range(number)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +142,7 @@ class CloudPairs:
         finite steps, and sums over reference points and cells, err: the latter like their squared distance over time.
         """
         kernel = self.kernel
-        blend = kernel._blend(kernel.check_time(time), 0)
-        parts = np.tensordot(kernel.table, blend, (1, 0)) * np.sqrt(kernel.weights)
+        parts = np.stack([kernel._at(part, kernel.check_time(time)) for part in kernel.table])
         parts = parts - parts.mean(axis=0)
         columns = kernel.columns(time)
         a, b = self.left @ columns, self.right @ columns
@@ -133,6 +152,10 @@ class CloudPairs:
             spread += (da @ b.T + a @ db.T) ** 2
             noise += da @ db.T
         pairs = len(parts) * (len(parts) - 1)
+        size = np.sqrt((a * a).sum(axis=1)[:, None] * (b * b).sum(axis=1))
+        # Few parts make a rough estimate: half of it is what pairs of this covariance have on average.
+        usual = np.abs(a @ b.T) * size
+        spread = (spread + usual * (spread.sum() / max(usual.sum(), 1e-300))) / 2
         coarse = float(np.mean(kernel.weights)) ** (2 / kernel.manifold.dim)
-        size = (DISCRETE * coarse / time + BIAS) * np.sqrt((a * a).sum(axis=1)[:, None] * (b * b).sum(axis=1))
-        return np.sqrt(spread / pairs + (noise / pairs) ** 2 + size**2)
+        rest = (DISCRETE * coarse / time + BIAS) * size
+        return np.sqrt(spread / pairs + (noise / pairs) ** 2 + rest**2)

@@ -64,7 +64,8 @@ def reference_kernel(
     references : how many points paths start from, spread evenly.
     paths : simulated paths in all, the same number from each reference point.
     step : time of one step of Brownian motion; by default what the shortest time and the geometry ask for.
-    times : the range of times, or the longest; by default from what the reference points resolve to 16 times that.
+    times : the range of times simulated, or the longest; by default from what the reference points resolve to 16 times
+        that. Longer times than simulated follow from the semigroup.
     epsilon : root of the variance of the last step (by default three quarters of t/2, at most 24 averages over
         neighbouring cells), or radius of the ball.
     ball : count in hard balls about x at t/2, the paper's estimate, instead of a last step.
@@ -79,6 +80,7 @@ def reference_kernel(
         )
     root = entropy(rng)
     cells, coarse = make_cells(manifold, CELLS * references, references, np.random.default_rng((*root, 1)))
+    _check_channels(manifold, cells)
     grid = _time_grid(manifold, times, RESOLUTION * coarse.spacing**2, references)
     averages, ends = _last_steps(cells, grid / 2, epsilon, ball)
     plan = _plan(manifold, ends, step)
@@ -92,13 +94,25 @@ def reference_kernel(
     # The integral of p_(t/2)(x, z) over z is one: what the volumes of the cells lack is made up for here.
     table /= (table @ coarse.volumes).mean(axis=0)[..., None]
     recipe = (("references", references), ("paths", each * references), ("step", plan.step))
-    return CloudKernel(manifold, cells, coarse.volumes, grid, table, epsilon if ball else None, recipe)
+    return CloudKernel(manifold, cells, coarse.nodes, coarse.volumes, grid, table, epsilon if ball else None, recipe)
 
 
 def _positive_integer(name: str, value: Any) -> int:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise InvalidInput(f"{name} must be a positive integer; got {value!r}.")
     return int(value)
+
+
+def _check_channels(manifold: Manifold, cells: Cells) -> None:
+    width = getattr(manifold, "width", math.inf)
+    if width < 3 * cells.spacing:
+        needed = len(cells.nodes) / CELLS * (3 * cells.spacing / width) ** manifold.dim
+        warnings.warn(
+            f"The channels of {manifold!r}, about {width:.2g} wide, are hardly wider than the cells "
+            f"({cells.spacing:.2g}): densities blur across. Take references={math.ceil(needed)}.",
+            AccuracyWarning,
+            stacklevel=3,
+        )
 
 
 def _time_grid(manifold: Manifold, times: Any, shortest: float, references: int) -> np.ndarray:
