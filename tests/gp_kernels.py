@@ -1,4 +1,4 @@
-"""Euclidean kernels with known derivatives, for the tests of the Gaussian process layer."""
+"""Euclidean kernels with known derivatives and data, for the tests of the Gaussian process layer."""
 
 from __future__ import annotations
 
@@ -109,3 +109,9 @@ class Full:
 
     def diag(self, X, time):
         return self.kernel.diag(X, time)
+
+
+def wavy(n, seed=0, dim=2):
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-2, 2, size=(n, dim))
+    return X, np.sin(2 * X[:, 0]) + X[:, -1] + 3.0 + 0.1 * rng.normal(size=n)

@@ -26,7 +26,7 @@ SUBSET = 250  # data on which starts are looked for: an eigendecomposition of th
 CLASS_SUBSET = 200  # the same for classes, where each value is an inference
 TIMES = 12  # times scanned, for each free one
 TOUCHING = 1e-3  # relative distance at which a parameter sits on its bound
-FLAT = 0.1  # increase of the log evidence with the log of a parameter that no decision should rest on
+FLAT = 0.5  # slope of the log evidence in log amplitude; it falls like 1 / root(amplitude): at most 1 is left to gain
 
 
 @dataclass(frozen=True)

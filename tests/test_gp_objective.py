@@ -1,0 +1,89 @@
+"""The evidence as a function of log parameters: its gradients are differences, its values those of the posterior."""
+
+import numpy as np
+import pytest
+
+from gp_kernels import ARD, RBF, Cosines, Full, wavy
+from heatgp.gp.classification import INFERENCE, condition_classifier
+from heatgp.gp.kernel import Normalized
+from heatgp.gp.latent import Prior
+from heatgp.gp.objective import ClassObjective, RegressionObjective
+from heatgp.gp.regression import condition
+from heatgp.gp.search import Given
+
+
+def differences(objective, z, step=1e-5):
+    return [(objective(z + e)[0] - objective(z - e)[0]) / (2 * step) for e in step * np.eye(len(z))]
+
+
+@pytest.mark.parametrize("mean", ["zero", "constant"])
+@pytest.mark.parametrize("amplitude, noise", [(None, None), (2.0, None), (None, 0.02), (2.0, 0.02)])
+@pytest.mark.parametrize(
+    "kernel, time",
+    [
+        (RBF(), None),
+        (RBF(), 0.6),
+        (ARD(2), None),
+        (ARD(2), (None, 0.8)),
+        (Cosines(), None),
+        (Full(Cosines()), None),
+        (Normalized(Full(Cosines())), None),
+    ],
+    ids=["rbf", "fixed time", "two times", "one of two", "low rank", "height moves", "normalized"],
+)
+def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean):
+    X, y = wavy(30)
+    X = X if isinstance(kernel, ARD) else X[:, :1]
+    basis = np.ones(30) if mean == "constant" else None
+    given = Given.of(kernel, time, amplitude, noise)
+    prior = Prior.of(kernel, X, given.times(np.zeros(2)))
+    objective = RegressionObjective(prior, y - 3.0, basis, given, (1e-6, 1e6))
+    z = np.full(len(given.free) + (objective.second is not None), -1.2)
+    value, gradient = objective(z)
+    assert gradient.shape == z.shape
+    np.testing.assert_allclose(gradient, differences(objective, z), rtol=2e-4, atol=2e-4)
+    params = objective.params(z)
+    posterior = condition(kernel, X, y, params, mean="constant" if basis is not None else 3.0)
+    np.testing.assert_allclose(value, posterior.log_marginal_likelihood, rtol=1e-7)
+    if prior.pairs is not None:
+        np.testing.assert_allclose(objective.spectral(z)(z[len(given.free) :])[0], value, rtol=1e-6)
+
+
+@pytest.mark.parametrize("amplitude", [None, 2.0])
+@pytest.mark.parametrize("noise", [0.0, 1e-13])
+@pytest.mark.parametrize("kernel", [RBF(), Full(Cosines())], ids=["rbf", "height moves"])
+def test_gradient_under_the_jitter(kernel, noise, amplitude):
+    # singular covariances and targets without noise, in their range: the jitter decides the determinant
+    X = np.linspace(0, 3, 30)[:, None]
+    y = Cosines(frequencies=3).features(X, 0.1).sum(axis=1)
+    given = Given.of(kernel, None, amplitude, noise)
+    objective = RegressionObjective(Prior.of(kernel, X, 1.0), y, None, given, (1e-6, 1e6))
+    z = np.full(1 + (objective.second is not None), -0.3)
+    np.testing.assert_allclose(objective(z)[1], differences(objective, z, 1e-3), rtol=1e-2, atol=1e-2)
+
+
+def test_gradient_where_the_amplitude_is_clipped():
+    X, y = wavy(30)
+    given = Given.of(Full(Cosines()), None, None, None)
+    prior = Prior.of(Full(Cosines()), X[:, :1], 1.0)
+    objective = RegressionObjective(prior, y, None, given, (1e-6, 0.1))
+    z = np.array([-1.0, -3.0])
+    np.testing.assert_allclose(objective(z)[1], differences(objective, z), rtol=1e-5)
+    assert np.isclose(objective.prior_variance(z), 0.1)
+
+
+@pytest.mark.parametrize("inference", ["ep", "laplace"])
+@pytest.mark.parametrize("amplitude", [None, 5.0])
+@pytest.mark.parametrize("kernel", [RBF(), Cosines(), Full(Cosines()), ARD(2)])
+def test_class_gradients_are_differences(kernel, amplitude, inference):
+    X, y = wavy(30)
+    X = X if isinstance(kernel, ARD) else X[:, :1]
+    given = Given.of(kernel, None, amplitude, 0.0)
+    objective = ClassObjective(
+        Prior.of(kernel, X, given.times(np.zeros(2))), np.sign(y - 3.01), given, INFERENCE[inference]
+    )
+    z = np.full(kernel.parameters + (amplitude is None), -0.5)
+    value, gradient = objective(z)
+    np.testing.assert_allclose(gradient, differences(objective, z, 1e-3), rtol=1e-4, atol=1e-4)
+    posterior = condition_classifier(kernel, X, objective.y, objective.params(z), inference)
+    np.testing.assert_allclose(value, posterior.log_marginal_likelihood, atol=1e-8)
