@@ -1,6 +1,7 @@
 """GPRegressor and GPClassifier inside scikit-learn, and against its Gaussian process."""
 
 import pickle
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -17,6 +18,8 @@ from heatgp import (
     Euclidean,
     GPClassifier,
     GPRegressor,
+    HeatKernel,
+    Manifold,
     Product,
     SpecialOrthogonal,
     Sphere,
@@ -127,6 +130,26 @@ def test_parameters_clone_and_pickle(sphere_data, shape_data):
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(gp)).predict(X), gp.predict(X))
     assert gp.set_params(time=1.0).time == 1.0
     assert "GPRegressor" in repr(gp)
+
+
+def test_clones_of_a_manifold_without_equality(rng):
+    class Plane(Manifold):
+        shape, dim = (2,), 2
+        noise, exp, defect, random = Euclidean.noise, Euclidean.exp, Euclidean.defect, None
+
+    @dataclass(frozen=True)
+    class PlaneKernel(HeatKernel):
+        manifold: Manifold
+        method = "borrowed"
+
+        def pairs(self, X, Y=None):
+            return heat_kernel(Euclidean(2)).pairs(X, Y)
+
+    X = rng.normal(size=(30, 2))
+    plane = Plane()
+    gp = GPRegressor(plane, kernel=PlaneKernel(plane), **FIXED)
+    expected = cross_val_score(GPRegressor(Euclidean(2), **FIXED), X, X[:, 0], cv=3)
+    np.testing.assert_allclose(cross_val_score(gp, X, X[:, 0], cv=3), expected, rtol=1e-9)
 
 
 def test_cross_validation_and_search(sphere_data, shape_data):

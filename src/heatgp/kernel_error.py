@@ -26,9 +26,9 @@ class KernelError:
     @property
     def share(self) -> float:
         """Root mean square of the kernel's error over that of the predictive standard deviation."""
-        error, spread = (float(np.sqrt(np.mean(np.square(x)))) for x in (self.error, self.spread))
-        if error == 0:
+        if not self.error.any():
             return 0.0
+        error, spread = (float(np.sqrt(np.mean(np.square(x)))) for x in (self.error, self.spread))
         return error / spread if spread > 0 else np.inf
 
     def __str__(self) -> str:
