@@ -23,7 +23,8 @@ from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.heat.exact_groups import special_orthogonal
 from heatgp.heat.exact_rank_one import EuclideanProfile, complex_projective, real_projective, sphere
 from heatgp.heat.kernel import OrbitKernel
-from heatgp.heat.psd import PositiveProfile, ReferenceKernel, Zonal, positive_definite, reference_kernel, zonal
+from heatgp.heat.psd import PositiveProfile, Zonal, half_time_kernel, positive_definite, zonal
+from heatgp.heat.sampled import EstimatedKernel
 from heatgp.heat.strip import strip_profile
 from heatgp.heat.table import orbit_samples
 
@@ -32,7 +33,7 @@ def strip_kernel(manifold, times, paths):
     samples = orbit_samples(manifold, times, paths=paths, step=0.02, rng=0, cache=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
-        return OrbitKernel(manifold, "strip", strip_profile(samples), samples=samples)
+        return EstimatedKernel(manifold, "strip", strip_profile(samples), samples=samples)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +142,7 @@ def test_reference_points_reproduce_the_kernel_within_the_stated_error():
     exact = OrbitKernel(Sphere(2), "exact", sphere(2))
     rng = np.random.default_rng(0)
     X, Y = Sphere(2).random(rng, 20), Sphere(2).random(rng, 15)
-    kernel = reference_kernel(exact, 2000, rng=3)
+    kernel = half_time_kernel(exact, 2000, rng=3)
     K, error = kernel(X, Y, time=0.4), kernel.standard_error(X, Y, time=0.4)
     deviation = (K - exact(X, Y, time=0.4)) / error
     assert abs(deviation).max() < 5
@@ -158,8 +159,7 @@ def test_reference_points_reproduce_the_kernel_within_the_stated_error():
 def test_at_rank_two_through_reference_points():
     manifold = SpecialOrthogonal(4)
     kernel = strip_kernel(manifold, [0.2, 0.3], 5000)
-    better = positive_definite(kernel)
-    assert isinstance(better, ReferenceKernel)
+    better = half_time_kernel(kernel)
     assert better.times == pytest.approx((0.4, 0.6), rel=0.01)
     X = manifold.random(np.random.default_rng(0), 100)
     eigenvalues = np.linalg.eigvalsh(better(X, time=0.5))
@@ -173,6 +173,6 @@ def test_what_it_cannot_do_is_said():
     with pytest.raises(Unsupported, match=r"Euclidean\(2\): zonal polynomials.*method='exact'"):
         positive_definite(OrbitKernel(Euclidean(2), "strip", EuclideanProfile(2)))
     with pytest.raises(Unsupported, match=r"Euclidean\(2\) is not compact"):
-        reference_kernel(OrbitKernel(Euclidean(2), "exact", EuclideanProfile(2)))
+        half_time_kernel(OrbitKernel(Euclidean(2), "exact", EuclideanProfile(2)))
     with pytest.raises(InvalidInput, match="one or more reference points; got 0"):
-        reference_kernel(OrbitKernel(Sphere(2), "exact", sphere(2)), 0)
+        half_time_kernel(OrbitKernel(Sphere(2), "exact", sphere(2)), 0)

@@ -20,9 +20,10 @@ from scipy.stats import chi2
 
 from ..array import Array
 from ..errors import InvalidInput, Unsupported
-from ..manifolds.base import Homogeneous, check_points
+from ..manifolds.base import Homogeneous, Symmetric, check_points
 from .coordinates import Coordinates
 from .kernel import HeatKernel, HeatPairs, OrbitKernel, Profile, Slice
+from .psd_modes import ModeProfile
 from .tabulate import CubicTable
 
 REFERENCES = 1000
@@ -32,13 +33,15 @@ FADE = 1.5
 
 
 def positive_definite(kernel: OrbitKernel) -> HeatKernel:
-    """The kernel with its negative coefficients dropped at rank one, else through reference points at half the time."""
+    """Negative coefficients dropped, up to rank three; else the kernel through reference points at half the time."""
     manifold = kernel.manifold
-    if isinstance(kernel.profile, PositiveProfile):
+    if isinstance(kernel.profile, (PositiveProfile, ModeProfile)):
         return kernel
     if manifold.rank == 1:
         return replace(kernel, profile=PositiveProfile(manifold, kernel.profile))
-    return reference_kernel(kernel)
+    if isinstance(manifold, Symmetric) and manifold.rank <= 3:
+        return replace(kernel, profile=ModeProfile(manifold, kernel.profile))
+    return half_time_kernel(kernel)
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ def zonal(manifold: Homogeneous) -> Zonal:
     if manifold.rank != 1 or not math.isfinite(manifold.volume):
         raise Unsupported(
             f"{manifold!r}: zonal polynomials are those of compact manifolds of rank one. A Euclidean kernel is exact "
-            "(method='exact'); at higher rank use reference_kernel."
+            "(method='exact'); at higher rank use half_time_kernel."
         )
     coordinates = Coordinates(manifold)
     end = float(coordinates.bounds[1][0])
@@ -197,7 +200,7 @@ class PositiveSlice:
         return reachable * table(np.where(reachable, distance, 0.0))
 
 
-def reference_kernel(kernel: HeatKernel, points: int | Array = REFERENCES, rng: Any = 0) -> ReferenceKernel:
+def half_time_kernel(kernel: HeatKernel, points: int | Array = REFERENCES, rng: Any = 0) -> HalfTimeKernel:
     """The kernel through reference points at half the time: positive definite, and linear in the data.
 
     K = Phi Phi' with features phi_j(x) = p_(t/2)(x, z_j) sqrt(volume / M) of M uniform points z_j; `points` is M, or
@@ -212,15 +215,15 @@ def reference_kernel(kernel: HeatKernel, points: int | Array = REFERENCES, rng: 
         )
     if isinstance(points, (int, np.integer)):
         if points < 1:
-            raise InvalidInput(f"reference_kernel needs one or more reference points; got {points}.")
+            raise InvalidInput(f"half_time_kernel needs one or more reference points; got {points}.")
         z = np.asarray(manifold.random(np.random.default_rng(rng), int(points)))
     else:
         z = np.asarray(check_points(manifold, points, "points"))
-    return ReferenceKernel(manifold, kernel.method, kernel, z)
+    return HalfTimeKernel(manifold, kernel.method, kernel, z)
 
 
 @dataclass(frozen=True, eq=False)
-class ReferenceKernel(HeatKernel):
+class HalfTimeKernel(HeatKernel):
     """A kernel as the Gram matrix of its half-time features."""
 
     manifold: Any
@@ -240,10 +243,10 @@ class ReferenceKernel(HeatKernel):
         """Phi (N, M) with K = Phi Phi'."""
         return math.sqrt(self.manifold.volume / len(self.points)) * self.half.pairs(X, self.points)(time / 2)
 
-    def pairs(self, X: Array, Y: Array | None = None) -> ReferencePairs:
+    def pairs(self, X: Array, Y: Array | None = None) -> HalfTimePairs:
         left = self.half.pairs(X, self.points)
         right = left if Y is None else self.half.pairs(Y, self.points)
-        return ReferencePairs(left, right, self.manifold.volume / len(self.points), len(self.points))
+        return HalfTimePairs(left, right, self.manifold.volume / len(self.points), len(self.points))
 
     def diag(self, X: Array, time: Any) -> np.ndarray:
         return (self.features(X, time) ** 2).sum(axis=1)
@@ -253,7 +256,7 @@ class ReferenceKernel(HeatKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class ReferencePairs:
+class HalfTimePairs:
     """Half-time kernels of two point sets with the reference points."""
 
     left: HeatPairs

@@ -20,6 +20,7 @@ from .exact import exact_kernel
 from .fibre import Cosets, FibreKernel
 from .kernel import HeatKernel, OrbitKernel
 from .psd import PositiveProfile
+from .psd_modes import ModeProfile
 from .sampled import EstimatedKernel, _part_of_balls, from_samples
 from .table import Samples
 
@@ -82,7 +83,7 @@ def named(manifold: Manifold) -> str:
 
 
 def _describe_estimate(kernel: EstimatedKernel, arrays: Arrays, prefix: str, name: str) -> dict[str, Any]:
-    positive = isinstance(kernel.profile, PositiveProfile)
+    positive = isinstance(kernel.profile, (PositiveProfile, ModeProfile))
     profile: Any = kernel.profile.profile if positive else kernel.profile
     common = {"manifold": name, "method": kernel.method, "positive": positive, "recipe": dict(kernel.recipe)}
     if kernel.samples is not None:
