@@ -60,16 +60,21 @@ def check_regular(manifold: Implicit, x: np.ndarray, rng: np.random.Generator) -
     usual = np.median(steepness)
     off = np.median(least(x + 0.1 * np.ptp(x, axis=0).max() * rng.standard_normal(x.shape)))
     worst, value = x[np.argmin(steepness)], steepness.min()
-    reach = 0.3 * np.ptp(x, axis=0).max()
-    for _ in range(60):
+    size = np.ptp(x, axis=0).max()
+    reach = 0.3 * size
+    for _ in range(200):
         near = manifold.project(worst + reach * rng.standard_normal((64, manifold.ambient)), iterations=20)
         near = near[np.isfinite(near).all(axis=1)]
         if manifold.bounds is not None:
             low, high = np.array(manifold.bounds).T
             near = near[((near >= low) & (near <= high)).all(axis=1)]
-        if len(near) and least(near).min() < value:
-            worst, value = near[np.argmin(least(near))], least(near).min()
-        reach *= 0.8
+        steepness = least(near)
+        if len(near) and steepness.min() < 0.9 * value:
+            worst, value = near[np.argmin(steepness)], steepness.min()
+        else:
+            reach /= 2
+        if reach < 1e-7 * size or value < 1e-5 * max(usual, off):
+            break
     if not value > 1e-5 * max(usual, off):
         raise InvalidInput(
             f"{manifold!r}: the gradient of the constraint vanishes at x = {np.round(worst, 4).tolist()} "

@@ -1,0 +1,217 @@
+import warnings
+
+import numpy as np
+import pytest
+
+from heat_solutions import neumann_kernel, revolution_kernel
+from heatgp import Domain, Euclidean, Sphere, heat_kernel
+from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from heatgp.heat.cells import make_cells
+from heatgp.heat.reference import reference_kernel
+from own_manifolds import SPHERE, SPHERE_CHART, SPHEROID, TORUS, TORUS_CHART, U_DOMAIN, sphere_points
+
+SMALL = {"references": 120, "paths": 48_000, "rng": 0}
+
+
+@pytest.fixture(scope="module")
+def sphere():
+    return reference_kernel(Sphere(2), **SMALL)
+
+
+@pytest.fixture(scope="module")
+def points():
+    return Sphere(2).random(np.random.default_rng(5), 60)
+
+
+def exact(x, time):
+    return heat_kernel(Sphere(2), "exact")(x, time=time)
+
+
+@pytest.mark.parametrize("time", [0.35, 0.5, 1.3, 4.0, 9.0, 40.0])
+def test_sphere(sphere, points, time):
+    truth = exact(points, time)
+    error = sphere.standard_error(points, time=time)
+    assert (np.abs(sphere(points, time=time) - truth) < 5 * error).all()
+    assert error.max() < 0.06 * truth.max()
+
+
+def test_gram_matrices_are_positive_definite(sphere, points):
+    for time in (0.35, 1.0, 20.0):
+        values = np.linalg.eigvalsh(sphere(points, time=time))
+        assert values[0] > -1e-10 * values[-1]
+
+
+def test_features(sphere, points):
+    phi = sphere.features(points, 0.7)
+    np.testing.assert_allclose(phi @ phi.T, sphere(points, time=0.7), rtol=1e-12)
+    np.testing.assert_allclose(sphere.diag(points, 0.7), (phi**2).sum(1), rtol=1e-12)
+    np.testing.assert_allclose(sphere(points, points[:3], time=0.7), phi @ phi[:3].T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("time", [0.4, 1.0, 12.0])
+def test_slopes_are_derivatives_in_log_time(sphere, points, time):
+    pairs = sphere.pairs(points, points[:5])
+    value, slope = pairs.slope(time)
+    np.testing.assert_allclose(value, pairs(time))
+    difference = (pairs(time * np.exp(1e-4)) - pairs(time * np.exp(-1e-4))) / 2e-4
+    np.testing.assert_allclose(slope[0], difference, atol=1e-6 * np.abs(slope).max())
+    rows = (sphere.features(points, time * np.exp(1e-4)) - sphere.features(points, time * np.exp(-1e-4))) / 2e-4
+    np.testing.assert_allclose(sphere.features_slope(points, time), rows, atol=1e-6 * np.abs(rows).max())
+
+
+def test_every_density_integrates_to_one(sphere, points):
+    """Over the reference points exactly, at the times of the table; over uniform points within their noise."""
+    phi = sphere.features(points, float(sphere.grid[2]))
+    np.testing.assert_allclose(phi @ np.sqrt(sphere.weights), 1, rtol=1e-5)
+    many = Sphere(2).random(np.random.default_rng(1), 20_000)
+    mean = sphere.features(many, 0.5).mean(axis=0) * 4 * np.pi / np.sqrt(sphere.weights)
+    assert np.abs(mean - 1).max() < 0.06
+
+
+def test_more_paths_err_less(points, sphere):
+    truth = exact(points, 0.5)
+
+    def error(kernel):
+        return np.abs(kernel(points, time=0.5) - truth).mean()
+
+    few = reference_kernel(Sphere(2), references=120, paths=1200, rng=0)
+    assert error(sphere) < error(few) / 2
+    parts = sphere.replicates(4)
+    assert len(parts) == 4
+    assert error(sphere) < np.mean([error(part) for part in parts])
+
+
+def test_hard_balls(points):
+    """Averages over a ball of radius 0.3 flatten the kernel's peak by about 2 (r²/4) 2/t of it."""
+    kernel = reference_kernel(Sphere(2), ball=True, epsilon=0.3, **SMALL, times=(0.5, 1.0))
+    truth = exact(points, 1.0)
+    assert np.abs(kernel(points, time=1.0) - truth).max() < 0.12 * truth.max()
+    with pytest.raises(InvalidInput, match="ball=True needs epsilon"):
+        reference_kernel(Sphere(2), ball=True, **SMALL)
+
+
+def test_the_seed_decides(points):
+    kernels = [
+        reference_kernel(Sphere(2), references=20, paths=2000, rng=3, n_jobs=n)(points, time=2.0) for n in (1, 2)
+    ]
+    np.testing.assert_array_equal(*kernels)
+
+
+def test_averages_are_heat_flow():
+    """The coordinates of the sphere are eigenfunctions: an average multiplies them by exp(-time)."""
+    for manifold, place in ((SPHERE, lambda x: x), (SPHERE_CHART, sphere_points)):
+        cells = make_cells(manifold, 600, 100, np.random.default_rng(0))[0]
+        x = place(cells.nodes)
+        y = x
+        for _ in range(8):
+            y = cells.average @ y
+        rate = -np.log(np.average((x * y).sum(-1), weights=cells.volumes)) / (8 * cells.time)
+        assert rate == pytest.approx(1, abs=0.01)
+        np.testing.assert_allclose(cells.average @ np.ones(600), 1, rtol=1e-10)
+        np.testing.assert_allclose(cells.volumes @ cells.average, cells.volumes, rtol=1e-8)
+        assert cells.volumes.sum() == pytest.approx(4 * np.pi, rel=5e-3)
+
+
+def torus_solution(places, time):
+    truth, tube = revolution_kernel(
+        lambda s: 1 + 0.4 * np.cos(s), lambda s: 0.4 + 0 * s, 2 * np.pi, True, places, time, cells=200
+    )
+    r = 1 + 0.4 * np.cos(tube)
+    around = places[:, 1]
+    return truth, np.stack((r * np.cos(around), r * np.sin(around), 0.4 * np.sin(tube)), axis=-1), tube
+
+
+def spheroid_solution(places, time):
+    truth, angle = revolution_kernel(
+        np.sin, lambda s: np.sqrt(np.cos(s) ** 2 + 0.36 * np.sin(s) ** 2), np.pi, False, places, time, cells=200
+    )
+    ring = np.sin(angle)
+    x = np.stack((ring * np.cos(places[:, 1]), ring * np.sin(places[:, 1]), 0.6 * np.cos(angle)), axis=-1)
+    return truth, x
+
+
+def places(rng, top, number=40):
+    return np.stack((np.clip(rng.uniform(0, top, number), 0.2, top - 0.2), rng.uniform(0, 2 * np.pi, number)), axis=-1)
+
+
+def assert_within_error(kernel, x, truth, time, y=None, most=0.08):
+    error = kernel.standard_error(x, y, time=time)
+    gap = np.abs(kernel(x, y, time=time) - truth)
+    assert (gap < 5 * error).all(), (gap / error).max()
+    assert (gap < most * truth.max()).all(), (gap / truth.max()).max()
+
+
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_torus_of_revolution(full, rng):
+    size = {"rng": 0} if full else SMALL | {"times": (0.4, 1.6)}
+    chart, equation = reference_kernel(TORUS_CHART, **size), reference_kernel(TORUS, **size)
+    for time in (0.5, 4.0):
+        truth, x, tube = torus_solution(p := places(rng, 2 * np.pi), time)
+        assert_within_error(equation, x, truth, time)
+        assert_within_error(chart, np.stack((tube, p[:, 1]), axis=-1), truth, time)
+
+
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_spheroid(full, rng):
+    kernel = reference_kernel(SPHEROID, **({"rng": 0} if full else SMALL | {"times": (0.3, 1.2)}))
+    for time in (0.4, 2.0):
+        truth, x = spheroid_solution(places(rng, np.pi), time)
+        assert_within_error(kernel, x, truth, time)
+
+
+def u_by_a_function(x):
+    land = (x[..., 0] > 0.8) & (x[..., 1] > 0.8) & (x[..., 1] < 1.2)
+    return (x > 0).all(-1) & (x[..., 0] < 3) & (x[..., 1] < 2) & ~land
+
+
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("domain", [U_DOMAIN, Domain(Euclidean(2), u_by_a_function, ((0, 3), (0, 2)))])
+def test_u_shaped_domain(domain, full, rng):
+    kernel = reference_kernel(domain, **({"rng": 0} if full else SMALL))
+    y = np.floor(domain.random(rng, 50) / 0.05) * 0.05 + 0.025
+    for time in (0.25, 2.0):
+        truth = neumann_kernel(domain.contains, ((0, 3), (0, 2)), 0.05, y[:8], y, time)
+        assert_within_error(kernel, y[:8], truth, time, y)
+
+
+def test_the_covariance_follows_the_water():
+    kernel = reference_kernel(U_DOMAIN, **SMALL)
+    by_water, by_land = kernel([[2.5, 0.5]], [[1.2, 0.5], [2.5, 1.5]], time=0.6)[0]
+    assert by_water > 100 * abs(by_land)  # 1.3 and 1.0 away as the crow flies
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold, place", [(SPHERE, lambda x: x), (SPHERE_CHART, sphere_points)])
+def test_sphere_as_an_equation_and_as_a_chart(manifold, place):
+    kernel = reference_kernel(manifold, references=400, paths=400_000, rng=0)
+    x = manifold.random(np.random.default_rng(5), 300)
+    truth = exact(place(x), 0.2)
+    value = kernel(x, time=0.2)
+    assert np.abs(value - truth).max() < 0.04 * truth.max()
+    values = np.linalg.eigvalsh(value)
+    assert values[0] > -1e-10 * values[-1]
+
+
+def test_what_is_too_coarse_is_said():
+    with pytest.warns(
+        AccuracyWarning, match=r"20 reference points on Sphere\(2\) resolve times down to .* references="
+    ):
+        reference_kernel(Sphere(2), references=20, paths=400, times=(0.6, 2.0), rng=0)
+    with pytest.warns(AccuracyWarning, match=r"step = 0.2 is long for Domain.* Take step="):
+        reference_kernel(U_DOMAIN, references=100, paths=400, step=0.2, rng=0)
+    narrow = Domain(Euclidean(2), ((0, 0), (6, 0), (6, 0.1), (0, 0.1)))
+    with pytest.warns(AccuracyWarning, match=r"The channels of .* are hardly wider than the cells .* references="):
+        reference_kernel(narrow, references=20, paths=400, rng=0)
+
+
+def test_wrong_arguments(sphere):
+    with pytest.raises(InvalidInput, match=r"time = 0.001 is beyond the times of .* 0.314 to inf"):
+        sphere([[1.0, 0, 0]], time=0.001)
+    with pytest.raises(InvalidInput, match=r"paths >= 4 \* references"):
+        reference_kernel(Sphere(2), references=100, paths=100)
+    with pytest.raises(Unsupported, match=r"not compact.*Domain"):
+        reference_kernel(Euclidean(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        with pytest.raises(InvalidInput, match="too short for the 100 cells"):
+            reference_kernel(Sphere(2), references=20, paths=400, times=(0.01, 1.0))
