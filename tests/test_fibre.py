@@ -91,5 +91,8 @@ def test_slope_and_errors_of_the_random_average(rng):
     difference = (kernel(X, time=0.40004) - kernel(X, time=0.39996)) / 8e-5
     np.testing.assert_allclose(kernel.derivative(X, time=0.4), difference, atol=1e-6 * kernel.diag(X, 0.4).max() / 0.4)
     assert (kernel.standard_error(X, time=0.4) >= 0).all()
+    parts = [part(X, time=0.4) for part in kernel.replicates(4)]
+    assert len(parts) == 2
+    assert 0 < np.abs(parts[0] - parts[1]).max() < 0.2 * kernel.diag(X, 0.4).max()
     with pytest.raises(InvalidInput, match="fibre must be a positive integer; got 0"):
         fibre_kernel(M, 0)

@@ -145,6 +145,13 @@ class FibreKernel(HeatKernel):
         elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
         return (2 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
 
+    def replicates(self, number: int) -> list[HeatKernel]:
+        """Averages over one coset each, where this one averages over several."""
+        if not isinstance(self.fibre, Cosets):
+            return []
+        seeds = range(self.fibre.seed + 1, self.fibre.seed + 1 + max(2, self.fibre.number))
+        return [replace(self, fibre=Cosets(1, seed)) for seed in seeds]
+
     def pairs(self, X: Array, Y: Array | None = None) -> Any:
         gx = lift(self.manifold, X)
         gy = None if Y is None else lift(self.manifold, Y)
