@@ -188,3 +188,40 @@ def test_auto_takes_the_best_there_is():
     assert hg.heat_kernel(hg.Stiefel(5, 2)).method == "fibre"
     mixed = hg.heat_kernel(hg.Product(hg.Sphere(2), hg.Grassmann(5, 2)), paths=500, cache=False)
     assert mixed.method == "exact x smooth"
+
+
+@pytest.mark.parametrize(
+    ("M", "method", "options", "text"),
+    [
+        (hg.Sphere(2), "strip", {"paths": 0}, "paths must be a positive integer; got 0"),
+        (hg.Sphere(2), "smooth", {"step": 0}, "step must be a positive number; got 0"),
+        (hg.Sphere(2), "strip", {"times": "soon"}, "times must be positive and finite; got 'soon'"),
+        (hg.Sphere(2), "strip", {"epsilon": -1}, "epsilon must be a positive number"),
+        (hg.Stiefel(5, 2), "strip", {}, "strips need the distance"),
+        (hg.SpecialOrthogonal(8), "strip", {}, r"rank 4.*distance=True"),
+        (hg.SpecialOrthogonal(8), "smooth", {}, "rank 4; the smooth estimate is for ranks one to three"),
+        (hg.Stiefel(5, 2), "smooth", {}, "not a symmetric space"),
+        (hg.SpecialOrthogonal(4), "ball", {"epsilon": -1}, "epsilon must be a positive number"),
+        (hg.SpecialOrthogonal(4), "ball", {"paths": 20}, "paths = 20 say nothing"),
+        (hg.SpecialOrthogonal(4), "ball", {"times": [0.2, 0.1]}, "times must increase"),
+    ],
+)
+def test_nothing_is_simulated_before_bad_input_is_named(M, method, options, text, monkeypatch):
+    monkeypatch.setattr("heatgp.heat.table.simulate", None)
+    monkeypatch.setattr("heatgp.heat.ball.simulate", None)
+    with pytest.raises((InvalidInput, Unsupported), match=text):
+        hg.heat_kernel(M, method, cache=False, **options)
+
+
+@pytest.mark.parametrize("rng", [0, np.random.SeedSequence(5), np.random.default_rng(0), None], ids=repr)
+def test_factors_of_a_product_are_simulated_independently(rng):
+    planes = hg.Grassmann(4, 2)
+    first, second = hg.heat_kernel(hg.Product(planes, planes), paths=200, rng=rng, cache=False).factors
+    assert not np.array_equal(first.samples.theta, second.samples.theta)
+
+
+@pytest.mark.filterwarnings("ignore::heatgp.errors.AccuracyWarning")
+def test_a_kernel_of_balls_gives_the_same_answer_twice():
+    M = hg.SpecialOrthogonal(4)
+    kernel = hg.heat_kernel(M, "ball", paths=500, times=0.3, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(*(kernel(M.origin, M.origin, time=0.3) for _ in range(2)))

@@ -16,10 +16,11 @@ from .compose import ProductKernel, QuotientKernel, ScaledKernel
 from .exact import exact_kernel, find_exact
 from .fibre import Cosets, FibreKernel
 from .kernel import HeatKernel, Method, OrbitKernel
-from .sampled import from_balls, from_samples
+from .sampled import check_estimate, from_balls, from_samples
 from .smooth import default_design
+from .strip import check_counting
 from .table import orbit_samples
-from .walk import Seed
+from .walk import Seed, check_paths, check_step, entropy, schedule
 
 METHODS: tuple[str, ...] = get_args(Method)
 
@@ -79,9 +80,16 @@ def heat_kernel(
     simulation: dict[str, Any] = {"paths": paths, "step": step, "times": times, "rng": rng, "n_jobs": n_jobs}
     again: dict[str, Any] = simulation | {"epsilon": epsilon, "cache": cache, "distance": distance}
     again |= {"references": references, "fibre": fibre}
+    if paths is not None:
+        check_paths(paths)
+    if step is not None:
+        check_step(step)
     match manifold:
         case Product():
-            return ProductKernel(manifold, tuple(heat_kernel(f, method, **again) for f in manifold.factors))
+            seeds = [again | {"rng": _independent(rng, i)} for i in range(len(manifold.factors))]
+            return ProductKernel(
+                manifold, tuple(heat_kernel(f, method, **own) for f, own in zip(manifold.factors, seeds))
+            )
         case Quotient():
             return QuotientKernel(manifold, heat_kernel(manifold.cover, method, **again))
         case Scaled():
@@ -99,13 +107,24 @@ def heat_kernel(
         return reference_kernel(manifold, references=references, epsilon=epsilon, **simulation)
     if chosen == "ball" and not (isinstance(manifold, Homogeneous) and manifold.rank == 1):
         grid, short = _design(manifold, times, step)
-        return BallKernel(manifold, grid, paths or 20_000, short, epsilon, rng, n_jobs)
+        check_counting(paths or 20_000, epsilon)
+        schedule(grid, short)
+        # One seed for good: a Generator would make every call, and every error, another simulation.
+        seed = np.random.SeedSequence(entropy(rng))
+        return BallKernel(manifold, grid, paths or 20_000, short, epsilon, seed, n_jobs)
     if not isinstance(manifold, Homogeneous):
         raise Unsupported(
             f"{manifold!r} is not homogeneous: no one simulation serves every pair, which method={method!r} needs. "
             "Use method='reference' (what 'auto' takes), or 'ball'."
         )
     return _sampled(manifold, chosen, paths or 20_000, step, times, epsilon, rng, n_jobs, cache, distance)
+
+
+def _independent(rng: Seed, number: int) -> Seed:
+    """A seed of its own for each factor of a product, whose errors are added as those of independent simulations."""
+    if number and isinstance(rng, (int, np.integer)):  # an integer again: simulations of integers are kept on disk
+        return int(np.random.SeedSequence((int(rng), number)).generate_state(1)[0])
+    return np.random.SeedSequence((*entropy(rng), number)) if isinstance(rng, np.random.SeedSequence) else rng
 
 
 def _automatic(manifold: Manifold) -> str:
@@ -149,6 +168,7 @@ def _sampled(
         grid, short = _design(manifold, times, step)
     if method == "ball":
         return from_balls(manifold, grid, paths, short, epsilon, rng, n_jobs)
+    check_estimate(manifold, method, paths, epsilon, distance)
     samples = orbit_samples(manifold, grid, paths=paths, step=short, rng=rng, n_jobs=n_jobs, cache=cache)
     return from_samples(manifold, method, samples, epsilon, distance)
 
@@ -163,7 +183,7 @@ def _design(manifold: Manifold, times: Any, step: float | None) -> tuple[np.ndar
 
 
 def _positive(time: Any) -> float:
-    if not (np.isfinite(time) and time > 0):
+    if not (isinstance(time, (int, float, np.integer, np.floating)) and math.isfinite(time) and time > 0):
         raise InvalidInput(f"times must be positive and finite; got {time!r}.")
     return float(time)
 

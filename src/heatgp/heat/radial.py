@@ -16,7 +16,6 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 from scipy.stats import chi2
 
-from ..errors import Unsupported
 from ..manifolds.base import Symmetric
 
 NODES = {1: 160, 2: 48, 3: 26}
@@ -31,8 +30,6 @@ def chamber_nodes(manifold: Symmetric, reach: float, least: int = 0) -> tuple[np
     omega is smooth on the box where its exponents are even; where they are odd, on the sorted angles only.
     """
     rank = manifold.rank
-    if rank not in NODES:
-        raise Unsupported(f"{manifold!r} has rank {rank}; the smooth estimate is for ranks one to three.")
     number = max(NODES[rank], least)
     if is_signed(manifold):  # eigenangles: a whole period, or a whole bell
         unit, weight = (2 * np.arange(number) + 1) / number - 1, np.full(number, 2 / number)

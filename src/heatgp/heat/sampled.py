@@ -12,10 +12,11 @@ import numpy as np
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous
 from .ball import ball_profile
+from .coordinates import Coordinates
 from .kernel import HeatKernel, OrbitKernel
 from .psd import positive_definite
-from .smooth import smooth_profile
-from .strip import strip_profile
+from .smooth import smooth_profile, smoothable
+from .strip import check_counting, strip_profile
 from .table import Samples
 from .walk import entropy
 
@@ -36,6 +37,15 @@ class EstimatedKernel(OrbitKernel):
         kernels = [self.part(k, number) for k in range(number)]
         raw = type(self.profile) is type(kernels[0].profile)
         return [kernel if raw else kernel.positive_definite() for kernel in kernels]
+
+
+def check_estimate(manifold: Homogeneous, method: str, paths: int, epsilon: float | None, distance: bool) -> None:
+    """What an estimate of orbit coordinates cannot do, said before anything is simulated."""
+    if method == "strip":
+        check_counting(paths, epsilon)
+        Coordinates(manifold, distance)
+    else:
+        smoothable(manifold)
 
 
 def from_samples(

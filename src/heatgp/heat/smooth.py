@@ -22,7 +22,7 @@ from ..errors import AccuracyWarning, InvalidInput, Unsupported
 from ..manifolds.base import Homogeneous, Symmetric
 from .density import Features, SmoothProfile
 from .expansion import Expansion
-from .radial import chamber_nodes
+from .radial import NODES, chamber_nodes
 from .table import Samples, ricci
 
 MASS_TOLERANCE = 1e-4
@@ -56,11 +56,7 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
     >>> (4 * np.pi * profile.at(50.0)(np.zeros(1))).round(6)  # the uniform law in the end
     np.float64(1.0)
     """
-    if not isinstance(manifold, Symmetric):
-        raise Unsupported(
-            f"{manifold!r} is not a symmetric space: the smooth estimate has no expansion to start from. "
-            "Use method='auto', the best there is."
-        )
+    manifold = smoothable(manifold)
     if samples.paths < FEW_PATHS:
         warnings.warn(
             f"{samples.paths} paths on {manifold!r} are too few for errors that can be trusted; "
@@ -91,6 +87,21 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
             stacklevel=2,
         )
     return SmoothProfile(manifold, coefficients, covariance)
+
+
+def smoothable(manifold: Homogeneous) -> Symmetric:
+    """The manifold, if it is one for the smooth estimate, or an error that names another method."""
+    if not isinstance(manifold, Symmetric):
+        raise Unsupported(
+            f"{manifold!r} is not a symmetric space: the smooth estimate has no expansion to start from. "
+            "Use method='auto', the best there is."
+        )
+    if manifold.rank not in NODES:
+        raise Unsupported(
+            f"{manifold!r} has rank {manifold.rank}; the smooth estimate is for ranks one to three. "
+            "Use method='auto', the best there is."
+        )
+    return manifold
 
 
 def step_bias(samples: Samples) -> float:

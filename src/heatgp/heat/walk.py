@@ -52,8 +52,7 @@ def schedule(times: Sequence[float] | np.ndarray | float, step: float) -> Schedu
         raise InvalidInput(
             f"times must increase; times[{k}] = {t[k]:g} is followed by {t[k + 1]:g}. Pass numpy.unique(times)."
         )
-    if not isinstance(step, (int, float, np.floating)) or not math.isfinite(step) or step <= 0:
-        raise InvalidInput(f"step must be a positive number; got {step!r}. A hundredth of the first time is a start.")
+    check_step(step)
     first = t[t > 0][0] if (t > 0).any() else math.inf
     if step > first * (1 + 1e-9):
         raise InvalidInput(
@@ -63,6 +62,19 @@ def schedule(times: Sequence[float] | np.ndarray | float, step: float) -> Schedu
     counts = np.ceil(gaps / step - 1e-9).astype(int)
     lasts = np.where(counts > 0, gaps - (counts - 1) * step, 0.0)
     return Schedule(tuple(t.tolist()), float(step), tuple(counts.tolist()), tuple(lasts.tolist()))
+
+
+def check_step(step: Any) -> None:
+    """A positive number, or a clear error."""
+    number = isinstance(step, (int, float, np.integer, np.floating)) and not isinstance(step, bool)
+    if not number or not math.isfinite(step) or step <= 0:
+        raise InvalidInput(f"step must be a positive number; got {step!r}. A hundredth of the first time is a start.")
+
+
+def check_paths(paths: Any) -> None:
+    """A positive integer, or a clear error."""
+    if not isinstance(paths, (int, np.integer)) or isinstance(paths, bool) or paths < 1:
+        raise InvalidInput(f"paths must be a positive integer; got {paths!r}.")
 
 
 def walk(
@@ -122,8 +134,7 @@ def _keep(positions: np.ndarray) -> np.ndarray:
 
 def check_start(manifold: Manifold, x0: Array, paths: int) -> np.ndarray:
     """The start, one point or one a path, as a checked array."""
-    if not isinstance(paths, (int, np.integer)) or isinstance(paths, bool) or paths < 1:
-        raise InvalidInput(f"paths must be a positive integer; got {paths!r}.")
+    check_paths(paths)
     starts = np.asarray(check_points(manifold, x0, "x0"))
     if starts.shape not in (manifold.shape, (paths, *manifold.shape)):
         raise InvalidInput(
