@@ -225,3 +225,26 @@ def test_a_kernel_of_balls_gives_the_same_answer_twice():
     M = hg.SpecialOrthogonal(4)
     kernel = hg.heat_kernel(M, "ball", paths=500, times=0.3, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(*(kernel(M.origin, M.origin, time=0.3) for _ in range(2)))
+
+
+@pytest.mark.parametrize("M", [hg.Sphere(2), hg.SpecialOrthogonal(3), hg.Grassmann(4, 2, "complex")], ids=repr)
+def test_points_with_few_digits_make_positive_definite_matrices(M, rng):
+    X = M.random(rng, 100)
+    kernel = hg.heat_kernel(M)
+    for rounded in (np.round(X, 7), X.astype(np.complex64 if M.is_complex else np.float32)):
+        K = kernel(rounded, time=2.0)
+        eigenvalues = np.linalg.eigvalsh(K)
+        assert eigenvalues[0] > -1e-13 * eigenvalues[-1]
+        np.testing.assert_allclose(kernel(rounded, rounded, time=2.0), K, atol=1e-12 * K.max())
+        np.testing.assert_allclose(kernel.diag(rounded, 2.0), np.diag(K), rtol=1e-12)
+
+
+def test_points_are_prepared_once_for_all_times(monkeypatch):
+    M, calls = hg.Sphere(2), []
+    original = hg.Sphere.orbits
+    monkeypatch.setattr(hg.Sphere, "orbits", lambda *args: calls.append(args) or original(*args))
+    values = hg.heat_kernel(M)(np.eye(3)[:1], np.eye(3), time=[[0.1, 0.2], [0.3, 0.4]])
+    assert values.shape == (2, 2, 1, 3)
+    assert len(calls) == 1
+    with pytest.raises(InvalidInput, match="time is an empty list"):
+        hg.heat_kernel(M)(np.eye(3), time=[])

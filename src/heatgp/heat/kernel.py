@@ -100,7 +100,7 @@ class HeatKernel(ABC):
 
     def diag(self, X: Array, time: Any) -> np.ndarray:
         """p_t(x, x) of every x."""
-        X = check_points(self.manifold, X)
+        X = self._points(X, "X")
         t = self.check_time(time)
         return np.array([self.pairs(x[None])(t)[0, 0] for x in X])
 
@@ -136,23 +136,36 @@ class HeatKernel(ABC):
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
     def _over_times(self, function: Callable[[HeatPairs, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
-        times = np.asarray(time, dtype=float)
-        if self.parameters == 1 and times.ndim:
-            return np.stack([self._over_times(function, X, Y, t) for t in times])
-        t = self.check_time(time)
+        many = self.parameters == 1 and np.ndim(time) > 0
+        times = [self.check_time(t) for t in (np.ravel(time) if many else [time])]
+        if not times:
+            raise InvalidInput("time is an empty list; give one time or more.")
+
+        def values_of(pairs: HeatPairs) -> np.ndarray:
+            return np.stack([function(pairs, t) for t in times])
+
         point_axes = len(self.manifold.shape)
-        X = np.asarray(check_points(self.manifold, X, "X"))
+        X = self._points(X, "X")
         batch_x = X.shape[: X.ndim - point_axes]
         flat_x = X.reshape(-1, *self.manifold.shape)
         if Y is None:
-            values = function(self.pairs(flat_x), t)
-            return values.reshape((*values.shape[:-2], *batch_x, *batch_x))
-        Y = np.asarray(check_points(self.manifold, Y, "Y"))
-        flat_y = Y.reshape(-1, *self.manifold.shape)
-        rows = max(1, CHUNK // max(1, len(flat_y)))
-        parts = [function(self.pairs(flat_x[i : i + rows], flat_y), t) for i in range(0, max(1, len(flat_x)), rows)]
-        values = np.concatenate(parts, axis=-2)
-        return values.reshape((*values.shape[:-2], *batch_x, *Y.shape[: Y.ndim - point_axes]))
+            values, batch_y = values_of(self.pairs(flat_x)), batch_x
+        else:
+            Y = self._points(Y, "Y")
+            batch_y = Y.shape[: Y.ndim - point_axes]
+            flat_y = Y.reshape(-1, *self.manifold.shape)
+            rows = max(1, CHUNK // max(1, len(flat_y)))
+            parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in range(0, max(1, len(flat_x)), rows)]
+            values = np.concatenate(parts, axis=-2)
+        return values.reshape((*np.shape(time)[: many * np.ndim(time)], *values.shape[1:-2], *batch_x, *batch_y))
+
+    def _points(self, X: Any, name: str) -> np.ndarray:
+        """Checked points in double precision, without the rounding of where they came from.
+
+        Without this, points off the manifold by a millionth cost the Gram matrix its positive eigenvalues.
+        """
+        points = np.asarray(check_points(self.manifold, X, name))
+        return np.asarray(self.manifold.polish(points.astype(complex if self.manifold.is_complex else float)))
 
 
 @dataclass(frozen=True)
