@@ -91,6 +91,21 @@ def test_quotients_sum_over_the_group(rng):
     np.testing.assert_allclose(hg.heat_kernel(quotient)(X, Y, time=0.4), projective(X, Y, time=0.4), rtol=1e-10)
 
 
+def test_quotients_of_random_averages_are_symmetric_and_positive_definite(rng):
+    """Cosets and reference points are not invariant under the group: the sum over one side alone is neither."""
+    shift = np.eye(5)[[1, 2, 3, 4, 0]]
+    turns = tuple(np.linalg.matrix_power(shift, i) for i in range(5))
+    M = hg.Quotient(hg.Stiefel(5, 2), tuple(lambda x, turn=turn: turn @ x for turn in turns))
+    X = M.random(rng, 10)
+    X[5:] = turns[2] @ X[:5]  # the same points: rank five
+    kernel = hg.heat_kernel(M)
+    K = kernel(X, X, time=0.25)
+    np.testing.assert_allclose(K, K.T, atol=1e-12 * K.max())
+    np.testing.assert_allclose(K[5:, 5:], K[:5, :5], atol=1e-12 * K.max())
+    assert np.linalg.eigvalsh(K)[0] > -1e-12 * K.max()
+    assert abs(kernel.diag(X, 0.25) - np.diag(K)).max() < 1e-12 * K.max()
+
+
 def test_scaled_metrics_change_the_clock(rng):
     """A circle of radius 3 against the wrapped Gaussian on it."""
     M = hg.Scaled(hg.Torus(1), 3.0)

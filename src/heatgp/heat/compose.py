@@ -95,7 +95,11 @@ def _product(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 @dataclass(frozen=True)
 class QuotientKernel(HeatKernel):
-    """p_t of M/G is the sum over g of M's p_t(x, gy)."""
+    """p_t of M/G is the sum over g of M's p_t(x, gy).
+
+    A kernel that is not invariant to the last digit (random cosets or reference points, estimated factors that an
+    isometry exchanges) takes the mean over g and h of p_t(gx, hy) |G| instead, which is positive definite in any case.
+    """
 
     manifold: Quotient
     cover: HeatKernel
@@ -112,8 +116,11 @@ class QuotientKernel(HeatKernel):
         return self.cover.times
 
     def pairs(self, X: Array, Y: Array | None = None) -> SumPairs:
-        other = X if Y is None else Y
-        return SumPairs(tuple(self.cover.pairs(X, np.asarray(g(other))) for g in self.manifold.isometries), Y is None)
+        isometries, other = self.manifold.isometries, X if Y is None else Y
+        exact = set(self.cover.method.split(" x ")) == {"exact"}
+        left = [X] if exact else [np.asarray(g(X)) for g in isometries]
+        parts = tuple(self.cover.pairs(x, np.asarray(g(other))) for x in left for g in isometries)
+        return SumPairs(parts, Y is None, 1 / len(left))
 
     def positive_definite(self) -> HeatKernel:
         return QuotientKernel(self.manifold, self.cover.positive_definite())
@@ -126,8 +133,10 @@ class QuotientKernel(HeatKernel):
 class SumPairs:
     parts: tuple[HeatPairs, ...]
     symmetric: bool
+    weight: float = 1.0
 
     def _symmetrized(self, values: np.ndarray) -> np.ndarray:
+        values = self.weight * values
         return (values + values.swapaxes(-1, -2)) / 2 if self.symmetric else values
 
     def __call__(self, time: Any) -> np.ndarray:
