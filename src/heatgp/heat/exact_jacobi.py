@@ -20,12 +20,15 @@ Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (19
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import combinations
 
 import numpy as np
 
 from heatgp.heat.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from heatgp.heat.tabulate import CubicTable
 
+SHORT = 1e-7
+"""Below this time the series has tens of thousands of terms, and the expansion an error of 1e-14 times curvature²."""
 _LONG = np.longdouble  # the expansion is made once a time and its derivatives amplify rounding: spend the digits here
 
 
@@ -39,14 +42,60 @@ class JacobiProfile:
     speed: int
     volume: float
 
-    def at(self, time: float) -> "JacobiSlice":
+    def at(self, time: float) -> "JacobiSlice | ShortSlice":
         """The kernel at one time, prepared once."""
-        return _slice(self, float(time))
+        return _slice(self, float(time)) if time >= SHORT else ShortSlice(self, float(time))
 
 
 @lru_cache(maxsize=32)
 def _slice(profile: JacobiProfile, time: float) -> "JacobiSlice":
     return JacobiSlice(profile, time)
+
+
+@dataclass(frozen=True)
+class ShortSlice:
+    """p_t for times below SHORT, by the short-time expansion: its next term is of the relative size t².
+
+    omega has the roots speed/2 and speed, times each axis, with multiplicities 2 (alpha - beta) and 2 beta + 1, and
+    the roots speed/2 (e_i ± e_j), twice, whose part of the second term vanishes: see `expansion`.
+    """
+
+    profile: JacobiProfile
+    time: float
+
+    def __call__(self, theta) -> np.ndarray:
+        return self._value_and_rate(theta)[0]
+
+    def slope(self, theta) -> np.ndarray:
+        """The derivative of p_t in t."""
+        value, rate = self._value_and_rate(theta)
+        return value * rate
+
+    def error(self, theta) -> np.ndarray:
+        """Zeros: the kernel is exact to rounding."""
+        return np.zeros(np.shape(theta)[:-1])
+
+    def _value_and_rate(self, theta) -> tuple[np.ndarray, np.ndarray]:
+        """p_t, and the derivative of its logarithm in t."""
+        c, t, theta = self.profile, self.time, np.asarray(theta, dtype=float)
+        square = np.sum(theta**2, axis=-1)
+        near = np.where((square < 4 * NEGLIGIBLE * t)[..., None], theta, 0.0)  # beyond it the Gaussian is nothing
+        half, pairs = c.speed / 2, combinations(range(c.rank), 2)
+        forms = [(half * near, 2 * (c.alpha - c.beta)), (c.speed * near, 2 * c.beta + 1)]
+        both = [half * (near[..., i] + sign * near[..., j]) for i, j in pairs for sign in (1, -1)]
+        log = sum(m / 2 * np.sum(_log_ratio(x), axis=-1) for x, m in forms) + sum(_log_ratio(x) for x in both)
+        rho = c.speed * ((c.alpha + c.beta + 1) / 2 + np.arange(c.rank))
+        (_, short), (_, long) = forms
+        bend = short * (short - 2 + 2 * long) / 8 * half**2 + long * (long - 2) / 8 * c.speed**2
+        rate = rho @ rho / 2 - c.rank * bend / 3  # at theta = 0, from which it differs by O(t)
+        dim = c.rank * (2 * c.alpha + 2 * c.rank)
+        value = (2 * np.pi * t) ** (-dim / 2) * np.exp(log + t * rate - square / (2 * t))
+        return value, square / (2 * t**2) - dim / (2 * t) + rate
+
+
+def _log_ratio(x: np.ndarray) -> np.ndarray:
+    """log(x / sin x) for small x."""
+    return x**2 / 6 + x**4 / 180
 
 
 @dataclass(frozen=True)
