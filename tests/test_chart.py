@@ -5,6 +5,7 @@ import pytest
 
 from heatgp import Chart, Sphere, walk
 from heatgp.errors import InvalidInput, Unsupported
+from heatgp.testing import check_manifold
 from own_manifolds import SPHERE_CHART, TORUS, TORUS_CHART, over_the_poles, sphere_metric, sphere_points, torus_metric
 from statistics_helpers import assert_mean
 
@@ -107,8 +108,10 @@ def test_errors_name_the_coordinates():
         Chart(lambda x: -np.eye(2) + 0 * x[..., None], 2)
     with pytest.raises(InvalidInput, match=re.escape("at x = [0.0, 1.0]: G = [[1.0, 0.0], [0.0, 0.0]]") + ".*poles"):
         SPHERE_CHART.noise(np.array([0.0, 1.0]), np.zeros(2))
-    with pytest.raises(InvalidInput, match="must be symmetric as well"):
+    with pytest.raises(InvalidInput, match="must be finite and symmetric as well"):
         Chart(lambda x: np.array([[1.0, 0.5], [0.0, 1.0]]) + 0 * x[..., None], 2)
+    with pytest.raises(InvalidInput, match="must be finite and symmetric as well"):
+        Chart(lambda x: np.eye(2) * np.nan + 0 * x[..., None], 2)
     with pytest.raises(InvalidInput, match="needed is \\(2, 3, 2, 2\\)"):
         Chart(lambda x: x, 2)
     with pytest.raises(InvalidInput, match="a period or None for each of 2"):
@@ -129,3 +132,8 @@ def test_value():
     assert again == SPHERE_CHART
     assert hash(again) == hash(SPHERE_CHART)
     assert Chart(torus_metric, 2, (2 * np.pi, 2 * np.pi)).bounds == ((0.0, 2 * np.pi),) * 2
+
+
+@pytest.mark.parametrize("manifold", [TORUS_CHART, pytest.param(SPHERE_CHART, marks=pytest.mark.slow)], ids=repr)
+def test_properties(manifold):
+    assert check_manifold(manifold) == []

@@ -5,6 +5,7 @@ from scipy.special import jn_zeros, jnp_zeros, jv
 from heatgp import Chart, Domain, Euclidean, Sphere, walk
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.base import check_points
+from heatgp.testing import check_manifold
 from own_manifolds import CAP, DISC, SPHERE, U_DOMAIN, U_SHAPE
 from statistics_helpers import assert_mean
 
@@ -148,3 +149,8 @@ def test_value():
     assert hash(Domain(Euclidean(2), np.array(U_SHAPE))) == hash(U_DOMAIN)
     closed = Domain(Euclidean(2), (*U_SHAPE, U_SHAPE[0]))
     assert closed == U_DOMAIN
+
+
+@pytest.mark.parametrize("manifold", [U_DOMAIN, DISC, CAP, ANNULUS], ids=repr)
+def test_properties(manifold):
+    assert check_manifold(manifold) == []

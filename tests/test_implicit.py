@@ -7,6 +7,7 @@ from scipy.special import ellipeinc, ellipkinc
 from heatgp import Implicit, Sphere, walk
 from heatgp.errors import InvalidInput, NotConverged, OffManifold
 from heatgp.manifolds.base import check_points
+from heatgp.testing import check_manifold
 from own_manifolds import FLAT, SPHERE, SPHEROID, TORUS, sphere_equation, torus_equation, two_circles
 from statistics_helpers import assert_mean
 
@@ -152,3 +153,10 @@ def test_value():
     assert hash(TORUS) == hash(Implicit(torus_equation, 2, 3))
     assert SPHERE.step_limit == pytest.approx(0.05)
     assert TORUS.curvature == pytest.approx(2.5, rel=1e-2)
+
+
+@pytest.mark.parametrize(
+    "manifold", [TORUS, *(pytest.param(m, marks=pytest.mark.slow) for m in (SPHERE, SPHEROID, FLAT))], ids=repr
+)
+def test_properties(manifold):
+    assert check_manifold(manifold) == []

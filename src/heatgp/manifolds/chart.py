@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, final
@@ -109,23 +110,22 @@ class Chart(Manifold):
 
     def factor(self, x: Array) -> Array:
         """The lower triangular L with L L' = G(x), or an error that says where G is not positive definite."""
-        xp = namespace(x)
         G = self.metric(x)
-        if is_numpy(G):
-            symmetric = np.abs(G - np.swapaxes(G, -1, -2)).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0)
-            least = np.linalg.eigvalsh(G)[..., 0] if not (symmetric and _positive(G)) else None
-            if least is not None:
-                where = np.unravel_index(np.argmin(np.where(np.isnan(least), -np.inf, least)), least.shape)
-                raise InvalidInput(
-                    f"The metric of {self!r} is not positive definite at x = {np.round(x[where], 6).tolist()}: "
-                    f"G = {np.round(G[where], 6).tolist()} has the eigenvalue {least[where]:.1e}. "
-                    + (
-                        "Check its formula, or keep singular coordinates (the poles of a sphere) out of the points."
-                        if symmetric
-                        else "It must be symmetric as well."
-                    )
-                )
-        return xp.linalg.cholesky(G)
+        if not is_numpy(G):
+            return namespace(x).linalg.cholesky(G)
+        symmetric = np.abs(G - np.swapaxes(G, -1, -2)).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0)
+        if symmetric:
+            with suppress(np.linalg.LinAlgError):
+                return np.linalg.cholesky(G)
+        finite = np.isfinite(G).all(axis=(-2, -1))
+        least = np.linalg.eigvalsh(np.where(finite[..., None, None], G, 0.0))[..., 0]
+        where = np.unravel_index(np.argmin(np.where(finite, least, -np.inf)), least.shape)
+        remedy = "Check its formula, or keep singular coordinates (the poles of a sphere) out of the points."
+        raise InvalidInput(
+            f"The metric of {self!r} is not positive definite at x = {np.round(x[where], 6).tolist()}: "
+            f"G = {np.round(G[where], 6).tolist()} has the eigenvalue {least[where]:.1e}. "
+            + (remedy if symmetric else "It must be finite and symmetric as well.")
+        )
 
     def acceleration(self, x: Array, v: Array) -> Array:
         """-Γ(v, v), the right-hand side of the geodesic equation.
@@ -177,16 +177,19 @@ class Chart(Manifold):
     ) -> tuple[Array, Array]:
         """Position, not wrapped, and velocity of the geodesic after time one; speeds are kept exactly."""
         x, v = x + 0 * v, v + 0 * x
-        if not is_numpy(x):
-            return self._integrate(x, v, finer[:4][-1])[:2]
         shape, x, v = x.shape, x.reshape(-1, self.dim), v.reshape(-1, self.dim)
         y, w, change = self._integrate(x, v, 1)
-        for substeps in finer:
+        for substeps in finer if is_numpy(x) else finer[:4]:
             again = ~(change <= drift)
-            if not again.any():
-                break
-            part = self._integrate(x[again], v[again], substeps)
-            y[again], w[again], change[again] = part
+            if is_numpy(x):
+                if not again.any():
+                    break
+                y[again], w[again], change[again] = self._integrate(x[again], v[again], substeps)
+            else:  # compiled code has one path for all points, and no more substeps than bearable
+                new = self._integrate(x, v, substeps)
+                where = namespace(x).where
+                y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
+                change = where(again, new[2], change)
         return y.reshape(shape), w.reshape(shape)
 
     def _integrate(self, x: Array, v: Array, substeps: int) -> tuple[Array, Array, Array]:
@@ -291,11 +294,3 @@ class Chart(Manifold):
             x = rng.uniform(self.box[0], self.box[1], (2 * n + 64, self.dim))
             found.append(x[rng.random(len(x)) * most < self.density(x)])
         return np.concatenate(found)[:n]
-
-
-def _positive(G: np.ndarray) -> bool:
-    try:
-        np.linalg.cholesky(G)
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(G).all())

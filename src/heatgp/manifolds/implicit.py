@@ -153,14 +153,15 @@ class Implicit(Manifold):
         """
         xp = namespace(y)
         size, eps = norm(y), float(xp.finfo(y.dtype).eps)
-        for k in range(12 if is_numpy(y) else 6):
-            if k % 3 == 0:
-                slopes = xp.stack([self._along(y, rows[..., i, :]) for i in range(self.codim)], axis=-1)
-            move = lift(rows, small_solve(slopes, self.value(y)))
-            y = y - move
-            if is_numpy(y) and (norm(move) <= 50 * eps * size).all():
-                break
-        return y, ~(norm(move) <= 1e6 * eps * size)
+        with np.errstate(all="ignore"):  # where it fails, it fails with nan
+            for k in range(12 if is_numpy(y) else 6):
+                if k % 3 == 0:
+                    slopes = xp.stack([self._along(y, rows[..., i, :]) for i in range(self.codim)], axis=-1)
+                move = lift(rows, small_solve(slopes, self.value(y)))
+                y = y - move
+                if is_numpy(y) and (norm(move) <= 50 * eps * size).all():
+                    break
+            return y, ~(norm(move) <= 1e6 * eps * size)
 
     def _along(self, x: Array, v: Array) -> Array:
         if self.jacobian is None:
