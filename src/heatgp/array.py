@@ -57,7 +57,7 @@ def inner(x: Array, y: Array) -> Array:
     """
     xp = namespace(x)
     terms = xp.conj(x) * y if is_complex(x) else x * y
-    if xp is np or terms.shape[-1] > 16 or not terms.shape[-1]:
+    if xp is np or not 0 < terms.shape[-1] <= 4:
         return xp.sum(terms, axis=-1, keepdims=True)
     return functools.reduce(operator.add, (terms[..., i : i + 1] for i in range(terms.shape[-1])))
 
@@ -117,6 +117,10 @@ def cos_sinc(s: Array) -> tuple[Array, Array]:
     )
 
 
+LARGE = 16.0
+"""Norms beyond which the terms of a series cancel too much: they grow to exp(16) = 1e7."""
+
+
 def taylor_degree(radius: float, tolerance: float) -> int:
     """The degree from which on the terms of the exponential series sum to less than the tolerance."""
     degree, term = 1, radius * radius / 2
@@ -152,13 +156,17 @@ def polynomial(x: Array, coefficients: list[float]) -> Array:
 
 
 def expm_series(x: Array, radius: float) -> Array:
-    """Exponential of a matrix whose norm is at most `radius`, by its Taylor series: products only."""
+    """Exponential of a skew-Hermitian matrix whose norm is at most `radius`, by its Taylor series: products only."""
+    if radius > LARGE:
+        return expm_skew(x)
     degree = taylor_degree(radius, step_tolerance(x))
     return polynomial(x, [1 / math.factorial(j) for j in range(degree + 1)])
 
 
 def cos_sinc_series(s: Array, radius: float) -> tuple[Array, Array]:
     """cos(√s) and sin(√s)/√s of a matrix whose root has norm at most `radius`: products only."""
+    if radius > LARGE:
+        return cos_sinc(s)
     degree = (taylor_degree(radius, step_tolerance(s)) + 1) // 2
     signs = [(-1.0) ** j for j in range(degree + 1)]
     return (
