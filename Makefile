@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 2
 .PHONY: demo test test-slow lint bench clean
 
 demo: $(VENV)/.installed
-	$(BIN)/python examples/demo.py
+	$(BIN)/heatgp reproduce all --quick
 
 test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .

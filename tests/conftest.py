@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,3 +12,13 @@ import pytest
 @pytest.fixture
 def rng():
     return np.random.default_rng(20240601)
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """The data folder, or the reason to skip: the files belong to others and are not in the repository."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ["HEATGP_DATA"]) if "HEATGP_DATA" in os.environ else beside
+    if not (folder / "shapes").is_dir() or not (folder / "connectomes").is_dir():
+        pytest.skip("no data folder: set HEATGP_DATA to one")
+    return folder

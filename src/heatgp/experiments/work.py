@@ -67,14 +67,14 @@ def compute(experiment: Experiment, units: Sequence[Unit], folder: Path, jobs: i
     ledger = Ledger(folder / f"{experiment.name}.jsonl", code_digest())
     missing = [unit for unit in units if unit.key not in ledger.scores]
     done = Parallel(n_jobs=jobs, return_as="generator_unordered")(
-        delayed(_quietly)(experiment.run, unit) for unit in missing
+        delayed(quietly)(experiment.run, unit) for unit in missing
     )
     for unit, scores in _progress(done, experiment.name, len(missing)):
         ledger.add(unit.key, scores)
     return {unit: ledger.scores[unit.key] for unit in units}
 
 
-def _quietly(run: Callable[[Unit], Scores], unit: Unit) -> tuple[Unit, Scores]:
+def quietly(run: Callable[[Unit], Scores], unit: Unit) -> tuple[Unit, Scores]:
     """Bounds of a search and counts too few are what these experiments measure: the scores say how bad they are."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HeatGPWarning)

@@ -1,0 +1,172 @@
+"""Pictures: what they show can be read off their artists; the style is one, and the files are the same every day."""
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+
+from heatgp import ComplexProjective, Euclidean, Sphere, Torus, TorusKnot
+from heatgp.errors import InvalidInput
+from heatgp.plots import (
+    COLOURS,
+    along_geodesic,
+    circle_figure,
+    interval_figure,
+    kernel_figure,
+    kernel_panels,
+    knot_figure,
+    reliability_figure,
+    save_figure,
+    scatter_figure,
+    score_figure,
+    sphere_figure,
+    tract_figure,
+)
+
+ANGLES = np.linspace(-np.pi, np.pi, 50, endpoint=False)
+WAVE = np.cos(2 * ANGLES)
+
+
+def test_along_geodesic_is_at_the_stated_distances():
+    for manifold in (Sphere(2), ComplexProjective(4), Euclidean(3), Torus(2)):
+        lengths, points = along_geodesic(manifold, 1.0, 9)
+        np.testing.assert_allclose(manifold.distance(points[0], points), lengths, atol=1e-6)
+        ends = {Sphere(2): np.pi, ComplexProjective(4): np.pi / 2, Euclidean(3): 5.0}
+        assert lengths[-1] == pytest.approx(ends.get(manifold, lengths[-1]))
+
+
+def test_kernel_figure_has_a_band_of_two_standard_errors():
+    lengths = np.linspace(0, 1, 5)
+    table = [("strip", np.exp(-lengths), 0.1 * np.ones(5)), ("exact", np.exp(-lengths), np.zeros(5))]
+    (axes,) = kernel_figure(lengths, table, "S^2").axes
+    assert [line.get_label() for line in axes.get_lines()] == ["strip", "exact"]
+    band = next(c for c in axes.collections if isinstance(c, PolyCollection)).get_paths()[0].vertices
+    assert band[:, 1].max() == pytest.approx(1.2)
+    assert "radians" in axes.get_xlabel()
+
+
+def test_kernel_panels_give_each_method_one_colour():
+    lengths, curve = np.linspace(0, 1, 5), np.ones(5)
+    few = [("ball", curve, 0 * curve), ("exact", curve, 0 * curve)]
+    full = [("ball", curve, 0 * curve), ("smooth", curve, 0 * curve), ("exact", curve, 0 * curve)]
+    figure = kernel_panels([("R^1", "distance", lengths, few), ("S^2", "distance (radians)", lengths, full)], columns=2)
+    colours = [{line.get_label(): line.get_color() for line in axes.get_lines()} for axes in figure.axes]
+    assert colours[0] == {k: v for k, v in colours[1].items() if k != "smooth"}
+    assert len(set(colours[1].values())) == 3
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["ball", "smooth", "exact"]
+
+
+def test_knots_share_one_scale_and_near_strands_cover_far_ones():
+    knots = [TorusKnot(2, 3), TorusKnot(4, 3)]
+    figure = knot_figure(knots, ANGLES, [("truth", [WAVE, WAVE]), ("other", [2 * WAVE, 0 * WAVE])])
+    panels = figure.axes[:4]
+    assert [axes.get_title() for axes in panels] == ["(2, 3) truth", "(2, 3) other", "(4, 3) truth", "(4, 3) other"]
+    strands = [next(c for c in axes.collections if isinstance(c, LineCollection)) for axes in panels]
+    np.testing.assert_array_equal(strands[0].get_colors()[::2], 1.0)  # white edges
+    middle = matplotlib.colormaps["viridis"](0.5)
+    np.testing.assert_allclose(strands[3].get_colors()[1::2], np.broadcast_to(middle, (720, 4)), atol=0.01)
+    assert figure.axes[-1].get_ylabel() == "f"
+    with pytest.raises(InvalidInput, match=r"\(2, 50\) are needed"):
+        knot_figure(knots, ANGLES, [("truth", [WAVE[:9], WAVE[:9]])])
+
+
+def test_sphere_is_asked_for_points_on_it():
+    asked = []
+
+    def height(x):
+        asked.append(x)
+        return x[:, 2]
+
+    figure = sphere_figure(height, points=Sphere(2).random(np.random.default_rng(0), 5), label="height (m)", number=8)
+    np.testing.assert_allclose(np.linalg.norm(asked[0], axis=1), 1)
+    assert figure.axes[0].name == "mollweide"
+    assert figure.axes[1].get_ylabel() == "height (m)"
+
+
+def test_circle_closes():
+    figure = circle_figure(ANGLES, WAVE, 0.1 + 0 * WAVE, truth=WAVE, data=(ANGLES[:3], WAVE[:3]), label="f (m)")
+    mean = figure.axes[0].get_lines()[0]
+    assert mean.get_ydata()[0] == mean.get_ydata()[-1]
+    assert np.ptp(mean.get_xdata()) == pytest.approx(2 * np.pi)
+    assert figure.axes[0].get_xlabel() == "angle (degrees); radius: f (m)"
+
+
+def test_interval_is_sorted_and_two_standard_deviations_wide():
+    order = np.random.default_rng(0).permutation(50)
+    figure = interval_figure(ANGLES[order], WAVE[order], 0.25 + 0 * WAVE, truth=WAVE[order], data=(ANGLES, WAVE))
+    axes = figure.axes[0]
+    np.testing.assert_array_equal(axes.get_lines()[0].get_ydata(), WAVE)
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (band.min(), band.max()) == pytest.approx((WAVE.min() - 0.5, WAVE.max() + 0.5))
+    assert [text.get_text() for text in axes.get_legend().get_texts()][1:] == ["mean", "truth", "data"]
+
+
+def test_reliability_of_a_true_forecast_is_the_diagonal():
+    rng = np.random.default_rng(0)
+    probability = rng.random(4000)
+    happened = rng.random(4000) < probability
+    figure = reliability_figure({"true": (probability, happened), "few": ([0.5] * 3, [1, 0, 1])}, bins=4)
+    lines = figure.axes[0].get_lines()
+    curve = max(lines, key=lambda line: len(line.get_xdata()))
+    se = np.sqrt(0.25 / 900)
+    np.testing.assert_allclose(curve.get_ydata(), curve.get_xdata(), atol=5 * se)
+    assert len(curve.get_xdata()) == 4
+    with pytest.raises(InvalidInput, match="at least 2 bins"):
+        reliability_figure({}, bins=1)
+
+
+def test_tract_marks_planted_sites_and_chance():
+    scores = {"heatgp": np.arange(10.0), "rbf": np.ones(10)}
+    axes = tract_figure(scores, marked=[3, 7], chance=0.69, title="tract").axes[0]
+    assert len(axes.patches) == 2
+    assert axes.get_lines()[0].get_ydata()[0] == 0.69
+    np.testing.assert_array_equal(axes.get_lines()[1].get_xdata(), np.arange(1, 11))
+    assert axes.get_xlabel() == "site (number along the tract)"
+
+
+def test_scores_have_a_mark_a_method_and_setting():
+    figure = score_figure(
+        ["30 dB", "10 dB"], {"a": ([1, 2], [0.1, 5]), "b": ([3, np.nan], [0, 0])}, ylabel="e", log=True
+    )
+    axes = figure.axes[0]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["30 dB", "10 dB"]
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylim()[0] > 0
+    panels = scatter_figure({"a": (np.arange(3.0), np.arange(3.0), np.ones(3))}, title="30 dB").axes
+    assert [axes.get_title() for axes in panels] == ["a, 30 dB"]
+
+
+def luminance(colour):
+    """Relative luminance of sRGB (WCAG 2)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+def test_colours_can_be_told_apart_without_red_or_green():
+    """As dichromats see them (Viénot, Brettel and Mollon 1999): the first four curves differ in every pair."""
+    to_lms = np.array([[17.8824, 43.5161, 4.11935], [3.45565, 27.1554, 3.86714], [0.0299566, 0.184309, 1.46709]])
+    protan = np.array([[0, 2.02344, -2.52581], [0, 1, 0], [0, 0, 1]])
+    deutan = np.array([[1, 0, 0], [0.494207, 0, 1.24827], [0, 0, 1]])
+    rgb = np.array([to_rgb(c) for c in COLOURS]) ** 2.2
+    for loss in (np.eye(3), protan, deutan):
+        seen = np.clip(rgb @ (np.linalg.inv(to_lms) @ loss @ to_lms).T, 0, 1) ** (1 / 2.2)
+        apart = np.linalg.norm(seen[:, None] - seen[None], axis=-1)[np.triu_indices(4, 1)]
+        assert apart.min() > 0.1
+    assert all(luminance(c) < 0.45 for c in COLOURS[:4])  # dark enough on white
+
+
+def test_files_are_the_same_every_day(tmp_path):
+    for suffix in ("png", "svg", "pdf"):
+        figure = interval_figure(ANGLES, WAVE, 0.1 + 0 * WAVE)
+        save_figure(figure, tmp_path / f"a.{suffix}")
+        save_figure(interval_figure(ANGLES, WAVE, 0.1 + 0 * WAVE), tmp_path / f"b.{suffix}")
+        assert (tmp_path / f"a.{suffix}").read_bytes() == (tmp_path / f"b.{suffix}").read_bytes()
+    with pytest.raises(InvalidInput, match=r"written as .png, .svg or .pdf"):
+        save_figure(figure, tmp_path / "a.bmp")
+
+
+def test_the_users_own_style_is_left_alone():
+    before = dict(matplotlib.rcParams)
+    interval_figure(ANGLES, WAVE, 0.1 + 0 * WAVE)
+    assert dict(matplotlib.rcParams) == before
