@@ -152,3 +152,11 @@ def test_bad_input_is_named_before_any_work(changed, text):
 def test_a_start_off_the_manifold_is_named():
     with pytest.raises(OffManifold, match=r"x0 is not on Sphere\(2\): \|\|x\| - 1\| = 1\.0e\+00 > 1e-06\. Divide"):
         hg.walk(hg.Sphere(2), [2.0, 0, 0], [0.1], paths=1, step=0.1)
+
+
+@pytest.mark.parametrize(
+    "M", [hg.SpecialOrthogonal(5), hg.Unitary(3), hg.SpecialUnitary(3), hg.Grassmann(5, 2), hg.Stiefel(5, 2)], ids=repr
+)
+def test_steps_too_long_for_a_series_stay_on_the_manifold(M):
+    x = hg.walk(M, M.origin, [1000.0], paths=200, step=100.0, rng=0)
+    assert M.defect(x).max() < 1e-13

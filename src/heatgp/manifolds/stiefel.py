@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..array import (
+    LARGE,
     Array,
     adjoint,
     expm_series,
@@ -115,12 +116,14 @@ class Stiefel(Homogeneous):
         xp = namespace(x)
         z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
         v = self.noise(x, z)
+        # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
+        radius = math.sqrt(time * (2 if self.is_complex else 1)) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        if 2 * radius > LARGE:
+            return self.exp(x, v)
         a = matmul(adjoint(x), v)
         corner = -(matmul(adjoint(v), v) + matmul(a, a))
         zero = xp.zeros_like(a)
         w = xp.concat((xp.concat((zero, corner), axis=-1), xp.concat((identity_like(a) + zero, a), axis=-1)), axis=-2)
-        # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
-        radius = math.sqrt(time * (2 if self.is_complex else 1)) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         scale = xp.concat((xp.ones(self.k), xp.full(self.k, radius)))
         scale = xp.astype(scale, xp.finfo(x.dtype).dtype)
         e = expm_series(w * scale[:, None] / scale, 2 * radius)[..., : self.k]
