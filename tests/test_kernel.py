@@ -155,6 +155,14 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
     np.savez(path, description=np.array(json.dumps({"format": 99})))
     with pytest.raises(InvalidInput, match="has format 99; this version reads 1"):
         hg.load_kernel(path)
+    hg.heat_kernel(hg.Sphere(2)).save(path)
+    whole = path.read_bytes()
+    middle = len(whole) // 3
+    flipped = whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :]
+    for damaged in (whole[: len(whole) // 2], flipped, b""):
+        path.write_bytes(damaged)
+        with pytest.raises(InvalidInput, match="is not a kernel of heatgp, or is damaged"):
+            hg.load_kernel(path)
     quotient = hg.Quotient(hg.Sphere(2), (lambda x: x, lambda x: -x))
     with pytest.raises(Unsupported, match="made of functions, which a file cannot hold"):
         hg.heat_kernel(quotient).save(path)

@@ -43,10 +43,10 @@ def load_kernel(path: Any) -> HeatKernel:
     if not file.is_file():
         raise InvalidInput(f"{path}: no such file.")
     try:
-        with np.load(file, allow_pickle=False) as archive:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         description = json.loads(str(arrays.pop("description")))
-    except (ValueError, OSError, KeyError, EOFError) as error:
+    except Exception as error:  # zip, zlib and npy each have their own for what a flipped bit does
         raise InvalidInput(f"{path} is not a kernel of heatgp, or is damaged: {error}.") from None
     if description.get("format") != FORMAT:
         raise InvalidInput(f"{path} has format {description.get('format')!r}; this version reads {FORMAT}.")
