@@ -164,8 +164,8 @@ class Homogeneous(Manifold):
     def orbits(self, X: Array, Y: Array) -> Array:
         """Orbit coordinates of all pairs, (N, M, r), for functions that are smooth on the manifold.
 
-        The same as `orbit` on the broadcast points; a manifold may trade digits of a coordinate where smooth
-        invariant functions cannot see it (next to a wall of the chamber) for speed.
+        The same as `orbit` on the broadcast points, but for what smooth invariant functions cannot see and speed may
+        cost: digits of a coordinate next to a wall of the chamber, and the order of coordinates.
         """
         return self.orbit(X[:, None, ...], Y[None, ...])
 
