@@ -271,3 +271,10 @@ def test_points_are_prepared_once_for_all_times(monkeypatch):
     assert len(calls) == 1
     with pytest.raises(InvalidInput, match="time is an empty list"):
         hg.heat_kernel(M)(np.eye(3), time=[])
+
+
+@pytest.mark.parametrize(("M", "method", "paths"), [(hg.Sphere(9), "strip", 500), (hg.Sphere(2), "smooth", 20)])
+def test_warnings_point_at_the_line_of_the_user(M, method, paths):
+    with pytest.warns(AccuracyWarning) as caught:
+        hg.heat_kernel(M, method, times=[0.1], paths=paths, cache=False)
+    assert {warning.filename for warning in caught} == {__file__}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class HeatGPError(Exception):
     """Base of every error that the library raises on purpose."""
@@ -25,6 +28,14 @@ class NotConverged(HeatGPError, RuntimeError):
 
 class NotPositiveDefinite(HeatGPError, ValueError):
     """A covariance matrix has an eigenvalue that rounding cannot explain."""
+
+
+def warn(message: str, category: type[HeatGPWarning]) -> None:
+    """Warn at the line of the caller's own code, the first that is not the library's."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 class HeatGPWarning(UserWarning):

@@ -6,14 +6,13 @@ Reference: Ye, Niu, Cheung, Dai, Liu (2024), "Ball algorithm"; Niu et al. (2019)
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from ..array import Array
-from ..errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported
+from ..errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported, warn
 from ..manifolds.base import Homogeneous, Manifold, Symmetric, check_points
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
@@ -257,4 +256,4 @@ def _column(values: Sequence[float]) -> np.ndarray:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, AccuracyWarning, stacklevel=3)
+    warn(message, AccuracyWarning)

@@ -13,12 +13,11 @@ Reference: Ye, Niu, Cheung, Dai, Liu (2024) for the simulation; Efron and Tibshi
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..errors import AccuracyWarning, InvalidInput, Unsupported
+from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
 from ..manifolds.base import Homogeneous, Symmetric
 from .density import Features, SmoothProfile
 from .expansion import Expansion
@@ -58,11 +57,10 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
     """
     manifold = smoothable(manifold)
     if samples.paths < FEW_PATHS:
-        warnings.warn(
+        warn(
             f"{samples.paths} paths on {manifold!r} are too few for errors that can be trusted; "
             f"simulate {FEW_PATHS} or more.",
             AccuracyWarning,
-            stacklevel=2,
         )
     expansion, features = Expansion(manifold), Features(manifold)
     late = expansion.horizon * 1.05  # effective times are a little later than those of the design
@@ -80,11 +78,10 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
     spread = paths.std(axis=0) / math.sqrt(samples.paths) + np.abs(moved - fitted) + ROUNDING
     gap = np.max(np.abs(paths.mean(axis=0) - fitted) / spread, initial=0)
     if gap > DISAGREEMENT:
-        warnings.warn(
+        warn(
             f"the paths on {manifold!r} are {gap:.1f} standard errors from what its curvature and mass one allow. "
             f"Make the step, {samples.step:g}, smaller; or its roots are not those of its walk.",
             AccuracyWarning,
-            stacklevel=2,
         )
     return SmoothProfile(manifold, coefficients, covariance)
 

@@ -7,13 +7,12 @@ Reference: Ye, Niu, Cheung, Dai, Liu (2024), "Strip algorithm"; its condition is
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
 from scipy.spatial import cKDTree
 
-from ..errors import AccuracyWarning, InvalidInput
+from ..errors import AccuracyWarning, InvalidInput, warn
 from .coordinates import Coordinates
 from .counted import ENOUGH, CountedProfile, CountedTable
 from .table import Samples
@@ -196,11 +195,10 @@ def warn_where_poor(coordinates: Coordinates, tables: tuple[CountedTable, ...], 
             poor.append((table.time, float(lengths.min()), float(lengths.max()), share, float(table.count[bad].min())))
     if poor:
         time, near, far, share, count = max(poor, key=lambda entry: entry[3])
-        warnings.warn(
+        warn(
             f"{what} on {coordinates.manifold!r} count too few of {paths} paths at {len(poor)} of {len(tables)} times: "
             f"at time {time:.3g}, distances {near:.2g} to {far:.2g}, as few as {count:.0f}, with an error of "
             f"{'at least ' if share == 1 else ''}{share:.0%} of the kernel's largest value. "
             "Use method='exact' or 'smooth', more paths, or a wider epsilon.",
             AccuracyWarning,
-            stacklevel=3,
         )

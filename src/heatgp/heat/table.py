@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import time as clock
-import warnings
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, is_dataclass
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import HeatGPWarning, InvalidInput, Unsupported
+from ..errors import HeatGPWarning, InvalidInput, Unsupported, warn
 from ..manifolds.base import Homogeneous, Symmetric
 from .walk import BLOCK, Schedule, Seed, check_start, entropy, schedule, simulate
 
@@ -225,11 +224,10 @@ class TableFile:
                 os.fsync(stream.fileno())
             os.replace(temporary, path)
         except OSError as error:
-            warnings.warn(
+            warn(
                 f"The table could not be stored in {self.folder} ({error}). Set HEATGP_CACHE to a folder "
                 "that can be written, or pass cache=False.",
                 HeatGPWarning,
-                stacklevel=4,
             )
 
     def read(self, kind: str) -> np.ndarray | None:
@@ -248,11 +246,11 @@ class TableFile:
         if problem is None:
             return theta
         aside = path.with_name(path.name + ".damaged")
-        os.replace(path, aside)
-        warnings.warn(
+        with suppress(OSError):  # a folder that is only to be read keeps it
+            os.replace(path, aside)
+        warn(
             f"The stored table {path} is damaged ({problem}). It is now {aside.name}; the paths are simulated again.",
             HeatGPWarning,
-            stacklevel=4,
         )
         return None
 
