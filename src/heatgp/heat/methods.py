@@ -66,7 +66,7 @@ def heat_kernel(
     >>> kernel
     heat_kernel(Sphere(2), method='exact')
     >>> kernel([[1.0, 0, 0]], [[1.0, 0, 0], [0, 0, 1.0]], time=0.1).round(4)
-    array([[1.6183e+00, 0.0000e+00]])
+    array([[1.6183, 0.    ]])
     """
     if method not in METHODS:
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
