@@ -76,7 +76,7 @@ class Page(HTMLParser):
                 self.foreign.append(values[name])
 
     def handle_data(self, data):
-        if self.open == "caption":
+        if self.open == "span":
             self.tables.append(data)
         self.open = None
 
@@ -108,6 +108,15 @@ def test_report_again_uses_what_is_there(small_report, tmp_path, monkeypatch):
     shutil.copytree(small_report / "cache", tmp_path / "cache")
     assert main(["reproduce", "knots", "--quick", "--out", str(tmp_path), "--jobs", "1"]) == 0
     assert (tmp_path / "knots.csv").read_text() == (small_report / "knots.csv").read_text()
+
+
+def test_a_stopped_run_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def interrupted(unit):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(knots, "EXPERIMENT", replace(knots.EXPERIMENT, run=interrupted))
+    assert main(["reproduce", "knots", "--quick", "--out", str(tmp_path), "--jobs", "1"]) == 130
+    assert f"What was computed is in {tmp_path}; the same command goes on" in capsys.readouterr().err
 
 
 CHROMIUM = shutil.which("chromium")

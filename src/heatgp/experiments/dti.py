@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -214,7 +215,8 @@ def present(outcome: Outcome) -> Section:
         stated = {place: figure for place, figure in PAPER.items() if own or place[0] == ALL}
         for metric, label in (("cross_entropy", "Cross entropy in nats"), ("auc", "Area under the ROC curve")):
             caption = f"{label}, {name}, mean (sd) over batches"
-            tables.append(setting_grid(outcome.rows, metric, caption, tuple(METHODS), stated, [*groups, *best]))
+            grid = setting_grid(outcome.rows, metric, caption, tuple(METHODS), stated, [*groups, *best])
+            tables.append(replace(grid, lines=tuple((line[0].removeprefix(part), *line[1:]) for line in grid.lines)))
         if part:
             tables.append(found_grid(outcome))
         curves = {m: site_scores(outcome.rows, part, m) for m in ("heatgp", "rbf", "svm", "linear")}

@@ -28,6 +28,7 @@ code { font-size: .9em; background: var(--paper); padding: .1em .3em; border-rad
 figure .scroll { margin: 0; }
 table { border-collapse: separate; border-spacing: 0; font-size: .9rem; font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; font-weight: 600; padding-bottom: .35rem; }
+caption span { display: block; max-width: calc(100vw - 2.2rem); }
 th, td { padding: .28rem .7rem; text-align: right; white-space: nowrap; border-bottom: 1px solid var(--line); }
 th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5.5rem;
   position: sticky; left: 0; background: #fff; }
@@ -101,7 +102,7 @@ def _table(grid: Grid) -> str:
         kind = ' class="paper"' if line[0].startswith("paper") else ' class="own"' if line[0] == "heatgp" else ""
         lines.append(f"<tr{kind}>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>")
     return (
-        f'<div class="scroll" tabindex="0"><table><caption>{html.escape(grid.caption)}</caption>'
+        f'<div class="scroll" tabindex="0"><table><caption><span>{html.escape(grid.caption)}</span></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, fields
 from pathlib import Path
@@ -122,25 +123,29 @@ def shown(r: Row | None) -> str:
     return "" if r is None else with_spread(r.mean, r.sd) if r.n > 1 else number(r.mean)
 
 
+def headlines(
+    rows: Sequence[Row], methods: Sequence[str], metrics: Sequence[str] = ("rmse", "cross_entropy", "auc")
+) -> list[list[str]]:
+    """Experiment, setting, metric, mean (sd) of each method, and the paper's means; single sites are left out."""
+    lines = []
+    for experiment, setting in dict.fromkeys((r.experiment, r.setting) for r in rows):
+        here = [r for r in rows if (r.experiment, r.setting) == (experiment, setting)]
+        for metric in metrics:
+            found = [r for m in methods if (r := find(here, setting, m, metric))]
+            if len(found) == len(methods) and not re.search(r"site \d+$", setting):
+                stated = ("" if math.isnan(r.paper) else number(r.paper) for r in found)
+                lines.append([experiment, setting, metric.replace("_", " "), *map(shown, found), *stated])
+    return lines
+
+
 def markdown_table(
     paths: Iterable[str | os.PathLike[str]],
     methods: Sequence[str] = ("heatgp", "rbf"),
     metrics: Sequence[str] = ("rmse", "cross_entropy", "auc"),
-    settings: Sequence[str] | None = None,
 ) -> str:
-    """CSV files to one Markdown table: a line a setting and metric, a column a method, ours beside the paper's.
-
-    Lines are those where all methods have a figure, of the given settings or of all.
-    """
+    """CSV files to one Markdown table: a line a setting and metric that all methods have, ours beside the paper's."""
     rows = [r for path in paths for r in read_csv(path)]
-    papers = [m for m in methods if any(r.method == m and not math.isnan(r.paper) for r in rows)]
-    header = ["experiment", "setting", "metric", *methods, *(f"paper's {m}" for m in papers)]
-    lines = [header, ["---"] * len(header)]
-    for place in dict.fromkeys((r.experiment, r.setting) for r in rows):
-        here = [r for r in rows if (r.experiment, r.setting) == place]
-        for metric in metrics:
-            found = {m: r for m in methods if (r := find(here, place[1], m, metric)) is not None}
-            if len(found) == len(methods) and (settings is None or place[1] in settings):
-                stated = ["" if math.isnan(found[m].paper) else number(found[m].paper) for m in papers]
-                lines.append([*place, metric.replace("_", " "), *(shown(found[m]) for m in methods), *stated])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    header = ["experiment", "setting", "metric", *methods, *(f"paper's {m}" for m in methods)]
+    lines = [header, ["---"] * len(header), *headlines(rows, methods, metrics)]
+    keep = [i for i in range(len(header)) if i < 3 + len(methods) or any(line[i] for line in lines[2:])]
+    return "\n".join(f"| {' | '.join(line[i] for i in keep)} |" for line in lines)

@@ -1,0 +1,71 @@
+"""Run experiments, and write tables, pictures and one report."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..datasets import DataMissing
+from .report import Chapter, write_report
+from .section import PAPER_NAMES, Grid, Options, Outcome
+from .table import Row, headlines, summarise, write_csv
+from .work import Experiment, compute
+
+SUMMARY = ("heatgp", "rbf")
+
+
+def reproduce(names: Sequence[str], options: Options, out: str | os.PathLike[str], jobs: int) -> Path:
+    """Run and write; among several an experiment without data is left out, and alone it is an error."""
+    folder = Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    start = time.perf_counter()
+    chapters: list[Chapter] = []
+    rows: list[Row] = []
+    for name in names:
+        experiment = importlib.import_module(f"{__package__}.{name}").EXPERIMENT
+        try:
+            chapter, found = run(experiment, options, folder, jobs)
+        except DataMissing as absent:
+            if len(names) == 1:
+                raise
+            chapter, found = Chapter(name, experiment.title, None, (str(absent),)), []
+        for reason in chapter.left_out:
+            print(f"{name}: left out. {reason}")
+        chapters.append(chapter)
+        rows += found
+    summary = summary_grid(rows)
+    kind = "A quick run: few repetitions." if options.quick else "A full run."
+    asked = f"heatgp reproduce {names[0] if len(names) == 1 else 'all'}{' --quick' if options.quick else ''}"
+    page = write_report(folder, chapters, summary, f"{kind} Made by: {asked}")
+    print(f"{aligned(summary)}\n{page}: {time.perf_counter() - start:.0f} s")
+    return page
+
+
+def run(experiment: Experiment, options: Options, folder: Path, jobs: int) -> tuple[Chapter, list[Row]]:
+    """Compute what is missing, write <name>.csv, and say how it is shown."""
+    plan = experiment.plan(options)
+    scores = compute(experiment, plan.units, folder / "cache", jobs)
+    rows = summarise(experiment.name, scores, experiment.paper)
+    outcome = Outcome(tuple(rows), scores, options)
+    if experiment.conclude:
+        outcome = Outcome((*rows, *experiment.conclude(outcome)), scores, options)
+    write_csv(folder / f"{experiment.name}.csv", outcome.rows)
+    print(f"{experiment.name}: {len(plan.units)} units, {folder / experiment.name}.csv")
+    return Chapter(experiment.name, experiment.title, experiment.present(outcome), plan.left_out), list(outcome.rows)
+
+
+def summary_grid(rows: list[Row]) -> Grid:
+    """Ours, the extrinsic baseline and the paper's, a line a setting and metric that both methods have."""
+    lines = ((f"{experiment} {setting}", *rest) for experiment, setting, *rest in headlines(rows, SUMMARY))
+    header = ("experiment", "metric", *SUMMARY, *(PAPER_NAMES[m] for m in SUMMARY))
+    return Grid("At a glance: mean (standard deviation)", header, tuple(lines))
+
+
+def aligned(grid: Grid) -> str:
+    """The table as text."""
+    lines = [grid.header, *grid.lines]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
