@@ -276,3 +276,10 @@ def test_the_table_of_the_readme_is_the_committed_one():
     assert lines or "docs/results" not in text
     kernels = markdown_table(RESULTS, methods=("ball", "strip", "smooth"), metrics=("error", "seconds"))
     assert set(lines) <= {*markdown_table(RESULTS).splitlines(), *kernels.splitlines()}
+
+
+def test_code_of_the_page_on_reproducing_prints_the_table(monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "reproduce.md").read_text(), re.DOTALL)
+    exec(compile(code, "docs/reproduce.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == markdown_table(RESULTS)

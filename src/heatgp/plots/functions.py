@@ -11,6 +11,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from ..errors import InvalidInput
@@ -85,7 +86,7 @@ def sphere_figure(
     lon, lat = np.meshgrid(np.radians(longitude), np.radians(latitude))
     grid = np.stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)), axis=-1)
     values = np.asarray(function(grid.reshape(-1, 3))).reshape(lon.shape)
-    figure = Figure(figsize=(6.4, 3.6))
+    figure = Figure(figsize=(6.4, 3.1))
     axes = figure.add_subplot(projection="mollweide")
     image = axes.pcolormesh(lon, lat, values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True)
     if points is not None:
@@ -93,7 +94,8 @@ def sphere_figure(
         axes.plot(np.arctan2(y, x), np.arctan2(z, np.hypot(x, y)), "o", ms=4, mfc="white", mec="black", mew=0.8)
     axes.set(title=title, xlabel="longitude (degrees)", ylabel="latitude (degrees)")
     axes.set_xticks(np.radians([-120, -60, 0, 60, 120]))
-    axes.tick_params(axis="x", colors="white")
+    for text in axes.get_xticklabels():  # on the map itself, whatever its colour there
+        text.set(color="white", path_effects=[withStroke(linewidth=2, foreground="0.2")])
     axes.grid(alpha=0.3)
     figure.colorbar(image, ax=axes, label=label, shrink=0.75)
     return figure
