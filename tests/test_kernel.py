@@ -236,7 +236,9 @@ def test_nothing_is_simulated_before_bad_input_is_named(M, method, options, text
         hg.heat_kernel(M, method, cache=False, **options)
 
 
-@pytest.mark.parametrize("rng", [0, np.random.SeedSequence(5), np.random.default_rng(0), None], ids=repr)
+@pytest.mark.parametrize(
+    "rng", [0, np.random.SeedSequence(5), np.random.default_rng(0), None], ids=lambda r: type(r).__name__
+)
 def test_factors_of_a_product_are_simulated_independently(rng):
     planes = hg.Grassmann(4, 2)
     first, second = hg.heat_kernel(hg.Product(planes, planes), paths=200, rng=rng, cache=False).factors
