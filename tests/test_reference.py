@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from heat_solutions import neumann_kernel, revolution_kernel
-from heatgp import Domain, Euclidean, Sphere, heat_kernel
-from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from heatgp import Domain, Euclidean, Implicit, Sphere, heat_kernel, load_kernel
+from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
 from heatgp.heat.cells import make_cells
 from heatgp.heat.reference import reference_kernel
 from own_manifolds import SPHERE, SPHERE_CHART, SPHEROID, TORUS, TORUS_CHART, U_DOMAIN, sphere_points
@@ -215,3 +215,37 @@ def test_wrong_arguments(sphere):
         warnings.simplefilter("ignore", AccuracyWarning)
         with pytest.raises(InvalidInput, match="too short for the 100 cells"):
             reference_kernel(Sphere(2), references=20, paths=400, times=(0.01, 1.0))
+
+
+@pytest.mark.parametrize("manifold", [Sphere(2), TORUS, TORUS_CHART, U_DOMAIN], ids=repr)
+def test_kernels_come_back_from_files(manifold, tmp_path):
+    kernel = reference_kernel(manifold, references=60, paths=1200, rng=0)
+    kernel.save(tmp_path / "kernel.npz")
+    again = load_kernel(tmp_path / "kernel.npz", manifold=manifold)
+    x, time = manifold.random(np.random.default_rng(1), 9), 2 * float(kernel.grid[-1])
+    np.testing.assert_array_equal(again(x, time=time), kernel(x, time=time))
+    np.testing.assert_array_equal(again.standard_error(x, time=1.5), kernel.standard_error(x, time=1.5))
+    assert repr(again) == repr(kernel)
+
+
+def test_files_do_not_hold_functions(tmp_path):
+    path = tmp_path / "kernel.npz"
+    reference_kernel(TORUS, references=60, paths=600, rng=0).save(path)
+    with pytest.raises(InvalidInput, match=r"of Implicit\(torus_equation, 2, 3\), whose functions .* Pass manifold="):
+        load_kernel(path)
+    with pytest.raises(InvalidInput, match=r"of Implicit\(torus_equation, 2, 3\); the manifold given is Sphere\(2\)"):
+        load_kernel(path, manifold=Sphere(2))
+    thin = Implicit(torus_equation_of(0.3), 2, 3)
+    with pytest.raises(OffManifold, match=r"nodes\[0\] is not on Implicit"):
+        load_kernel(path, manifold=thin)
+    reference_kernel(Sphere(2), references=20, paths=200, rng=0).save(path)
+    assert load_kernel(path).manifold == Sphere(2)
+    with pytest.raises(InvalidInput, match=r"holds a kernel of Sphere\(2\); the manifold given is Implicit"):
+        load_kernel(path, manifold=TORUS)
+
+
+def torus_equation_of(tube):
+    def torus_equation(x):
+        return np.hypot(np.hypot(x[..., 0], x[..., 1]) - 1, x[..., 2]) - tube
+
+    return torus_equation

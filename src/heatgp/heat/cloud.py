@@ -79,8 +79,13 @@ class CloudKernel(HeatKernel):
         if key not in self._recent:
             if len(self._recent) > 3:
                 self._recent.pop(next(iter(self._recent)))
-            self._recent[key] = self._at(self.table.mean(axis=0), *key)
+            self._recent[key] = self._at(self._mean, *key)
         return self._recent[key]
+
+    @cached_property
+    def _mean(self) -> np.ndarray:
+        """Densities of all paths together."""
+        return self.table.mean(axis=0, dtype=float)
 
     def _at(self, table: np.ndarray, time: float, derivative: int = 0) -> np.ndarray:
         """Features from densities (times, cells, references) at the times of the table."""
@@ -107,7 +112,7 @@ class CloudKernel(HeatKernel):
     @cached_property
     def _modes(self) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues, the largest of them 1, and eigenvectors of sqrt(w_i) p_(T/2)(z_i, z_j) sqrt(w_j)."""
-        flow = self.near(self.references) @ (self.table[:, -1].mean(axis=0) * np.sqrt(self.weights))
+        flow = self.near(self.references) @ (self._mean[-1] * np.sqrt(self.weights))
         flow = flow * np.sqrt(self.weights)[:, None]
         values, vectors = np.linalg.eigh((flow + flow.T) / 2)
         return np.clip(values / values[-1], 1e-9, 1.0), vectors

@@ -94,6 +94,7 @@ def reference_kernel(
     # The integral of p_(t/2)(x, z) over z is one: what the volumes of the cells lack is made up for here.
     table /= (table @ coarse.volumes).mean(axis=0)[..., None]
     recipe = (("references", references), ("paths", each * references), ("step", plan.step))
+    table = table.astype(np.float32)  # rounding is a millionth of the noise, memory and files are half
     return CloudKernel(manifold, cells, coarse.nodes, coarse.volumes, grid, table, epsilon if ball else None, recipe)
 
 

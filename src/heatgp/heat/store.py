@@ -12,7 +12,10 @@ import numpy as np
 
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Product, Scaled, Stiefel
+from ..manifolds.base import check_points
 from ..manifolds.parse import parse
+from .cells import Cells
+from .cloud import CloudKernel
 from .compose import ProductKernel, ScaledKernel
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
@@ -26,6 +29,8 @@ from .table import Samples
 
 FORMAT = 1
 Arrays = dict[str, np.ndarray]
+CLOUD = ("references", "weights", "grid", "table")
+"""Arrays of a kernel through reference points."""
 
 
 def save_kernel(kernel: HeatKernel, path: Any) -> None:
@@ -37,8 +42,11 @@ def save_kernel(kernel: HeatKernel, path: Any) -> None:
         np.savez_compressed(stream, description=np.array(json.dumps(description)), **arrays)  # type: ignore[arg-type]
 
 
-def load_kernel(path: Any) -> HeatKernel:
-    """The kernel that `HeatKernel.save` wrote."""
+def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
+    """The kernel that `HeatKernel.save` wrote.
+
+    A manifold made of functions of the user's own (Implicit, Chart, Domain, a class) is not in the file: pass it again.
+    """
     file = Path(path)
     if not file.is_file():
         raise InvalidInput(f"{path}: no such file.")
@@ -50,11 +58,16 @@ def load_kernel(path: Any) -> HeatKernel:
         raise InvalidInput(f"{path} is not a kernel of heatgp, or is damaged: {error}.") from None
     if description.get("format") != FORMAT:
         raise InvalidInput(f"{path} has format {description.get('format')!r}; this version reads {FORMAT}.")
-    return restore(description["kernel"], arrays)
+    kernel = restore(description["kernel"], arrays, manifold)
+    if manifold is not None and kernel.manifold != manifold:
+        raise InvalidInput(f"{path} holds a kernel of {kernel.manifold!r}; the manifold given is {manifold!r}.")
+    return kernel
 
 
 def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     """What determines a kernel, as JSON; its arrays go into `arrays` under names that begin with the prefix."""
+    if isinstance(kernel, CloudKernel):
+        return _describe_cloud(kernel, arrays, prefix)
     name = named(kernel.manifold)
     match kernel:
         case ProductKernel():
@@ -71,13 +84,17 @@ def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     raise Unsupported(f"{kernel!r} cannot be written to a file. Save the points and make the kernel again.")
 
 
+def can_be_named(manifold: Manifold) -> bool:
+    """Whether `parse` makes the manifold of its text again."""
+    try:
+        return parse(repr(manifold)) == manifold
+    except InvalidInput:
+        return False
+
+
 def named(manifold: Manifold) -> str:
     """The manifold as text that `parse` understands."""
-    try:
-        same = parse(repr(manifold)) == manifold
-    except InvalidInput:
-        same = False
-    if not same:
+    if not can_be_named(manifold):
         raise Unsupported(f"{manifold!r} is made of functions, which a file cannot hold. Make its kernel again.")
     return repr(manifold)
 
@@ -106,8 +123,25 @@ def _describe_estimate(kernel: EstimatedKernel, arrays: Arrays, prefix: str, nam
     }
 
 
-def restore(description: dict[str, Any], arrays: Arrays) -> HeatKernel:
-    """Inverse of `describe`."""
+def _describe_cloud(kernel: CloudKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
+    for field in CLOUD:
+        arrays[f"{prefix}{field}"] = getattr(kernel, field)
+    arrays[f"{prefix}nodes"], arrays[f"{prefix}volumes"] = kernel.cells.nodes, kernel.cells.volumes
+    return {
+        "kind": "reference",
+        "manifold": repr(kernel.manifold),
+        "named": can_be_named(kernel.manifold),
+        "prefix": prefix,
+        "width": kernel.cells.width,
+        "radius": kernel.radius,
+        "recipe": dict(kernel.recipe),
+    }
+
+
+def restore(description: dict[str, Any], arrays: Arrays, given: Manifold | None = None) -> HeatKernel:
+    """Inverse of `describe`; `given` stands for a manifold that the file cannot hold."""
+    if description["kind"] == "reference":
+        return _restore_cloud(description, arrays, given)
     manifold = parse(description["manifold"])
     match description["kind"], manifold:
         case "product", Product():
@@ -128,6 +162,20 @@ def restore(description: dict[str, Any], arrays: Arrays) -> HeatKernel:
         case "exact", _:
             return exact_kernel(manifold)
     raise InvalidInput(f"a kernel of kind {description['kind']!r} on {manifold!r} is not known to this version.")
+
+
+def _restore_cloud(description: dict[str, Any], arrays: Arrays, given: Manifold | None) -> CloudKernel:
+    name, prefix = description["manifold"], description["prefix"]
+    if not description["named"] and given is None:
+        raise InvalidInput(f"The kernel is of {name}, whose functions a file cannot hold. Pass manifold=... too.")
+    manifold = given if given is not None and not description["named"] else parse(name)
+    if repr(manifold) != name:
+        raise InvalidInput(f"The kernel is of {name}; the manifold given is {manifold!r}.")
+    nodes = check_points(manifold, arrays[f"{prefix}nodes"], "nodes")
+    cells = Cells(manifold, nodes, arrays[f"{prefix}volumes"], description["width"])
+    fields: dict[str, Any] = {field: arrays[f"{prefix}{field}"] for field in CLOUD}
+    recipe = tuple(description["recipe"].items())
+    return CloudKernel(manifold, cells, radius=description["radius"], recipe=recipe, **fields)
 
 
 def _restore_samples(description: dict[str, Any], manifold: Homogeneous, arrays: Arrays) -> EstimatedKernel:
