@@ -71,7 +71,7 @@ def test_random_cosets_are_positive_definite_and_near_the_average(rng):
     X = M.random(rng, 12)
     X[6:] = M.exp(X[:6], 0.5 * M.noise(X[:6], X[6:]))
     kernel = hg.heat_kernel(M)
-    assert repr(kernel) == "heat_kernel(Stiefel(5, 2), method='fibre', fibre=2)"
+    assert repr(kernel) == "heat_kernel(Stiefel(5, 2), method='auto', fibre=2)"
     K = kernel(X, time=0.4)
     eigenvalues = np.linalg.eigvalsh(K)
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
@@ -81,7 +81,7 @@ def test_random_cosets_are_positive_definite_and_near_the_average(rng):
     volume = hg.SpecialOrthogonal(3).volume
     for i, j in ((0, 0), (0, 6), (1, 7), (2, 3)):
         values = volume * SO5(g[i][None], g[j] @ turns, time=0.4)[0]
-        assert abs(K[i, j] - values.mean()) < 0.05 * K[0, 0] + 4 * values.std() / 100
+        assert abs(K[i, j] - values.mean()) < 0.005 * K[0, 0] + 4 * values.std() / 100
 
 
 def test_slope_and_errors_of_the_random_average(rng):
@@ -90,14 +90,14 @@ def test_slope_and_errors_of_the_random_average(rng):
     kernel = hg.heat_kernel(M, fibre=2)
     difference = (kernel(X, time=0.40004) - kernel(X, time=0.39996)) / 8e-5
     np.testing.assert_allclose(kernel.derivative(X, time=0.4), difference, atol=1e-6 * kernel.diag(X, 0.4).max() / 0.4)
-    parts = [part(X, time=0.4) for part in kernel.replicates(4)]
+    parts = [part.pairs(X)(0.4) for part in kernel.replicates(4)]  # as a model asks them
     assert len(parts) == 2
     assert 0 < np.abs(parts[0] - parts[1]).max() < 0.2 * kernel.diag(X, 0.4).max()
     with pytest.raises(InvalidInput, match="fibre must be a positive integer; got 0"):
         fibre_kernel(M, 0)
 
 
-@pytest.mark.parametrize("time", [0.2, 0.3, 0.5])
+@pytest.mark.parametrize("time", [0.31, 0.4, 0.5])
 def test_stated_errors_are_those_against_many_cosets(time, rng):
     """V(2, 5): averages over 60 random cosets of the icosahedron's group, one-sided, are right to 0.2 % here."""
     M = hg.Stiefel(5, 2)

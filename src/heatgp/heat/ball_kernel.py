@@ -7,6 +7,7 @@ paths start at each point.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..errors import Unsupported
 from ..manifolds import Homogeneous, Manifold
 from .ball import ball_matrix
 from .kernel import HeatKernel
+from .table import ricci
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,17 +57,32 @@ class BallPairs:
     Y: np.ndarray | None
 
     def __call__(self, time: float) -> np.ndarray:
-        return self._estimate(time)[0]
+        return self._once(time)[0]
 
     def error(self, time: float) -> np.ndarray:
-        return self._estimate(time)[1]
+        return self._once(time)[1]
+
+    def _once(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        """One simulation for value and error."""
+        if time not in self._found:
+            self._found[time] = self._estimate(time)
+        return self._found[time]
+
+    @cached_property
+    def _found(self) -> dict[float, tuple[np.ndarray, np.ndarray]]:
+        return {}
 
     def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         raise Unsupported(f"{self.kernel!r} has no derivative in time: counts at two times differ mostly by chance.")
 
     def _estimate(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Estimate and error at a time; of a set with itself the average of both directions."""
+        """Estimate and error at a time; of a set with itself the average of both directions.
+
+        The walk is stopped a little early where it is known to run fast (see `effective_times`).
+        """
         k = self.kernel
+        if isinstance(k.manifold, Homogeneous):
+            time /= 1 + (ricci(k.manifold) or 0.0) * k.step / 6
         other = self.X if self.Y is None else self.Y
         p, e = ball_matrix(
             k.manifold, self.X, other, [time], paths=k.paths, step=k.step, epsilon=k.epsilon, rng=k.rng, n_jobs=k.n_jobs

@@ -34,7 +34,15 @@ class ProductKernel(HeatKernel):
 
     @property
     def times(self) -> tuple[float, float]:
-        return max(f.times[0] for f in self.factors), min(f.times[1] for f in self.factors)
+        """Common to all factors; where each has its own time, of any of them."""
+        low, high = [f.times[0] for f in self.factors], [f.times[1] for f in self.factors]
+        return (min(low), max(high)) if self.each else (max(low), min(high))
+
+    def check_time(self, time: Any) -> Any:
+        times = super().check_time(time)
+        if self.each:
+            return tuple(f.check_time(t) for f, t in zip(self.factors, times))
+        return times
 
     def pairs(self, X: Array, Y: Array | None = None) -> ProductPairs:
         xs = self.manifold.split(X)

@@ -4,7 +4,7 @@ Each of the curved ones is a line in a table: the Jacobi parameters of its zonal
 """
 
 from dataclasses import dataclass
-from math import gamma, pi
+from math import exp, lgamma, log, pi
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from heatgp.heat.exact_jacobi import JacobiProfile
 
 def _rank_one(alpha: float, beta: float, speed: int) -> JacobiProfile:
     """The space with volume element const * sin(speed r / 2)^(2 alpha + 1) cos(speed r / 2)^(2 beta + 1) dr."""
-    volume = (4 * pi / speed**2) ** (alpha + 1) * gamma(beta + 1) / gamma(alpha + beta + 2)
+    volume = exp((alpha + 1) * log(4 * pi / speed**2) + lgamma(beta + 1) - lgamma(alpha + beta + 2))
     return JacobiProfile(1, alpha, beta, speed, volume)
 
 

@@ -80,6 +80,13 @@ class Cosets:
         return h
 
 
+def group_order(size: int, is_complex: bool) -> int:
+    """How many elements `finite_group` has."""
+    if size == 3 and not is_complex:
+        return 60
+    return math.factorial(size) * (4**size if is_complex else 2 ** (size - 1))
+
+
 @lru_cache(maxsize=8)
 def finite_group(size: int, is_complex: bool) -> np.ndarray:
     """Evenly spread elements of SO(size) or U(size) that form a group.
@@ -122,13 +129,9 @@ class FibreKernel(HeatKernel):
     remedy: ClassVar[str] = "a larger `fibre`"
 
     def __repr__(self) -> str:
-        number = f", fibre={self.fibre.number}" if isinstance(self.fibre, Cosets) else ""
-        return f"heat_kernel({self.manifold!r}, method={self.method!r}{number})"
-
-    @property
-    def double(self) -> bool:
-        """Average over both sides, unless the elements are a group, where one side is the same."""
-        return isinstance(self.fibre, Cosets)
+        if isinstance(self.fibre, Cosets):
+            return f"heat_kernel({self.manifold!r}, method='auto', fibre={self.fibre.number})"
+        return f"heat_kernel({self.manifold!r}, method='exact')"
 
     @property
     def fibre_volume(self) -> float:
@@ -139,16 +142,16 @@ class FibreKernel(HeatKernel):
 
     @property
     def times(self) -> tuple[float, float]:
-        """From when on the elements lie twice as close as the kernel is wide.
+        """From when on there are four elements for each patch of the fibre that the kernel tells apart.
 
-        There the kernel is right to a fifth of p_t(x, x), at twice the time to a thousandth.
+        There the kernel is right to a per cent or two of p_t(x, x), at a longer time to much less.
         """
         if not isinstance(self.fibre, Cosets):
             return self.group.times
         size = self.manifold.n - self.manifold.k
         dim = size * size if self.manifold.is_complex else size * (size - 1) // 2
         elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
-        return (2 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
+        return (4 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
 
     def replicates(self, number: int) -> list[HeatKernel]:
         """Averages over one coset each, where this one averages over several."""
@@ -165,10 +168,8 @@ class FibreKernel(HeatKernel):
         return FibrePairs(self, gx, gy)
 
     def diag(self, X: Array, time: Any) -> np.ndarray:
-        """The same for every point of an exact average; of a random one, each point has its own."""
-        if not self.double:
-            return np.full(len(X), self.pairs(self.manifold.origin[None])(self.check_time(time))[0, 0])
-        return super().diag(X, time)
+        """The same for every point, since g_x^-1 g_x is the identity."""
+        return np.full(len(X), self.pairs(self.manifold.origin[None])(float(time))[0, 0])
 
 
 @dataclass(frozen=True)

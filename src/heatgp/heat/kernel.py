@@ -120,7 +120,10 @@ class HeatKernel(ABC):
 
     def check_time(self, time: Any) -> Any:
         """The time as a float (a tuple where there are several), or an error that names the range."""
-        values = np.atleast_1d(np.asarray(time, dtype=float))
+        try:
+            values = np.atleast_1d(np.asarray(time, dtype=float))
+        except (TypeError, ValueError):
+            raise InvalidInput(f"time must be a positive number; got {time!r}.") from None
         if values.shape != (self.parameters,):
             raise InvalidInput(f"{self!r} takes {self.parameters} time(s); got {time!r}.")
         low, high = self.times

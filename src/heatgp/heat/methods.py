@@ -14,7 +14,7 @@ from ..manifolds import Homogeneous, Manifold, Product, Quotient, Scaled, Specia
 from .ball_kernel import BallKernel
 from .compose import ProductKernel, QuotientKernel, ScaledKernel
 from .exact import exact_kernel, find_exact
-from .fibre import Cosets, FibreKernel
+from .fibre import Cosets, FibreKernel, group_order
 from .kernel import HeatKernel, Method, OrbitKernel
 from .sampled import check_estimate, from_balls, from_samples
 from .smooth import default_design
@@ -23,6 +23,8 @@ from .table import orbit_samples
 from .walk import Seed, check_paths, check_step, entropy, schedule
 
 METHODS: tuple[str, ...] = get_args(Method)
+FIBRE_TERMS = 2000
+"""Terms of a fibre average, some milliseconds a pair, up to which it is worth its time."""
 
 
 def heat_kernel(
@@ -38,7 +40,7 @@ def heat_kernel(
     cache: bool | str | Path = True,
     distance: bool = False,
     references: int = 400,
-    fibre: int = 2,
+    fibre: int | None = None,
 ) -> HeatKernel:
     """The heat kernel p_t(x, y) of a manifold.
 
@@ -59,7 +61,8 @@ def heat_kernel(
     distance : with "strip" on a manifold of higher rank, count in strips of the distance as the paper does. The kernel
         is no function of the distance there: the result is its average over all points at that distance.
     references : reference points of method "reference".
-    fibre : random cosets of a finite group that a Stiefel manifold's kernel averages over its fibre.
+    fibre : random cosets of a finite group that a Stiefel manifold's kernel averages over its fibre; two by default, or
+        one where two would take thousands of terms a pair.
 
     >>> from heatgp import Sphere
     >>> kernel = heat_kernel(Sphere(2))
@@ -131,7 +134,7 @@ def _automatic(manifold: Manifold) -> str:
     """What `auto` takes where there is no exact kernel."""
     if isinstance(manifold, Symmetric) and manifold.rank <= 3:
         return "smooth"
-    if isinstance(manifold, Stiefel) and find_exact(_group(manifold)) is not None:
+    if isinstance(manifold, Stiefel) and find_exact(_group(manifold)) is not None and _order(manifold) <= FIBRE_TERMS:
         return "fibre"
     return "reference"
 
@@ -140,8 +143,14 @@ def _group(manifold: Stiefel) -> Homogeneous:
     return Unitary(manifold.n) if manifold.is_complex else SpecialOrthogonal(manifold.n)
 
 
-def fibre_kernel(manifold: Stiefel, number: int) -> FibreKernel:
+def _order(manifold: Stiefel) -> int:
+    return group_order(manifold.n - manifold.k, manifold.is_complex)
+
+
+def fibre_kernel(manifold: Stiefel, number: int | None = None) -> FibreKernel:
     """The group's exact kernel averaged over both sides of the fibre: positive definite for any finite sample."""
+    if number is None:
+        number = 2 if 4 * _order(manifold) <= FIBRE_TERMS else 1
     if not isinstance(number, (int, np.integer)) or number < 1:
         raise InvalidInput(f"fibre must be a positive integer; got {number!r}.")
     group = find_exact(_group(manifold))

@@ -17,7 +17,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from tqdm import tqdm
 
 from ..array import Array
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Unsupported
 from ..manifolds.base import Manifold, check_points
 
 BLOCK = 512
@@ -117,8 +117,10 @@ def walk(
     plan = schedule(times, step)
     starts = check_start(manifold, x0, paths)
     if engine == "jax":
-        from .scan import scan_walk
-
+        try:
+            from .scan import scan_walk
+        except ImportError:
+            raise Unsupported("engine='jax' needs JAX, which is not installed: pip install 'heatgp[jax]'.") from None
         return scan_walk(manifold, starts, plan, paths, entropy(rng))
     if engine != "numpy":
         raise InvalidInput(f"engine must be 'numpy' or 'jax'; got {engine!r}.")
