@@ -10,11 +10,13 @@ import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 EXPECTED = {
+    "horseshoe": ("of the RBF's", "horseshoe.png"),
     "orientations": ("closes to", "orientations.png"),
     "own_manifold": ("problems found: []", None),
     "shapes": ("right:", "shapes.png"),
     "sphere": ("in Berlin and at the pole", "sphere.png"),
     "subspaces": ("more paths would change", None),
+    "torus_of_revolution": ("of the RBF's", "torus_of_revolution.png"),
 }
 
 
