@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import inspect
 import sys
 import warnings
@@ -12,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from . import __version__, fit_command
-from .errors import HeatGPError, InvalidInput
+from .errors import HeatGPError
 from .experiments.command import add_command
 from .heat.kernel import HeatKernel
 from .heat.methods import METHODS, heat_kernel
 from .manifolds import Manifold
-from .manifolds.parse import NAMES, parse
+from .manifolds.parse import NAMES
+from .named import FORMS, named, named_manifold
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,10 +52,11 @@ def _parser() -> argparse.ArgumentParser:
     check.set_defaults(run=_check)
 
     kernel = commands.add_parser("kernel", help="print and plot a heat kernel along a geodesic")
-    kernel.add_argument("manifold", help="such as 'ComplexProjective(4)'")
+    kernel.add_argument("manifold", help=FORMS)
     kernel.add_argument("--time", type=float, required=True)
     kernel.add_argument("--method", nargs="+", default=["auto"], choices=METHODS, help="one or several, side by side")
-    kernel.add_argument("--paths", type=int, default=20_000, help="paths of simulated methods")
+    kernel.add_argument("--paths", type=int, help="of simulated methods: 20,000; 'reference' 400,000")
+    kernel.add_argument("--references", type=int, default=400, help="reference points of 'reference'")
     kernel.add_argument("--points", type=int, default=13, help="rows of the table")
     kernel.add_argument("--seed", type=int, default=0)
     kernel.add_argument("--plot", metavar="FILE", help="picture with error bands, .png, .svg or .pdf")
@@ -83,7 +84,7 @@ def _without_types(signature: str) -> str:
 def _check(options: argparse.Namespace) -> int:
     from .testing import check_manifold
 
-    manifold = _find(options.what)
+    manifold = named(options.what)
     problems = check_manifold(manifold, options.seed)
     for problem in problems:
         print(f"- {problem}")
@@ -91,30 +92,10 @@ def _check(options: argparse.Namespace) -> int:
     return 1 if problems else 0
 
 
-def _find(what: str) -> Any:
-    """The object of `module:name`; a class that needs no arguments is called."""
-    if ":" not in what:
-        return parse(what)
-    module, _, name = what.partition(":")
-    sys.path.insert(0, "")
-    try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise InvalidInput(f"{what!r}: {error}. Give module:Class with the module importable from here.") from None
-    if not isinstance(found, type):
-        return found
-    try:
-        return found()
-    except TypeError as error:
-        raise InvalidInput(
-            f"{what!r} cannot be made without arguments ({error}). Give module:instance, an instance in that module."
-        ) from None
-
-
 def _kernel(options: argparse.Namespace) -> None:
     from .plots import along_geodesic, kernel_figure, save_figure
 
-    manifold = parse(options.manifold)
+    manifold = named_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     kernels = {method: _one_time(manifold, method, options) for method in options.method}
 
@@ -142,6 +123,7 @@ def _kernel(options: argparse.Namespace) -> None:
 def _one_time(manifold: Manifold, method: str, options: argparse.Namespace) -> HeatKernel:
     """The kernel for the one time asked for: counts are made at that time alone."""
     given: dict[str, Any] = {"paths": options.paths, "rng": options.seed, "times": options.time}
+    given["references"] = options.references
     if method in ("ball", "strip"):
         given |= {"times": [options.time], "step": options.time / 100}
     return heat_kernel(manifold, method, **given)  # type: ignore[arg-type]

@@ -13,9 +13,9 @@ import numpy as np
 from .errors import InvalidInput
 from .heat.methods import METHODS
 from .manifolds import Manifold
-from .manifolds.parse import parse
 from .manifolds.product import flat_size
 from .manifolds.rows import as_points
+from .named import FORMS, look_here, named_manifold
 
 DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, a row a point and a
 column a coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz file has
@@ -26,7 +26,7 @@ the points in the array X and the target in an array of its own. Written are mea
 def add_command(commands: Any) -> None:
     """Add `fit` to the subparsers of the command line."""
     parser = commands.add_parser("fit", help="train on a table and predict another", description=DESCRIPTION)
-    parser.add_argument("--manifold", help="such as 'SpecialOrthogonal(3)'")
+    parser.add_argument("--manifold", help=FORMS)
     parser.add_argument("--train", metavar="FILE", help="points and target, .csv or .npz")
     parser.add_argument("--target", default="y", metavar="NAME", help="column or array of the target, by default y")
     parser.add_argument("--columns", nargs="+", metavar="NAME", help="coordinates; by default all but the target")
@@ -57,10 +57,11 @@ def run(options: argparse.Namespace) -> None:
     tables.check_folder(options.out)
     tables.check_folder(options.save)
     if options.model:
+        look_here()  # a model holds its manifold by the name of the user's module
         model = tables.load_model(options.model)
         new = read_new(options, model.manifold, getattr(model, "feature_names_in_", options.columns))
     else:
-        manifold = parse(options.manifold)
+        manifold = named_manifold(options.manifold)
         table = tables.read_table(options.train)
         target = tables.read_target(table, options.target, options.task)
         rows, names = tables.read_points(table, options.target, options.columns)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..errors import NotConverged
+from ..errors import NotConverged, Unsupported
 from ..manifolds import Homogeneous, Manifold
 from .style import styled
 
@@ -21,7 +21,8 @@ DASHES = {"exact": (0, (4, 2)), "ball": (0, (5, 1, 1, 1)), "strip": (0, (1, 1))}
 def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Points at equal steps along a geodesic, and their distances along it from the first.
 
-    It ends where the kernel has died out (five standard deviations of a path), or at the far end of the manifold.
+    It ends where the kernel has died out (five standard deviations of a path), at the far end of the manifold, or at
+    the boundary of a domain.
     """
     generator = np.random.default_rng(rng)
     start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(generator, 1)[0]
@@ -29,7 +30,8 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     if manifold.is_complex:
         noise = noise + 1j * generator.standard_normal(start.shape)
     direction = manifold.noise(start, noise)
-    direction = direction / (float(manifold.distance(start, manifold.exp(start, 1e-3 * direction))) / 1e-3)
+    speed = math.sqrt(float(manifold.separation(start, manifold.exp(start, 1e-3 * direction)))) / 1e-3
+    direction = direction / speed
     end = 5 * math.sqrt(time)
     if isinstance(manifold, Homogeneous) and manifold.rank == 1:
         end = min(end, manifold.chamber[0][1])
@@ -41,11 +43,17 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
 
 def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray, end: float) -> float:
     """How far the geodesic is the shortest way: beyond the cut point its length is not a distance."""
+    before = start
     for length in np.linspace(0, end, 101)[1:]:
+        x = manifold.exp(start, length * direction)
         try:
-            distance = float(manifold.distance(start, manifold.exp(start, length * direction)))
+            distance = float(manifold.distance(start, x))
         except NotConverged:
             distance = math.nan
+        except Unsupported:  # no distance, hence no cut point: the length counts, as long as steps are steps
+            step = math.sqrt(float(manifold.separation(before, x)))
+            distance = length if abs(step - end / 100) < 2e-2 * end / 100 else math.nan
+        before = x
         if not abs(distance - length) < 1e-6 * end:
             return float(length - end / 100)
     return end
