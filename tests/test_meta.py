@@ -109,10 +109,11 @@ def test_nothing_names_this_machine():
         assert not re.search(r"/work/|/tmp/|/home/", file.read_text()), file
 
 
-def test_readme_code_runs(tmp_path, monkeypatch):
-    """The blocks of the README in order, in one namespace, as a reader would type them."""
+@pytest.mark.parametrize("page", ["README.md", "docs/extend.md"])
+def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
+    """Its blocks in order, in one namespace, as a reader would type them."""
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    namespace = {}
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)):
-        exec(compile(block, f"README.md, block {number}", "exec"), namespace)
+    namespace = {"__name__": "__main__"}
+    for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)):
+        exec(compile(block, f"{page}, block {number}", "exec"), namespace)
