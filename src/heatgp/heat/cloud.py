@@ -132,15 +132,31 @@ class CloudPairs:
     right: csr_array
 
     def __call__(self, time: float) -> np.ndarray:
-        a = self.left @ self.kernel.columns(time)
-        return a @ (a if self.right is self.left else self.right @ self.kernel.columns(time)).T
+        a, b = self._rows(time)
+        return a @ b.T
 
     def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        columns, slopes = self.kernel.columns(time), self.kernel.columns(time, 1)
-        a, da = self.left @ columns, self.left @ slopes
-        b, db = (a, da) if self.right is self.left else (self.right @ columns, self.right @ slopes)
+        (a, b), (da, db) = self._rows(time), self._rows(time, 1)
         half = a @ db.T
         return a @ b.T, (half + (half.T if b is a else da @ b.T))[None]
+
+    def _rows(self, time: float, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
+        """Features, or their derivative in log time, of both sets of points; one array where they are the same."""
+        time = self.kernel.check_time(time)
+        rows = [
+            near @ self.kernel.columns(time, derivative) if table is None else self.kernel._at(table, time, derivative)
+            for near, table in zip((self.left, self.right), self._tables)
+        ]
+        return rows[0], rows[-1]
+
+    @cached_property
+    def _tables(self) -> list[np.ndarray | None]:
+        """Densities (times, N, references) at each set of points where these are fewer than the cells: one product
+        with the table then serves every time that a search asks for.
+        """
+        sides = (self.left,) if self.right is self.left else (self.left, self.right)
+        mean = self.kernel._mean
+        return [np.stack([n @ part for part in mean]) if n.shape[0] < n.shape[1] else None for n in sides]
 
     def error(self, time: float) -> np.ndarray:
         """The spread of K over parts of the paths, the noise that the product of the features adds to it, and what
