@@ -210,7 +210,7 @@ def test_planted_sites_are_counted_among_the_five_best():
                 scores[unit] = {"cross_entropy": 0.3 if good else 0.7 + site / 100, "auc": 0.5, "error": 0.5}
     outcome = Outcome(tuple(summarise("dti", scores, {})), scores, Options())
     assert sorted(dti.top_sites(outcome.rows, "simulated ")) == planted
-    assert dti.found(outcome, "svm") == [5.0, 4.0]
+    assert dti.found(outcome, "linear") == [5.0, 4.0]
     rows = dti.conclude(outcome)
     counted = find(rows, "simulated planted sites", "heatgp", "found")
     assert (counted.mean, counted.n) == (4.5, 2)

@@ -30,6 +30,7 @@ SETTINGS: dict[str, tuple[Manifold, float]] = {
 METHODS = ("ball", "strip", "smooth", "exact")
 WIDTH = 0.1
 """Radius of balls and half-width of strips in R^n, a tenth of the kernel's own: the same for both, as in the paper."""
+PATHS = 20_000
 DISTANCES = 25
 STEPS = 50
 TEXT = """
@@ -51,10 +52,10 @@ end), in units of the kernel's largest value, p_t(x, x). Seconds are for simulat
 
 
 def plan(options: Options) -> Plan:
-    repetitions, paths = (2, 20_000) if options.quick else (10, 20_000)
+    repetitions = 2 if options.quick else 5
     return Plan(
         tuple(
-            Unit(setting, method, seed, (("paths", paths),))
+            Unit(setting, method, seed, (("paths", PATHS),))
             for setting, (manifold, _) in SETTINGS.items()
             for method in METHODS
             if method != "smooth" or not isinstance(manifold, Euclidean)
