@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
 import sys
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import __version__, fit_command
-from .errors import HeatGPError
+from .errors import HeatGPError, InvalidInput
 from .experiments.command import add_command
 from .heat.kernel import HeatKernel
 from .heat.methods import METHODS, heat_kernel
@@ -95,6 +97,12 @@ def _check(options: argparse.Namespace) -> int:
 def _kernel(options: argparse.Namespace) -> None:
     from .plots import along_geodesic, kernel_figure, save_figure
 
+    if not options.time > 0 or not math.isfinite(options.time):
+        raise InvalidInput(f"--time must be positive; got {options.time:g}.")
+    if options.points < 2:
+        raise InvalidInput(f"--points must be at least 2; got {options.points}.")
+    if options.plot and not Path(options.plot).resolve().parent.is_dir():
+        raise InvalidInput(f"--plot {options.plot}: there is no such folder.")
     manifold = named_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     kernels = {method: _one_time(manifold, method, options) for method in options.method}
