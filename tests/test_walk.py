@@ -160,3 +160,16 @@ def test_a_start_off_the_manifold_is_named():
 def test_steps_too_long_for_a_series_stay_on_the_manifold(M):
     x = hg.walk(M, M.origin, [1000.0], paths=200, step=100.0, rng=0)
     assert M.defect(x).max() < 1e-13
+
+
+def test_rotations_walk_as_unit_quaternions_with_the_law_of_their_own_steps(rng):
+    """SO(3) is walked on S^3: the same start, and the same angle after one step as by `step` itself."""
+    M = hg.SpecialOrthogonal(3)
+    starts = M.random(rng, 20_000)
+    x = hg.walk(M, starts, [0.0, 0.05], paths=20_000, step=0.05, rng=0)
+    np.testing.assert_allclose(x[0], starts, atol=1e-14)
+    own = M.step(starts, rng.standard_normal((20_000, 3)), 0.05)
+    angles = [M.distance(ends, starts) for ends in (x[1], own)]
+    for power in (1, 2, 4):
+        a, b = (angle**power for angle in angles)
+        assert abs(a.mean() - b.mean()) < 5 * np.hypot(a.std(), b.std()) / np.sqrt(20_000)

@@ -39,6 +39,11 @@ class Schedule:
     counts: tuple[int, ...]
     lasts: tuple[float, ...]
 
+    def faster(self, factor: float) -> Schedule:
+        """The same steps in times divided by the factor."""
+        times, lasts = (tuple(t / factor for t in part) for part in (self.times, self.lasts))
+        return Schedule(times, self.step / factor, self.counts, lasts)
+
 
 def schedule(times: Sequence[float] | np.ndarray | float, step: float) -> Schedule:
     """The steps that end exactly at each time, or an error about the times or the step."""
@@ -200,7 +205,8 @@ def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | N
     """How many blocks make a chunk: `chunk` paths, or what fits the cache; never so many that a core goes idle."""
     if chunk is not None and (not isinstance(chunk, (int, np.integer)) or chunk < 1):
         raise InvalidInput(f"chunk must be a positive integer; got {chunk!r}.")
-    paths = chunk or CACHE_BYTES // (dtype.itemsize * math.prod(manifold.shape))
+    shape = manifold.walked_above.manifold.shape if manifold.walked_above else manifold.shape
+    paths = chunk or CACHE_BYTES // (dtype.itemsize * math.prod(shape))
     return max(1, min(paths // block, most))
 
 
@@ -225,6 +231,10 @@ def walk_blocks(
     Vectors and small matrices lie with the paths contiguous: every operation of the geometry is then one long loop.
     Beyond 4 x 4, matrices are contiguous, as BLAS wants them.
     """
+    if manifold.walked_above is not None:
+        above = manifold.walked_above
+        starts, plan = np.asarray(above.up(starts)), plan.faster(above.scale**2)
+        return above.down(walk_blocks(above.manifold, starts, plan, root, first, blocks, block))
     paths_last = len(manifold.shape) == 1 or math.prod(manifold.shape) <= 16
     real = np.dtype(starts.real.dtype)
     # (blocks, *step_shape, block) or (blocks, block, *step_shape) in memory; seen as (blocks, block, *step_shape).

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -20,6 +21,16 @@ from .roots import Roots
 
 TOLERANCE = 1e-6
 """How far a point may violate its constraints: data written with seven digits pass, wrong data do not."""
+
+
+@dataclass(frozen=True)
+class Cover:
+    """A Riemannian covering: `manifold`, with distances multiplied by `scale`, is locally the manifold below."""
+
+    manifold: Manifold
+    scale: float
+    up: Callable[[np.ndarray], np.ndarray]
+    down: Callable[[Array], Array]
 
 
 class Manifold(ABC):
@@ -117,6 +128,11 @@ class Manifold(ABC):
         """
         white = to_complex(z) if self.is_complex else z
         return self.exp(x, self.noise(x, math.sqrt(time) * white))
+
+    @property
+    def walked_above(self) -> Cover | None:
+        """A covering manifold on which the same Brownian motion is faster to simulate, None where there is none."""
+        return None
 
     def polish(self, x: Array) -> Array:
         """Remove what rounding has moved x off the manifold."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from ..array import (
     Array,
@@ -17,13 +18,15 @@ from ..array import (
     matmul,
     namespace,
     newton_schulz,
+    sinc,
     skew,
     stack_last,
 )
 from ..array import orthonormality_defect as defect_of
 from .all_pairs import orthogonal_orbits, rotation_orbits
-from .base import Symmetric, require_integer
+from .base import Cover, Symmetric, require_integer
 from .roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
+from .sphere import Sphere
 
 
 def rotation_angles(r: Array) -> Array:
@@ -75,13 +78,26 @@ def rodrigues(w: Array) -> Array:
     xp = namespace(w)
     c, b, a = -w[..., 0], w[..., 1], -w[..., 2]  # the rotation vector (a, b, c)
     half = xp.sqrt(a * a + b * b + c * c) / 2
-    safe = xp.where(half == 0, 1.0, half)
-    s = xp.where(half == 0, 1.0, xp.sin(safe) / safe) / 2  # unit quaternion (q, s a, s b, s c)
-    q, x, y, z = xp.cos(half), s * a, s * b, s * c
+    s = sinc(half) / 2
+    return quaternion_matrix(xp.cos(half), s * a, s * b, s * c)
+
+
+def quaternion_matrix(q: Array, x: Array, y: Array, z: Array) -> Array:
+    """The rotation v -> p v p* of the unit quaternion p = q + xi + yj + zk."""
     xx, yy, zz, xy, xz, yz = 2 * x * x, 2 * y * y, 2 * z * z, 2 * x * y, 2 * x * z, 2 * y * z
     qx, qy, qz = 2 * q * x, 2 * q * y, 2 * q * z
     entries = (1 - yy - zz, xy - qz, xz + qy, xy + qz, 1 - xx - zz, yz - qx, xz - qy, yz + qx, 1 - xx - yy)
-    return xp.reshape(stack_last(entries), (*w.shape[:-1], 3, 3))
+    return namespace(q).reshape(stack_last(entries), (*q.shape, 3, 3))
+
+
+def to_quaternions(x: np.ndarray) -> np.ndarray:
+    """Rotation matrices (..., 3, 3) to unit quaternions (..., 4), scalar first, in their precision."""
+    flat = Rotation.from_matrix(np.reshape(x, (-1, 3, 3))).as_quat(scalar_first=True)
+    return flat.reshape(*x.shape[:-2], 4).astype(x.dtype)
+
+
+def from_quaternions(p: Array) -> Array:
+    return quaternion_matrix(*(p[..., i] for i in range(4)))
 
 
 def rotation_step(x: Array, z: Array, time: float) -> Array:
@@ -152,6 +168,11 @@ class SpecialOrthogonal(Symmetric):
 
     def exp(self, x: Array, v: Array) -> Array:
         return matmul(x, expm_skew(matmul(adjoint(x), v)))
+
+    @property
+    def walked_above(self) -> Cover | None:
+        """SO(3) is the sphere S^3 of unit quaternions up to sign, of twice the size: great circles are cheaper."""
+        return Cover(Sphere(3), 2.0, to_quaternions, from_quaternions) if self.n == 3 else None
 
     @property
     def step_shape(self) -> tuple[int, ...]:
