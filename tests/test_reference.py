@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heat_solutions import neumann_kernel, revolution_kernel
-from heatgp import Domain, Euclidean, Implicit, Sphere, heat_kernel, load_kernel
+from heatgp import Domain, Euclidean, GPRegressor, Implicit, Sphere, heat_kernel, load_kernel
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
 from heatgp.heat.cells import make_cells
 from heatgp.heat.reference import reference_kernel
@@ -190,6 +190,11 @@ def test_sphere_as_an_equation_and_as_a_chart(manifold, place):
     assert np.abs(value - truth).max() < 0.04 * truth.max()
     values = np.linalg.eigvalsh(value)
     assert values[0] > -1e-10 * values[-1]
+    z = place(x)
+    f = np.sin(2 * z[:, 0]) + z[:, 1] * z[:, 2] + 0.5 * z[:, 2]
+    y = f[:100] + np.random.default_rng(6).normal(0, 0.1, 100)
+    own = GPRegressor(manifold, kernel=kernel).fit(x[:100], y).predict(x[100:])
+    assert np.abs(own - GPRegressor(Sphere(2)).fit(z[:100], y).predict(z[100:])).max() < 0.02 * np.ptp(f)
 
 
 def test_what_is_too_coarse_is_said():
