@@ -34,7 +34,8 @@ print(kernel)
 # %% [markdown]
 # Two functions of the angle around the axis and the angle around the tube. The first is smooth in space too, which the
 # RBF is made for. The second, stripes that wind around both, changes fast across the tube and across the hole, where
-# places are near each other in space and farther apart on the surface.
+# places are near each other in space and farther apart on the surface. The heat kernel is not always ahead: try
+# np.sin(3 * around) + np.cos(2 * tube).
 
 # %%
 
