@@ -10,6 +10,11 @@ import math
 
 import numpy as np
 
+Complex = tuple[np.ndarray, np.ndarray]
+"""Real and imaginary part."""
+CACHED = 1 << 13
+"""Pairs whose arrays fit a core's cache."""
+
 
 def rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Rotation angles (N, M, n // 2) of x'y, in any order, for rotations X (N, n, n) and Y (M, n, n)."""
@@ -66,10 +71,29 @@ def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
         return np.stack((-half, half), axis=-1)
     if n > 3:
         return None
-    r = [[np.conj(X[:, :, i]) @ Y[:, :, j].T for j in range(3)] for i in range(3)]
-    diagonal = [1 - r[i][i].real for i in range(3)]
-    above = [-(r[i][j] + np.conj(r[j][i])) / 2 for i, j in ((0, 1), (0, 2), (1, 2))]
-    small, middle, large = (_angle(1 - u) for u in _cubic(*diagonal, *above))
+    out = np.empty((len(X), len(Y), 3))
+    rows = max(1, CACHED // max(1, len(Y)))
+    for i in range(0, len(X), rows):
+        out[i : i + rows] = _su3_angles(X[i : i + rows], Y)
+    return out
+
+
+def _su3_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Eigenangles of x*y from those of I - (x*y + y*x)/2, whose eigenvalues are 1 - cos."""
+    xr, xi, yr, yi = X.real, X.imag, Y.real, Y.imag
+
+    def real(i: int, j: int) -> np.ndarray:
+        return xr[:, :, i] @ yr[:, :, j].T + xi[:, :, i] @ yi[:, :, j].T
+
+    def imaginary(i: int, j: int) -> np.ndarray:
+        return xr[:, :, i] @ yi[:, :, j].T - xi[:, :, i] @ yr[:, :, j].T
+
+    diagonal = [1 - real(i, i) for i in range(3)]
+    above = [
+        ((real(i, j) + real(j, i)) / -2, (imaginary(i, j) - imaginary(j, i)) / -2) for i, j in ((0, 1), (0, 2), (1, 2))
+    ]
+    a, b, c = diagonal
+    small, middle, large = (_angle(1 - u) for u in _cubic(a, b, c, *above))
     # The cosines leave the signs open; the angles sum to a whole turn or to nothing.
     turn = np.abs(small + middle + large - 2 * math.pi) < np.abs(large - small - middle)
     return np.stack((small, middle, np.where(turn, large, -large)), axis=-1)
@@ -100,22 +124,23 @@ def hermitian_eigenvalues_2(s: np.ndarray) -> np.ndarray:
 
 def hermitian_eigenvalues_3(s: np.ndarray) -> np.ndarray:
     """Eigenvalues (..., 3) of Hermitian matrices, increasing."""
-    diagonal, above = [s[..., i, i].real for i in range(3)], [s[..., i, j] for i, j in ((0, 1), (0, 2), (1, 2))]
-    return np.stack(_cubic(*diagonal, *above), axis=-1)
+    above = [(s[..., i, j].real, s[..., i, j].imag) for i, j in ((0, 1), (0, 2), (1, 2))]
+    a, b, c = (s[..., i, i].real for i in range(3))
+    return np.stack(_cubic(a, b, c, *above), axis=-1)
 
 
-def _cubic(
-    a: np.ndarray, b: np.ndarray, c: np.ndarray, x: np.ndarray, y: np.ndarray, z: np.ndarray
-) -> tuple[np.ndarray, ...]:
+def _cubic(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: Complex, y: Complex, z: Complex) -> tuple[np.ndarray, ...]:
     """Eigenvalues, increasing, of [[a, x, y], [x*, b, z], [y*, z*, c]] by the trigonometric solution of the cubic.
 
-    Reference: Smith (1961), Comm. ACM 4, 168.
+    Complex entries are pairs of real arrays. Reference: Smith (1961), Comm. ACM 4, 168.
     """
     mean = (a + b + c) / 3
     a, b, c = a - mean, b - mean, c - mean
-    xx, yy, zz = (entry.real**2 + entry.imag**2 for entry in (x, y, z))
+    (xr, xi), (yr, yi), (zr, zi) = x, y, z
+    xx, yy, zz = xr * xr + xi * xi, yr * yr + yi * yi, zr * zr + zi * zi
     scale = np.sqrt((a * a + b * b + c * c + 2 * (xx + yy + zz)) / 6)
-    determinant = a * b * c + 2 * (x * z * np.conj(y)).real - a * zz - b * yy - c * xx
+    triple = (xr * zr - xi * zi) * yr + (xr * zi + xi * zr) * yi
+    determinant = a * b * c + 2 * triple - a * zz - b * yy - c * xx
     safe = np.where(scale > 0, scale, 1.0)
     third = np.arccos(np.clip(determinant / (2 * safe * safe * safe), -1.0, 1.0)) / 3
     cosine, sine = scale * np.cos(third), math.sqrt(3) * scale * np.sin(third)
