@@ -24,8 +24,8 @@ BLOCK = 512
 """Paths that share one random stream."""
 POLISH_EVERY = 32
 """Steps between removals of rounding drift, which is far below 1e-13 in between."""
-CACHE_BYTES = 160_000
-"""Size of one array of a chunk: the five or so arrays of a step then stay in a core's cache."""
+CACHE_BYTES = 320_000
+"""Size of one array of a chunk of vectors, half of it for matrices, whose steps take more arrays: a core's cache."""
 
 Seed = int | np.random.Generator | np.random.SeedSequence | None
 
@@ -206,7 +206,7 @@ def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | N
     if chunk is not None and (not isinstance(chunk, (int, np.integer)) or chunk < 1):
         raise InvalidInput(f"chunk must be a positive integer; got {chunk!r}.")
     shape = manifold.walked_above.manifold.shape if manifold.walked_above else manifold.shape
-    paths = chunk or CACHE_BYTES // (dtype.itemsize * math.prod(shape))
+    paths = chunk or CACHE_BYTES // (dtype.itemsize * math.prod(shape) * len(shape))
     return max(1, min(paths // block, most))
 
 
