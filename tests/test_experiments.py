@@ -248,8 +248,9 @@ RESULTS = sorted((ROOT / "docs" / "results").glob("*.csv"))
 
 
 def test_committed_results_keep_the_promises():
-    assert [f.stem for f in RESULTS] == sorted(command.NAMES)
-    rows = {f.stem: read_csv(f) for f in RESULTS}
+    (file,) = RESULTS
+    rows = {name: [row for row in read_csv(file) if row.experiment == name] for name in command.NAMES}
+    assert all(rows.values())
 
     def mean(name, setting, method, metric):
         return find(rows[name], setting, method, metric).mean
