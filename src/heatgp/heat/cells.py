@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 
 from ..errors import Unsupported
 from ..manifolds import Manifold
+from .quasi import Quasi
 
 POOL = 8
 """Random points for each node, of which the farthest from the nodes so far becomes the next."""
@@ -49,12 +50,12 @@ class Cells:
 
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, bool]:
-        """The nodes nearest to each node, (nodes, k), and whether chords of the embedding are `separation`s."""
+        """The nodes nearest to each node, (nodes, k), and whether chords of the embedding tell what is nearest."""
         dim = self.manifold.dim
         ball = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
         k = min(len(self.nodes), math.ceil(1.5 * ball * (REACH + 0.5) ** dim) + 4, 300)
         chord, near = self._tree.query(self._tree.data, k)
-        square = self.manifold.separation(self.nodes[:, None], self.nodes[near])
+        square = _rough(self.manifold)(self.nodes[:, None], self.nodes[near])
         if np.allclose(square, chord**2, rtol=1e-6):
             return near, True
         order = []
@@ -79,9 +80,9 @@ class Cells:
         """Nodes near each point and the squared distances to them, (N, k) both."""
         neighbours, isometric = self._neighbours
         if isometric:
-            chord, index = self._tree.query(self.manifold.embed(x), neighbours.shape[1])
-            return index, chord**2
-        index = neighbours[self.nearest(x)]
+            index = self._tree.query(self.manifold.embed(x), neighbours.shape[1])[1]
+        else:
+            index = neighbours[self.nearest(x)]
         return index, self.manifold.separation(x[:, None], self.nodes[index])
 
     def bump(self, x: np.ndarray) -> tuple[csr_array, csr_array]:
@@ -105,8 +106,20 @@ class Cells:
             scale = np.sqrt(scale / (weights @ (self.volumes * scale)))
         column = scale * self.volumes
         matrix = weights.multiply(scale[:, None]).multiply(column).tocsr()
-        second = scale * (squares @ column)
-        return column, matrix, float(np.average(second, weights=self.volumes)) / self.manifold.dim
+        return column, matrix, self._variance(weights @ self.volumes, scale * (squares @ column))
+
+    def _variance(self, mass: np.ndarray, second: np.ndarray) -> float:
+        """Variance in each direction of the averages, whose second moments are given, that no boundary cuts off.
+
+        Those have the mass that (1 - d²/r²)^4 has in flat space, a Beta integral; averages by a boundary spread less,
+        and so does heat.
+        """
+        dim, reach = self.manifold.dim, REACH * self.spacing
+        full = (math.sqrt(math.pi) * reach) ** dim * math.gamma(5) / math.gamma(dim / 2 + 5)
+        whole = mass > 0.97 * full
+        if not whole.any():
+            return reach**2 / (dim + 10)
+        return float(np.average(second[whole], weights=self.volumes[whole])) / dim
 
     @property
     def time(self) -> float:
@@ -152,7 +165,7 @@ def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Gene
         )
     pool = np.asarray(manifold.random(rng, POOL * number))
     nodes = pool[farthest_order(manifold, pool, number)]
-    sample = np.asarray(manifold.random(rng, SAMPLE * number))
+    sample = np.asarray(manifold.random(Quasi(rng), SAMPLE * number))  # type: ignore[arg-type]
     return _measure(manifold, nodes, sample), _measure(manifold, nodes[:coarse], sample)
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from ..errors import AccuracyWarning, InvalidInput
 from ..manifolds import Manifold
 from .cells import Cells, make_cells
-from .cloud import CloudKernel
+from .cloud import STEP, CloudKernel
 from .walk import Schedule, Seed, entropy, simulate
 
 CELLS = 5
@@ -38,10 +38,6 @@ RESOLUTION = 3.0
 """The shortest time of the table by default, in squares of the distance between reference points."""
 SPREAD = 16.0
 """The longest time of the table by default, in units of the shortest."""
-
-
-STEP = 1 / 400
-"""Longest step of Brownian motion, for a volume of one: on the unit sphere it errs by half a per cent of the rate."""
 
 
 def reference_kernel(
@@ -130,7 +126,8 @@ def _time_grid(manifold: Manifold, times: Any, shortest: float, references: int)
             AccuracyWarning,
             stacklevel=3,
         )
-    number = max(4, 1 + math.ceil(math.log(high / low) / math.log(GRID))) if high > low else 1
+    high = max(high, 2 * low)  # the error is measured by one time and its double
+    number = max(4, 1 + math.ceil(math.log(high / low) / math.log(GRID)))
     return np.geomspace(low, high, number)
 
 

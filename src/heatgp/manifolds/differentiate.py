@@ -11,16 +11,22 @@ import numpy as np
 from ..array import Array, namespace
 
 
-def derivative(function: Callable[[Array], Array], x: Array, v: Array, scale: float = 1.0) -> Array:
+def derivative(
+    function: Callable[[Array], Array], x: Array, v: Array, scale: float = 1.0, value: Array | None = None
+) -> Array:
     """Derivative of a function of points (..., n) along v (..., n), pointwise over the leading axes.
 
     JAX arrays are differentiated by JAX (forward mode). For others central differences of length h = scale ε^(1/3)
-    balance their error h²/6 |f'''| against rounding ε |f|/h: about 1e-10 in double precision.
+    balance their error h²/6 |f'''| against rounding ε |f|/h: about 1e-10 in double precision. Where the `value` at x is
+    known, forward differences of length scale ε^(1/2) are good to 1e-8 and half as dear.
     """
     xp = namespace(x)
     library = array_library(x)
     if hasattr(library, "jvp"):
         return library.jvp(function, (x,), (xp.broadcast_to(v, x.shape),))[1]
+    if value is not None:
+        h = scale * float(np.sqrt(xp.finfo(x.dtype).eps))
+        return (function(x + h * v) - value) / h
     h = scale * float(np.cbrt(xp.finfo(x.dtype).eps))
     return (function(x + h * v) - function(x - h * v)) / (2 * h)
 

@@ -16,6 +16,7 @@ from .base import Manifold, require
 from .euclidean import Euclidean
 from .level_set import check_bounds
 from .polygon import Polygon
+from .rejection import accepted
 
 
 @final
@@ -176,17 +177,13 @@ class Domain(Manifold):
 
     def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """n uniform points of the domain: those of the box or the base manifold that are inside."""
-        found, tried = [np.empty((0, *self.shape), complex if self.is_complex else float)], 0
-        while sum(map(len, found)) < n:
-            x = self._draw(rng.random((2 * n + 64, self.dim)))
-            found.append(x[self.contains(x)])
-            tried += len(x)
-            if tried > 100_000 and sum(map(len, found)) < 1e-4 * tried:
-                raise InvalidInput(
-                    f"{self!r}: of {tried} points drawn only {sum(map(len, found))} are inside. Check the sign of "
-                    "`inside` (positive or true inside), or pass tighter bounds."
-                )
-        return np.concatenate(found)[:n]
+
+        def keep(u: np.ndarray) -> np.ndarray:
+            x = self._draw(u)
+            return x[self.contains(x)]
+
+        remedy = f"check the sign of `inside` of {self!r} (positive or true inside), or pass tighter bounds."
+        return accepted(rng, n, self.dim, keep, 2 * n + 64, remedy)
 
     @cached_property
     def width(self) -> float:
