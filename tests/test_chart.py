@@ -32,15 +32,34 @@ def test_speed_is_kept_and_the_order_is_four(rng):
     x = TORUS_CHART.random(rng, 50)
     v = TORUS_CHART.noise(x, rng.standard_normal(x.shape))
     errors, drifts = [], []
-    fine = TORUS_CHART._integrate(x, v, 512)[0]
+    fine = TORUS_CHART._integrate(x, v, 512, False)[0]
     for substeps in (16, 32):
-        y, w, drift = TORUS_CHART._integrate(x, v, substeps)
+        y, w, drift = TORUS_CHART._integrate(x, v, substeps, False)
         np.testing.assert_allclose(TORUS_CHART.square(y, w), TORUS_CHART.square(x, v), rtol=1e-12)
         errors.append(np.abs(y - fine).max())
         drifts.append(drift.max())
     assert errors[0] / errors[1] > 12
     assert drifts[0] / drifts[1] > 12
     assert np.abs(TORUS_CHART.geodesic(x, v)[0] - fine).max() < 1e-6
+
+
+def test_ricci_curvature(rng):
+    """1 on the sphere, K = cos / (r (R + r cos)) on the torus, -2 in hyperbolic space of dimension three."""
+
+    def half_space(x):
+        return np.eye(3) / x[..., 2, None, None] ** 2
+
+    hyperbolic = Chart(half_space, 3, bounds=((0, 1), (0, 1), (1, 2)))
+    torus = TORUS_CHART.random(rng, 50)
+    cases = [
+        (SPHERE_CHART, SPHERE_CHART.random(rng, 50), np.ones(50)),
+        (TORUS_CHART, torus, np.cos(torus[:, 0]) / 0.4 / (1 + 0.4 * np.cos(torus[:, 0]))),
+        (hyperbolic, hyperbolic.random(rng, 50), np.full(50, -2.0)),
+    ]
+    for chart, x, value in cases:
+        np.testing.assert_allclose(chart.ricci(x), value[:, None, None] * chart.metric(x), atol=1e-4)
+    assert SPHERE_CHART.step_limit == pytest.approx(0.06, rel=1e-3)
+    assert TORUS_CHART.step_limit == pytest.approx(0.06 * 0.24, rel=0.01)  # of the inner ring
 
 
 def test_a_chart_and_an_equation_have_the_same_geodesics(rng):

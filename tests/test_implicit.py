@@ -148,10 +148,32 @@ def test_wrong_arguments():
         SPHERE.geodesic(np.array([1.0, 0, 0]), np.array([0, 30.0, 0]), 1)
 
 
+def test_separation_is_the_squared_distance_up_to_fifth_order(rng):
+    """On the sphere, by its distance; on two circles of R^4, flat, by their angles."""
+    angles = rng.uniform(0, 2 * np.pi, (50, 2))
+    turn = rng.standard_normal((50, 2))
+    x = SPHERE.random(rng, 50)
+    v = SPHERE.noise(x, rng.standard_normal(x.shape))
+    errors = []
+    for size in (0.2, 0.1):
+        flat = FLAT.separation(circles(angles), circles(angles + size * turn))
+        truth = size**2 * (turn[:, 0] ** 2 + turn[:, 1] ** 2 / 4)
+        sphere = SPHERE.separation(x, SPHERE.exp(x, size * v))
+        errors.append((np.abs(flat - truth).max(), np.abs(sphere - size**2 * (v * v).sum(-1)).max()))
+    assert (np.array(errors[0]) / errors[1] > 28).all()
+    assert SPHERE.rough_separation(x, -x) == pytest.approx(4)
+
+
+def circles(angle):
+    """Points of FLAT from angles."""
+    unit = np.stack((np.cos(angle), np.sin(angle)), axis=-1) * np.array([1, 0.5])[:, None]
+    return unit.reshape(*angle.shape[:-1], 4)
+
+
 def test_value():
     assert repr(TORUS) == "Implicit(torus_equation, 2, 3)"
     assert hash(TORUS) == hash(Implicit(torus_equation, 2, 3))
-    assert SPHERE.step_limit == pytest.approx(0.05)
+    assert SPHERE.step_limit == pytest.approx(0.06)
     assert TORUS.curvature == pytest.approx(2.5, rel=1e-2)
 
 

@@ -44,6 +44,11 @@ class Cells:
         """Side of a cube of the mean volume."""
         return float(np.mean(self.volumes)) ** (1 / self.manifold.dim)
 
+    @property
+    def reach(self) -> float:
+        """Radius of an average."""
+        return REACH * self.spacing
+
     @cached_property
     def _tree(self) -> cKDTree:
         return cKDTree(self.manifold.embed(self.nodes))
@@ -88,8 +93,7 @@ class Cells:
     def bump(self, x: np.ndarray) -> tuple[csr_array, csr_array]:
         """(1 - d²/r²)^4 of the distance d of x to the nodes, as sparse rows (N, nodes), and the same times d²."""
         index, square = self.near(x)
-        reach = (REACH * self.spacing) ** 2
-        values = np.maximum(1 - square / reach, 0.0) ** 4
+        values = np.maximum(1 - square / self.reach**2, 0.0) ** 4
         values[~np.isfinite(square)] = 0.0
         rows = np.repeat(np.arange(len(x)), index.shape[1])
         shape = (len(x), len(self.nodes))
@@ -114,7 +118,7 @@ class Cells:
         Those have the mass that (1 - d²/r²)^4 has in flat space, a Beta integral; averages by a boundary spread less,
         and so does heat.
         """
-        dim, reach = self.manifold.dim, REACH * self.spacing
+        dim, reach = self.manifold.dim, self.reach
         full = (math.sqrt(math.pi) * reach) ** dim * math.gamma(5) / math.gamma(dim / 2 + 5)
         whole = mass > 0.97 * full
         if not whole.any():

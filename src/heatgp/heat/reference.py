@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import AccuracyWarning, InvalidInput
-from ..manifolds import Manifold
+from ..manifolds import Domain, Manifold
 from .cells import Cells, make_cells
 from .cloud import STEP, CloudKernel
 from .walk import Schedule, Seed, entropy, simulate
@@ -101,12 +101,21 @@ def _positive_integer(name: str, value: Any) -> int:
 
 
 def _check_channels(manifold: Manifold, cells: Cells) -> None:
-    width = getattr(manifold, "width", math.inf)
-    if width < 3 * cells.spacing:
-        needed = len(cells.nodes) / CELLS * (3 * cells.spacing / width) ** manifold.dim
+    """A warning where cells are too large for the channels of a domain, or for the land between them."""
+    if not isinstance(manifold, Domain):
+        return
+    index, square = cells.near(cells.nodes)
+    joined = square < cells.reach**2
+    over_land = joined & ~manifold.open_way(cells.nodes[:, None], cells.nodes[index], 15)
+    narrow = manifold.width < 3 * cells.spacing
+    if narrow or over_land.sum() > 1e-3 * joined.sum():
+        share = over_land.sum() / joined.sum()
+        land = f"land of {manifold!r}, over which {share:.1%} of the averages reach, is"
+        what = f"channels of {manifold!r}, about {manifold.width:.2g} wide, are" if narrow else land
+        larger = (3 * cells.spacing / manifold.width) ** manifold.dim if narrow else 2**manifold.dim
         warnings.warn(
-            f"The channels of {manifold!r}, about {width:.2g} wide, are hardly wider than the cells "
-            f"({cells.spacing:.2g}): densities blur across. Take references={math.ceil(needed)}.",
+            f"The {what} hardly wider than the cells ({cells.spacing:.2g}): densities blur across. "
+            f"Take references={math.ceil(len(cells.nodes) / CELLS * larger)}.",
             AccuracyWarning,
             stacklevel=3,
         )

@@ -188,9 +188,10 @@ class Implicit(Manifold):
         return norm(lift(rows, row_solve(rows, self.value(x))))
 
     def separation(self, x: Array, y: Array) -> Array:
-        """Squared distance of close points, up to terms of fifth order: c² + |n|²/3, n the normal part at x of the chord c.
+        """Squared distance of close points, up to terms of fifth order: c² + |n|²/3.
 
-        A curve of curvature k leaves its tangent by |n| = k c²/2, and is longer than its chord by k² c³/24.
+        c is the chord and n its normal part at x. A curve of curvature k leaves its tangent by |n| = k c²/2, and is
+        longer than its chord by k² c³/24.
         """
         chord = y - x
         rows = self.normals(x)
