@@ -64,7 +64,7 @@ def test_slopes_are_derivatives_in_log_time(sphere, points, time):
     difference = (pairs(time * np.exp(1e-4)) - pairs(time * np.exp(-1e-4))) / 2e-4
     np.testing.assert_allclose(slope[0], difference, atol=1e-6 * np.abs(slope).max())
     rows = (sphere.features(points, time * np.exp(1e-4)) - sphere.features(points, time * np.exp(-1e-4))) / 2e-4
-    np.testing.assert_allclose(sphere.features_slope(points, time), rows, atol=1e-6 * np.abs(rows).max())
+    np.testing.assert_allclose(sphere.feature_rows(points).slope(time)[1][0], rows, atol=1e-6 * np.abs(rows).max())
 
 
 def test_every_density_integrates_to_one(sphere, points):
@@ -169,9 +169,9 @@ def u_by_a_function(x):
 @pytest.mark.parametrize("domain", [U_DOMAIN, Domain(Euclidean(2), u_by_a_function, ((0, 3), (0, 2)))])
 def test_u_shaped_domain(domain, full, rng):
     kernel = reference_kernel(domain, **({"rng": 0} if full else SMALL))
-    y = np.floor(domain.random(rng, 50) / 0.025) * 0.025 + 0.0125
-    for time in (0.25, 2.0):
-        truth = neumann_kernel(domain.contains, ((0, 3), (0, 2)), 0.025, y[:8], y, time)
+    for time, side in ((0.25, 0.025), (2.0, 0.05)):
+        y = (np.floor(domain.random(rng, 50) / side) + 0.5) * side
+        truth = neumann_kernel(domain.contains, ((0, 3), (0, 2)), side, y[:8], y, time)
         assert_within_error(kernel, y[:8], truth, time, y)
 
 
@@ -228,6 +228,9 @@ def test_what_is_too_coarse_is_said():
     narrow = Domain(Euclidean(2), ((0, 0), (6, 0), (6, 0.1), (0, 0.1)))
     with pytest.warns(AccuracyWarning, match=r"The channels of .* are hardly wider than the cells .* references="):
         reference_kernel(narrow, references=20, paths=400, rng=0)
+    wall = Domain(Euclidean(2), lambda x: (np.abs(x[..., 1] - 0.5) > 0.004) | (x[..., 0] > 0.8), ((0, 1), (0, 1)))
+    with pytest.warns(AccuracyWarning, match=r"The land of .*, over which .* of the averages reach.* references="):
+        reference_kernel(wall, references=60, paths=240, rng=0)
 
 
 def test_wrong_arguments(sphere):

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from heatgp.errors import BoundWarning, InvalidInput
 
 from .classification import chosen, labels
-from .kernel import Params
+from .kernel import Params, times_of
 from .latent import Prior
 from .objective import ClassObjective, RegressionObjective
 from .regression import Mean, targets
@@ -120,7 +120,7 @@ def fit_regression(
     checks = [(name, value, *edge) for name, value, edge in zip(names, found[0][1], box)]
     if amplitude is None and full.second != "amplitude":  # the one that has its maximum in closed form
         checks.append(("amplitude", np.log(full.prior_variance(found[0][1])), *np.log(variance)))
-    return _finish(full, found, checks)
+    return _finish(full, found, checks, kernel)
 
 
 def fit_classification(
@@ -166,7 +166,7 @@ def fit_classification(
         if high - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
             high = np.inf  # f is so large that labels have no noise, and more of it changes nothing: an answer
         checks.append(("amplitude", best[-1], low, high))
-    return _finish(full, found, checks)
+    return _finish(full, found, checks, kernel)
 
 
 def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array, Array]:
@@ -182,20 +182,26 @@ def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array,
     return np.array(points), np.array(values)
 
 
-def _finish(objective: Any, found: list[tuple[float, Array]], checks: list[tuple[str, float, float, float]]) -> Fit:
+def _finish(
+    objective: Any, found: list[tuple[float, Array]], checks: list[tuple[str, float, float, float]], kernel: Any
+) -> Fit:
     maxima = tuple((value, objective.params(z)) for value, z in found)
-    sitting = []
+    sitting, undetermined, beyond = [], [], False
     for name, value, low, high in checks:
         for side, bound in (("lower", low), ("upper", high)):
             negligible = (name, side) == ("noise", "lower") and np.exp(bound) <= 1e-6  # no noise is an answer
             if abs(value - bound) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting.append((name, f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"))
+                own = name == "time" and np.isclose(np.exp(bound), times_of(kernel)).any()
+                beyond = beyond or own
+                undetermined += [] if own else [name]
     if sitting:
-        names = ", ".join(name for name, _ in sitting)
+        remedy = " It is the kernel's own: heat_kernel with " + kernel.remedy + " goes further." if beyond else ""
+        if undetermined:
+            remedy += f" Give {', '.join(undetermined)} a value, or widen the bounds."
         warnings.warn(
-            f"{'; '.join(text for _, text in sitting)} of its search: the data do not determine it. "
-            f"Give {names} a value, or widen the bounds.",
+            f"{'; '.join(text for _, text in sitting)} of its search: the data do not determine it.{remedy}",
             BoundWarning,
             stacklevel=3,
         )

@@ -84,6 +84,14 @@ class Normalized:
     def parameters(self) -> int:
         return self.kernel.parameters
 
+    @property
+    def times(self) -> tuple[float, float]:
+        return times_of(self.kernel)
+
+    @property
+    def remedy(self) -> str:
+        return self.kernel.remedy
+
     def pairs(self, X: Any, Y: Any = None) -> NormalizedPairs:
         return NormalizedPairs(self.kernel, X, Y, self.kernel.pairs(X, Y))
 
@@ -92,8 +100,11 @@ class Normalized:
 
     @property
     def features(self) -> Any:
-        inner = getattr(self.kernel, "features", None)
+        inner = features_of(self.kernel)
         return None if inner is None else lambda X, time: _unit_rows(inner(X, time))
+
+    def feature_rows(self, X: Any) -> NormalizedRows:
+        return NormalizedRows(feature_rows(self.kernel, X))
 
 
 @dataclass(frozen=True)
@@ -121,8 +132,9 @@ class NormalizedPairs:
             left_slope = right_slope = np.diagonal(slopes, axis1=1, axis2=2) / left
         else:
             left, right = self.kernel.diag(self.X, time), self.kernel.diag(self.Y, time)
-            left_slope = log_time_difference(lambda t: np.log(self.kernel.diag(self.X, t)), time)
-            right_slope = log_time_difference(lambda t: np.log(self.kernel.diag(self.Y, t)), time)
+            own = times_of(self.kernel)
+            left_slope = log_time_difference(lambda t: np.log(self.kernel.diag(self.X, t)), time, own)
+            right_slope = log_time_difference(lambda t: np.log(self.kernel.diag(self.Y, t)), time, own)
         row, column = 1 / np.sqrt(left), 1 / np.sqrt(right)
         K = scale_both(K, row, column)
         out = np.empty_like(slopes)
@@ -207,19 +219,64 @@ def features_of(kernel: Any) -> Any:
     return getattr(kernel, "features", None)
 
 
-def log_time_difference(function: Any, time: Any, step: float = 1e-4) -> Array:
-    """Derivatives of an array in each log time by central differences: (parameters, ...).
+def feature_rows(kernel: Any, X: Any) -> Any:
+    """The features of fixed points as a function of time, with a `slope`; the kernel's own, or by differences."""
+    return kernel.feature_rows(X) if hasattr(kernel, "feature_rows") else FeatureRows(kernel, X)
+
+
+@dataclass(frozen=True)
+class FeatureRows:
+    """Features of a kernel that tells no slopes of them."""
+
+    kernel: Any
+    X: Any
+
+    def __call__(self, time: Any) -> Array:
+        return self.kernel.features(self.X, time)
+
+    def slope(self, time: Any) -> tuple[Array, Array]:
+        """The values and their derivatives in the log times: (N, R) and (parameters, N, R)."""
+        return self(time), log_time_difference(self, time, times_of(self.kernel))
+
+
+@dataclass(frozen=True)
+class NormalizedRows:
+    """Features of length one."""
+
+    inner: Any
+
+    def __call__(self, time: Any) -> Array:
+        return _unit_rows(self.inner(time))
+
+    def slope(self, time: Any) -> tuple[Array, Array]:
+        Phi, slopes = self.inner.slope(time)
+        length = np.linalg.norm(Phi, axis=1, keepdims=True)
+        unit, slopes = Phi / length, slopes / length
+        return unit, slopes - unit * (slopes * unit).sum(axis=2, keepdims=True)
+
+
+def times_of(kernel: Any) -> tuple[float, float]:
+    """The times that a kernel can be asked for."""
+    return getattr(kernel, "times", (0.0, np.inf))
+
+
+def log_time_difference(
+    function: Any, time: Any, within: tuple[float, float] = (0.0, np.inf), step: float = 1e-4
+) -> Array:
+    """Derivatives of an array in each log time by central differences, one-sided at the ends: (parameters, ...).
 
     The step balances its own error, step^2 / 6 of the third derivative, against rounding, 1e-16 / step.
     """
     times = np.atleast_1d(np.asarray(time, dtype=float))
 
-    def at(k: int, shift: float) -> Array:
-        moved = times.copy()
-        moved[k] *= np.exp(shift)
-        return function(float(moved[0]) if np.ndim(time) == 0 else tuple(moved))
+    def difference(k: int) -> Array:
+        ends = np.clip(times[k] * np.exp([-step, step]), *within)
+        low, high = (
+            function(float(end) if np.ndim(time) == 0 else (*times[:k], float(end), *times[k + 1 :])) for end in ends
+        )
+        return (high - low) / np.log(ends[1] / ends[0])
 
-    return np.stack([(at(k, step) - at(k, -step)) / (2 * step) for k in range(times.size)])
+    return np.stack([difference(k) for k in range(times.size)])
 
 
 def _unit_rows(Phi: Array) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 
 from heatgp.errors import NotPositiveDefinite
 
-from .kernel import Params, features_of, log_time_difference
+from .kernel import Params, feature_rows, features_of
 from .linalg import Dense, LowRank
 
 Array = np.ndarray
@@ -72,29 +72,26 @@ class Latent:
 class Prior:
     """The covariance of the data at amplitude 1, as a function of time: the matrix K, or its features Phi.
 
-    What the pairs of points need is computed once, here.
+    What the points need is computed once, here.
     """
 
-    kernel: Any
-    X: Any
     pairs: Any  # None: low rank
+    rows: Any
 
     @classmethod
     def of(cls, kernel: Any, X: Any, time: Any, pairs: Any = None) -> Prior:
         """Features are used where the kernel has fewer of them (at any time alike) than there are points."""
         features = features_of(kernel)
         if features is not None and features(X[:1], time).shape[1] < len(X):
-            return cls(kernel, X, None)
-        return cls(kernel, X, kernel.pairs(X) if pairs is None else pairs)
+            return cls(None, feature_rows(kernel, X))
+        return cls(kernel.pairs(X) if pairs is None else pairs, None)
 
     def values(self, time: Any) -> Array:
-        return self.kernel.features(self.X, time) if self.pairs is None else self.pairs(time)
+        return self.rows(time) if self.pairs is None else self.pairs(time)
 
     def slopes(self, time: Any) -> tuple[Array, Array]:
-        """The values and their derivatives in log time; those of features by differences."""
-        if self.pairs is not None:
-            return self.pairs.slope(time)
-        return self.values(time), log_time_difference(self.values, time)
+        """The values and their derivatives in log time."""
+        return self.rows.slope(time) if self.pairs is None else self.pairs.slope(time)
 
     def diag(self, values: Array) -> Array:
         return np.square(values).sum(axis=1) if self.pairs is None else np.diagonal(values)

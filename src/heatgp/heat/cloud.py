@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -43,6 +43,7 @@ class CloudKernel(HeatKernel):
     radius: float | None
     recipe: tuple[tuple[str, Any], ...] = ()
     method: str = "reference"
+    remedy: ClassVar[str] = "more `references`"
     _recent: dict[tuple[float, int], np.ndarray] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
@@ -54,8 +55,12 @@ class CloudKernel(HeatKernel):
         return float(self.grid[0]), math.inf
 
     def pairs(self, X: Array, Y: Array | None = None) -> CloudPairs:
-        left = self.near(X)
-        return CloudPairs(self, left, left if Y is None else self.near(Y))
+        left = self.feature_rows(X)
+        return CloudPairs(self, left, left if Y is None else self.feature_rows(Y))
+
+    def feature_rows(self, X: Array) -> CloudRows:
+        """The features of these points as a function of time."""
+        return CloudRows(self, self.near(X))
 
     def near(self, X: Array) -> csr_array:
         """The averages at the points, (N, cells): all that the points are needed for."""
@@ -65,10 +70,6 @@ class CloudKernel(HeatKernel):
     def features(self, X: Array, time: float) -> np.ndarray:
         """Phi (N, references) with K = Phi Phi'."""
         return self.near(X) @ self.columns(time)
-
-    def features_slope(self, X: Array, time: float) -> np.ndarray:
-        """The derivative of Phi in log time."""
-        return self.near(X) @ self.columns(time, 1)
 
     def diag(self, X: Array, time: float) -> np.ndarray:
         return (self.features(X, time) ** 2).sum(axis=1)
@@ -149,39 +150,51 @@ class CloudKernel(HeatKernel):
 
 
 @dataclass(frozen=True, eq=False)
-class CloudPairs:
-    """The averages at two sets of points."""
+class CloudRows:
+    """Features of fixed points, as a function of time: what the points are needed for is done once."""
 
     kernel: CloudKernel
-    left: csr_array
-    right: csr_array
+    near: csr_array
 
-    def __call__(self, time: float) -> np.ndarray:
-        a, b = self._rows(time)
-        return a @ b.T
+    def __call__(self, time: float, derivative: int = 0) -> np.ndarray:
+        time = self.kernel.check_time(time)
+        if self._table is None:
+            return self.near @ self.kernel.columns(time, derivative)
+        return self.kernel._at(self._table, time, derivative)
 
     def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        (a, b), (da, db) = self._rows(time), self._rows(time, 1)
-        half = a @ db.T
-        return a @ b.T, (half + (half.T if b is a else da @ b.T))[None]
-
-    def _rows(self, time: float, derivative: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """Features, or their derivative in log time, of both sets of points; one array where they are the same."""
-        time = self.kernel.check_time(time)
-        rows = [
-            near @ self.kernel.columns(time, derivative) if table is None else self.kernel._at(table, time, derivative)
-            for near, table in zip((self.left, self.right), self._tables)
-        ]
-        return rows[0], rows[-1]
+        """Features (N, references) and their derivative in log time (1, N, references)."""
+        return self(time), self(time, 1)[None]
 
     @cached_property
-    def _tables(self) -> list[np.ndarray | None]:
-        """Densities (times, N, references) at each set of points where these are fewer than the cells: one product
-        with the table then serves every time that a search asks for.
+    def _table(self) -> np.ndarray | None:
+        """Densities (times, N, references) at the points where these are fewer than the cells: one product with the
+        table then serves every time that a search asks for.
         """
-        sides = (self.left,) if self.right is self.left else (self.left, self.right)
-        mean = self.kernel._mean
-        return [np.stack([n @ part for part in mean]) if n.shape[0] < n.shape[1] else None for n in sides]
+        if self.near.shape[0] >= self.near.shape[1]:
+            return None
+        return np.stack([self.near @ part for part in self.kernel._mean])
+
+
+@dataclass(frozen=True, eq=False)
+class CloudPairs:
+    """The features of two sets of points."""
+
+    kernel: CloudKernel
+    left: CloudRows
+    right: CloudRows
+
+    def __call__(self, time: float) -> np.ndarray:
+        a = self.left(time)
+        return a @ (a if self.right is self.left else self.right(time)).T
+
+    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        a, da = self.left(time), self.left(time, 1)
+        if self.right is self.left:
+            half = a @ da.T
+            return a @ a.T, (half + half.T)[None]
+        b, db = self.right(time), self.right(time, 1)
+        return a @ b.T, (a @ db.T + da @ b.T)[None]
 
     def error(self, time: float) -> np.ndarray:
         """Of four things the root of the sum of squares: the spread of K over parts of the paths; the noise that the
@@ -190,11 +203,10 @@ class CloudPairs:
         kernel = self.kernel
         parts = np.stack([kernel._at(part, kernel.check_time(time)) for part in kernel.table])
         parts = parts - parts.mean(axis=0)
-        columns = kernel.columns(time)
-        a, b = self.left @ columns, self.right @ columns
+        a, b = self.left(time), self.right(time)
         spread, noise = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))
         for part in parts:
-            da, db = self.left @ part, self.right @ part
+            da, db = self.left.near @ part, self.right.near @ part
             spread += (da @ b.T + a @ db.T) ** 2
             noise += da @ db.T
         pairs = len(parts) * (len(parts) - 1)

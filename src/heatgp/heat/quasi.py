@@ -14,7 +14,7 @@ from scipy.stats import qmc
 class Quasi:
     """What `manifold.random` needs of a Generator, with the points of a scrambled Sobol sequence.
 
-    The first axis runs along the sequence; every call takes new dimensions of it, so that what is drawn in several
+    The longest axis runs along the sequence; every call takes new dimensions of it, so that what is drawn in several
     calls is even jointly. Anything else is the Generator's.
     """
 
@@ -30,7 +30,10 @@ class Quasi:
 
     def random(self, size: Any) -> np.ndarray:
         shape = tuple(np.atleast_1d(size).tolist())
-        return self.stream(math.prod(shape[1:]))(shape[0]).reshape(shape)
+        axis = int(np.argmax(shape))
+        others = shape[:axis] + shape[axis + 1 :]
+        points = self.stream(math.prod(others))(shape[axis])
+        return np.moveaxis(points.reshape(shape[axis], *others), 0, axis)
 
     def uniform(self, low: Any, high: Any, size: Any) -> np.ndarray:
         return low + (np.asarray(high) - low) * self.random(size)
