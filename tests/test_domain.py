@@ -97,8 +97,8 @@ def test_volumes_and_widths():
     assert U_DOMAIN.volume == pytest.approx(3 * 2 - 2.2 * 0.4)
     assert ANNULUS.volume == pytest.approx(8)
     assert DISC.volume == pytest.approx(np.pi, rel=2e-3)
-    assert 0.4 < U_DOMAIN.width < 0.9
-    assert U_DOMAIN.step_limit < (0.8 / 4) ** 2
+    assert 0.5 < U_DOMAIN.width < 0.9
+    assert 0.05 < Domain(Euclidean(2), ((0, 0), (6, 0), (6, 0.1), (0, 0.1))).width < 0.12
     ball = Domain(Euclidean(3), lambda x: 1 - (x * x).sum(-1), ((-1, 1),) * 3)
     assert ball.volume == pytest.approx(4 * np.pi / 3, rel=2e-3)
 

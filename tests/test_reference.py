@@ -8,7 +8,16 @@ from heatgp import Domain, Euclidean, GPRegressor, Implicit, Sphere, heat_kernel
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
 from heatgp.heat.cells import make_cells
 from heatgp.heat.reference import reference_kernel
-from own_manifolds import SPHERE, SPHERE_CHART, SPHEROID, TORUS, TORUS_CHART, U_DOMAIN, sphere_points
+from own_manifolds import (
+    SPHERE,
+    SPHERE_CHART,
+    SPHEROID,
+    TORUS,
+    TORUS_CHART,
+    U_DOMAIN,
+    sphere_equation,
+    sphere_points,
+)
 
 SMALL = {"references": 120, "paths": 48_000, "rng": 0}
 
@@ -193,6 +202,27 @@ def test_square(full, rng):
         assert_within_error(kernel, x, truth, time)
         middle = np.abs(x - 1).max(axis=1) < 0.5
         assert np.diag(kernel(x, time=time) / truth)[middle].mean() == pytest.approx(1, abs=0.01)
+
+
+@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_three_dimensions(full, rng):
+    """The three-sphere as an equation, and a box: coarser, since 400 points are seven to a side."""
+    size = {"rng": 0} if full else SMALL | {"references": 250}
+    sphere = Implicit(sphere_equation, 3, 4)
+    box = Domain(Euclidean(3), lambda x: x[..., 0] > -1, ((0, 1),) * 3)
+    for manifold, truth in (
+        (sphere, lambda x, t: heat_kernel(Sphere(3), "exact")(x, time=t)),
+        (box, lambda x, t: np.prod([by_images(x[:, i], x[:, i], t, 1.0) for i in range(3)], axis=0)),
+    ):
+        kernel = reference_kernel(manifold, **size)
+        x = manifold.random(rng, 100)
+        for time in kernel.grid[1:4:2]:
+            expected = truth(x, float(time))
+            gap = np.abs(kernel(x, time=time) - expected)
+            ratio = np.sqrt((gap**2).mean() / (kernel.standard_error(x, time=time) ** 2).mean())
+            assert gap.max() < 0.08 * expected.max()
+            assert 0.2 < ratio < 1.7
+            assert np.linalg.eigvalsh(kernel(x, time=time))[0] > -1e-10 * expected.max()
 
 
 def test_the_covariance_follows_the_water():

@@ -193,7 +193,7 @@ def _finish(
             if abs(value - bound) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting.append((name, f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"))
-                own = name == "time" and np.isclose(np.exp(bound), times_of(kernel)).any()
+                own = name == "time" and bool(np.isclose(np.exp(bound), times_of(kernel)).any())
                 beyond = beyond or own
                 undetermined += [] if own else [name]
     if sitting:

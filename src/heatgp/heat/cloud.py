@@ -120,9 +120,11 @@ class CloudKernel(HeatKernel):
 
     @cached_property
     def _rate(self) -> float:
-        """The error of the rate of Brownian motion in finite steps, as a share: a per cent at the step limit."""
-        volume = self.manifold.volume ** (2 / self.manifold.dim)
-        return 0.01 * dict(self.recipe)["step"] / min(self.manifold.step_limit, 2 * STEP * volume)
+        """The error of the rate of finite steps, of the walk or by averages, as a share: 1 % at the step limit."""
+        step, average = dict(self.recipe)["step"], self.cells.time
+        usual = 2 * STEP * self.manifold.volume ** (2 / self.manifold.dim)
+        curved = getattr(self.manifold, "base", self.manifold).step_limit  # averages are not reflected
+        return 0.01 * max(step / min(self.manifold.step_limit, usual), average / min(curved, usual))
 
     @cached_property
     def _coarseness(self) -> float:
@@ -197,8 +199,8 @@ class CloudPairs:
         return a @ b.T, (a @ db.T + da @ b.T)[None]
 
     def error(self, time: float) -> np.ndarray:
-        """Of four things the root of the sum of squares: the spread of K over parts of the paths; the noise that the
-        product of the features adds; the sums over reference points and cells; the rate of a walk in finite steps.
+        """Of five things the root of the sum of squares: the spread of K over parts of the paths; the noise that the
+        product of the features adds; the sums over reference points and cells; the rate of finite steps; the volume.
         """
         kernel = self.kernel
         parts = np.stack([kernel._at(part, kernel.check_time(time)) for part in kernel.table])
@@ -214,8 +216,9 @@ class CloudPairs:
         scale = _scale(a, b)
         spread = (spread + scale**2 * (spread.sum() / max((scale**2).sum(), 1e-300))) / 2
         coarse = kernel._coarseness / time * scale
-        rate = kernel._rate * self.slope(time)[1][0]
-        return np.sqrt(spread / pairs + (noise / pairs) ** 2 + coarse**2 + rate**2)
+        value, slope = self.slope(time)
+        rate, volume = kernel._rate * slope[0], kernel.manifold.volume_error * value
+        return np.sqrt(spread / pairs + (noise / pairs) ** 2 + coarse**2 + rate**2 + volume**2)
 
 
 def _scale(a: np.ndarray, b: np.ndarray) -> np.ndarray:

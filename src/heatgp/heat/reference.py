@@ -36,8 +36,10 @@ AVERAGES = 24
 """Averages that the last step consists of at most."""
 RESOLUTION = 3.0
 """The shortest time of the table by default, in squares of the distance between reference points."""
-SPREAD = 16.0
-"""The longest time of the table by default, in units of the shortest."""
+SPREAD = (4.0, 16.0)
+"""The longest time of the table by default, in units of the shortest: at least, and at most."""
+LEVEL = 1 / 8
+"""The longest time of the table by default, for a volume of one: the semigroup is as good from there on."""
 
 
 def reference_kernel(
@@ -60,8 +62,8 @@ def reference_kernel(
     references : how many points paths start from, spread evenly.
     paths : simulated paths in all, the same number from each reference point.
     step : time of one step of Brownian motion; by default what the shortest time and the geometry ask for.
-    times : the range of times simulated, or the longest; by default from what the reference points resolve to 16 times
-        that. Longer times than simulated follow from the semigroup.
+    times : the range of times simulated, or the longest; by default from what the reference points resolve to at most
+        16 times that. Longer times than simulated follow from the semigroup.
     epsilon : root of the variance of the last step (by default three quarters of t/2, at most 24 averages over
         neighbouring cells), or radius of the ball.
     ball : count in hard balls about x at t/2, the paper's estimate, instead of a last step.
@@ -84,9 +86,8 @@ def reference_kernel(
     counts = _count(cells, coarse.nodes, each, plan, root, n_jobs)
     table = counts / (each / GROUPS * cells.volumes[:, None])
     for k, number in enumerate(averages):
-        for _ in range(number - 1):
-            for group in range(GROUPS):
-                table[group, k] = cells.average @ table[group, k]
+        for group in range(GROUPS):
+            table[group, k] = cells.flow(table[group, k], number)
     # The integral of p_(t/2)(x, z) over z is one: what the volumes of the cells lack is made up for here.
     table /= (table @ coarse.volumes).mean(axis=0)[..., None]
     recipe = (("references", references), ("paths", each * references), ("step", plan.step))
@@ -123,7 +124,8 @@ def _check_channels(manifold: Manifold, cells: Cells) -> None:
 
 def _time_grid(manifold: Manifold, times: Any, shortest: float, references: int) -> np.ndarray:
     """Times of the table, a constant ratio apart; a warning where the reference points are too few for the first."""
-    asked = np.atleast_1d(np.asarray(times, dtype=float)) if times is not None else np.array([SPREAD * shortest])
+    longest = np.clip(LEVEL * manifold.volume ** (2 / manifold.dim), SPREAD[0] * shortest, SPREAD[1] * shortest)
+    asked = np.atleast_1d(np.asarray(times, dtype=float)) if times is not None else np.array([longest])
     if asked.ndim != 1 or not asked.size or not (np.isfinite(asked) & (asked > 0)).all():
         raise InvalidInput(f"times must be positive and finite; got {times!r}.")
     low, high = (min(shortest, asked[0] / 2), asked[0]) if asked.size == 1 else (asked.min(), asked.max())

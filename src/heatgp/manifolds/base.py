@@ -109,6 +109,11 @@ class Manifold(ABC):
         raise Unsupported(f"{self!r} does not know its volume. Define the property `volume`.")
 
     @property
+    def volume_error(self) -> float:
+        """The relative standard error of the volume, where that is estimated."""
+        return 0.0
+
+    @property
     def scalar_curvature(self) -> float:
         """Scalar curvature, where it is constant and known."""
         raise Unsupported(f"{self!r} does not know its scalar curvature. Define `scalar_curvature`.")

@@ -16,7 +16,7 @@ def apply(A: Array, v: Array) -> Array:
 
 
 def small_solve(A: Array, b: Array) -> Array:
-    """A^-1 b for matrices (..., n, n) and vectors (..., n); two by two written out, one long loop over the points."""
+    """A^-1 b for matrices (..., n, n) and vectors (..., n); up to n = 3 by Cramer's rule, in long loops."""
     xp = namespace(A)
     if A.shape[-1] == 1:
         return b / A[..., 0]
@@ -25,7 +25,18 @@ def small_solve(A: Array, b: Array) -> Array:
         first = (A[..., 1, 1] * b[..., 0] - A[..., 0, 1] * b[..., 1]) / det
         second = (A[..., 0, 0] * b[..., 1] - A[..., 1, 0] * b[..., 0]) / det
         return xp.stack((first, second), axis=-1)
+    if A.shape[-1] == 3:
+        a, c, d = (A[..., :, j] for j in range(3))
+        normals = cross(c, d), cross(d, a), cross(a, c)
+        det = dot(a, normals[0])
+        return xp.stack([dot(n, b) / det for n in normals], axis=-1)
     return xp.linalg.solve(A, b[..., None])[..., 0]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """The vector product of vectors (..., 3)."""
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return namespace(a).stack([a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in pairs], axis=-1)
 
 
 def row_solve(rows: Array, g: Array) -> Array:

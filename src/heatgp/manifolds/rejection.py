@@ -22,7 +22,8 @@ def accepted(
     A quasi-random generator goes on along one sequence, which keeps all batches together even.
     """
     draw = rng.stream(width) if hasattr(rng, "stream") else lambda size: rng.random((size, width))
-    found, kept, tried = [], 0, 0
+    found: list[np.ndarray] = []
+    kept = tried = 0
     while kept < n or not found:
         found.append(keep(draw(batch)))
         kept, tried = kept + len(found[-1]), tried + batch
