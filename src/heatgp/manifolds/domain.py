@@ -251,7 +251,7 @@ class Domain(Manifold):
 
     @cached_property
     def width(self) -> float:
-        """The width of the channels, parts of less than a per cent of the volume aside; at most half the volume's root.
+        """About the width of the channels, parts of less than a per cent of the volume aside; read a third low.
 
         In the middle of a channel of width w, after the time (2 w)², one of two opposite steps stays inside in a fifth
         of the cases. The shortest time after which that is so for a per cent of the points is looked for: in corners of
