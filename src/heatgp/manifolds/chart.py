@@ -188,9 +188,9 @@ class Chart(Manifold):
             if is_numpy(x):
                 if not again.any():
                     break
-                y[again], w[again], change[again] = self._integrate(x[again], v[again], substeps, quick)
+                y[again], w[again], change[again] = self._integrate(x[again], v[again], substeps, False)
             else:  # compiled code has one path for all points, and no more substeps than bearable
-                new = self._integrate(x, v, substeps, quick)
+                new = self._integrate(x, v, substeps, False)
                 where = namespace(x).where
                 y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
                 change = where(again, new[2], change)
