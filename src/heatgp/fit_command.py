@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .errors import InvalidInput
-from .heat.methods import METHODS
+from .heat.methods import METHODS, heat_kernel
 from .manifolds import Manifold
 from .manifolds.product import flat_size
 from .manifolds.rows import as_points
@@ -37,11 +37,18 @@ def add_command(commands: Any) -> None:
         help="auto: classes where the target is text or up to 20 different whole numbers",
     )
     parser.add_argument("--kernel", default="auto", choices=METHODS)
+    add_simulation(parser)
     parser.add_argument("--predict", metavar="FILE", help="points to predict, the same columns without the target")
     parser.add_argument("--out", metavar="FILE", help="predictions, .csv or .npz; else to the terminal")
     parser.add_argument("--save", metavar="FILE", help="write the trained model")
     parser.add_argument("--model", metavar="FILE", help="a saved model instead of training (trusted files only)")
     parser.set_defaults(run=run)
+
+
+def add_simulation(parser: Any) -> None:
+    """The options of simulated kernels, here and in `kernel`."""
+    parser.add_argument("--paths", type=int, help="of simulated methods: 20,000; 'reference' 400,000")
+    parser.add_argument("--references", type=int, default=400, help="reference points of 'reference'")
 
 
 def run(options: argparse.Namespace) -> None:
@@ -106,7 +113,10 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
         raise InvalidInput(f"{options.train}: {options.target}[{where}] = {target[where]} is not finite. Remove it.")
     task = infer_task(target) if options.task == "auto" else options.task
     estimator = GPClassifier if task == "classification" else GPRegressor
-    model: Any = estimator(manifold, kernel=options.kernel).fit(points, target)
+    kernel = options.kernel
+    if options.paths is not None or options.references != 400:
+        kernel = heat_kernel(manifold, kernel, paths=options.paths, references=options.references, rng=0)
+    model: Any = estimator(manifold, kernel=kernel).fit(points, target)
     noise = f", noise {model.noise_:.4g}" if hasattr(model, "noise_") else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "
