@@ -1,8 +1,10 @@
+import pickle
+
 import numpy as np
 import pytest
 from scipy.special import jn_zeros, jnp_zeros, jv
 
-from heatgp import Chart, Domain, Euclidean, Sphere, walk
+from heatgp import Chart, Domain, Euclidean, Sphere, Torus, walk
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.base import check_points
 from heatgp.testing import check_manifold
@@ -111,6 +113,46 @@ def test_land_separates():
         U_DOMAIN.distance(x, y)
 
 
+BOX = Domain(Euclidean(2), lambda x: x[..., 0] > -1, ((0, 1), (0, 1)))
+
+
+def flat_metric(x):
+    return np.broadcast_to(np.eye(2), (*x.shape[:-1], 2, 2))
+
+
+def test_ways_over_the_seam():
+    """Of a torus and of a periodic chart: open where there is water, closed where there is land."""
+    band = Domain(Torus(2), lambda x: np.abs(x[..., 0]) - 1)
+    np.testing.assert_allclose(band.step(np.array([3.1, 0]), np.array([1.0, 0]), 0.01), [3.2 - 2 * np.pi, 0])
+    x, y = np.array([3.1, 0]), np.array([-3.1, 0])
+    assert band.separation(x, y) == pytest.approx((2 * np.pi - 6.2) ** 2)
+    cylinder = Chart(flat_metric, 2, periodic=(2 * np.pi, None), bounds=(None, (0, 1)))
+    wall = Domain(cylinder, lambda x: x[..., 0] > 0.4)
+    assert wall.separation(np.array([6.2, 0.5]), np.array([0.45, 0.5])) == np.inf
+    gap = Domain(cylinder, lambda x: (x[..., 0] < 2) & (x[..., 0] > 0.01))
+    np.testing.assert_allclose(gap._mirror(np.array([[6.27, 0.5]])), [[0.033, 0.5]], atol=0.01)
+
+
+def test_numbers_that_are_truth_values():
+    disc = Domain(Euclidean(2), lambda x: ((x * x).sum(-1) < 1).astype(int), ((-1.5, 1.5),) * 2)
+    np.testing.assert_allclose(disc._mirror(np.array([[1.03, 0.0]])), [[0.97, 0]], atol=0.01)
+    small = Domain(Euclidean(2), lambda x: 1e-12 - (x * x).sum(-1), ((-1.5e-6, 1.5e-6),) * 2)
+    np.testing.assert_allclose(small._mirror(np.array([[1.03e-6, 0.0]])), [[0.97e-6, 0]], rtol=0.01)
+
+
+def test_a_domain_goes_through_pickle_after_use():
+    assert DISC.step_limit > 0
+    again = pickle.loads(pickle.dumps(DISC))
+    assert again == DISC
+    assert again.step_limit == DISC.step_limit
+
+
+def test_small_shares_have_a_volume_and_an_error():
+    for height in (0.9, 0.99):
+        cap = Domain(Sphere(2), lambda x, height=height: x[..., 2] - height)
+        assert abs(cap.volume / (2 * np.pi * (1 - height)) - 1) < 4 * cap.volume_error < 0.04
+
+
 def test_contains_agrees_with_the_crossing_rule(rng):
     x = rng.uniform(-0.5, 3.5, (5000, 2))
     inside = (x > 0).all(-1) & (x < [3, 2]).all(-1) & ~((x[:, 0] > 0.8) & (np.abs(x[:, 1] - 1) < 0.2))
@@ -147,6 +189,10 @@ def test_wrong_arguments():
         Domain(Euclidean(3), lambda x: x[..., 0])
     with pytest.raises(InvalidInput, match="one truth value or number for each point"):
         Domain(Euclidean(2), lambda x: x, ((0, 1), (0, 1)))
+    with pytest.raises(InvalidInput, match="over the last axes of x"):
+        Domain(Euclidean(2), lambda x: x[:, 0] < x[:, 1], ((0, 1), (0, 1)))
+    with pytest.raises(OffManifold, match="the distance outside = 4"):
+        check_points(BOX, np.array([5.0, 0.5]))
     with pytest.raises(InvalidInput, match="Check the sign of"):
         Domain(Euclidean(2), lambda x: -1 - (x * x).sum(-1), ((0, 1), (0, 1))).random(np.random.default_rng(0), 5)
 

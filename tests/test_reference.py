@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heat_solutions import neumann_kernel, revolution_kernel
-from heatgp import Domain, Euclidean, GPRegressor, Implicit, Sphere, heat_kernel, load_kernel
+from heatgp import Domain, Euclidean, GPRegressor, Implicit, Manifold, Scaled, Sphere, heat_kernel, load_kernel
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
 from heatgp.heat.cells import make_cells
 from heatgp.heat.reference import reference_kernel
@@ -261,6 +261,46 @@ def test_what_is_too_coarse_is_said():
     wall = Domain(Euclidean(2), lambda x: (np.abs(x[..., 1] - 0.5) > 0.004) | (x[..., 0] > 0.8), ((0, 1), (0, 1)))
     with pytest.warns(AccuracyWarning, match=r"The land of .*, over which .* of the averages reach.* references="):
         reference_kernel(wall, references=60, paths=240, rng=0)
+
+
+class OwnSphere(Manifold):
+    """A user's class: what its `random` asks of the generator is its own affair."""
+
+    dim, shape, volume = 2, (3,), 4 * np.pi
+    noise, exp, defect, distance, embed = (
+        (lambda self, *args, name=name: getattr(Sphere(2), name)(*args))
+        for name in ("noise", "exp", "defect", "distance", "embed")
+    )
+
+    def random(self, rng, n):
+        height, angle = 2 * rng.uniform(size=n) - 1, 2 * np.pi * rng.uniform(size=n)
+        ring = np.sqrt(1 - height**2)
+        return np.stack((ring * np.cos(angle), ring * np.sin(angle), height), axis=-1)
+
+
+def test_a_class_of_the_user_s(points):
+    kernel = reference_kernel(OwnSphere(), **SMALL)
+    assert np.abs(kernel(points, time=1.0) - exact(points, 1.0)).max() < 0.05 * exact(points, 1.0).max()
+
+
+def test_scaled(points):
+    kernel = reference_kernel(Scaled(SPHERE, 0.1), **SMALL)
+    assert np.abs(kernel(points, time=0.01) * 0.01 - exact(points, 1.0)).max() < 0.05 * exact(points, 1.0).max()
+
+
+def test_every_point_has_a_density():
+    """Also one that no node can be seen from: in the tip of a narrow bay."""
+    bay = Domain(Euclidean(2), ((0, 0), (1, 0), (1, 1), (0.02, 1), (0.02, 1.5), (0, 1.5)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        kernel = reference_kernel(bay, references=60, paths=2400, rng=0)
+    assert np.isfinite(kernel([[0.01, 1.49], [0.5, 0.5]], time=1.0)).all()
+
+
+def test_one_part_of_the_paths_has_no_error(sphere, points):
+    with pytest.raises(Unsupported, match=r"replicates\(2\)"):
+        sphere.replicates(4)[0].standard_error(points, time=1.0)
+    assert sphere.replicates(2)[0].standard_error(points, time=1.0).min() > 0
 
 
 def test_wrong_arguments(sphere):

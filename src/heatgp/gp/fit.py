@@ -193,15 +193,17 @@ def _finish(
             if abs(value - bound) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting.append((name, f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"))
-                own = name == "time" and bool(np.isclose(np.exp(bound), times_of(kernel)).any())
+                own = name == "time" and bool(np.isclose(np.exp(bound), times_of(kernel), atol=0).any())
                 beyond = beyond or own
                 undetermined += [] if own else [name]
     if sitting:
-        remedy = " It is the kernel's own: heat_kernel with " + kernel.remedy + " goes further." if beyond else ""
+        advice = "."
         if undetermined:
-            remedy += f" Give {', '.join(undetermined)} a value, or widen the bounds."
+            advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
+        if beyond:
+            advice += f" The bound is the kernel's own: heat_kernel with {kernel.remedy} goes further."
         warnings.warn(
-            f"{'; '.join(text for _, text in sitting)} of its search: the data do not determine it.{remedy}",
+            f"{'; '.join(text for _, text in sitting)} of its search{advice}",
             BoundWarning,
             stacklevel=3,
         )

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, vstack
@@ -153,7 +154,7 @@ class Cells:
     def average_at(self, x: np.ndarray) -> csr_array:
         """The same average at new points: sparse rows (N, nodes) that sum to one."""
         column = self._smoothing[0]
-        return _rows(x, lambda part: self.bump(part)[0].multiply(column))
+        return self._rows(x, lambda part: self.bump(part)[0].multiply(column))
 
     def ball_at(self, x: np.ndarray, radius: float) -> csr_array:
         """The mean over the cells whose nodes lie in a ball: sparse rows (N, nodes) that sum to one."""
@@ -161,16 +162,22 @@ class Cells:
         def inside(part: np.ndarray) -> csr_array:
             return csr_array((self.manifold.separation(part[:, None], self.nodes) < radius**2) * self.volumes)
 
-        return _rows(x, inside, CHUNK // len(self.nodes))
+        return self._rows(x, inside, max(1, CHUNK // len(self.nodes)))
 
+    def _rows(self, x: np.ndarray, weights: Callable[[np.ndarray], csr_array], chunk: int = CHUNK) -> csr_array:
+        """Weights (N, nodes) of the points, a chunk at a time, divided by the sums of their rows.
 
-def _rows(x: np.ndarray, weights: Callable[[np.ndarray], csr_array], chunk: int = CHUNK) -> csr_array:
-    """Weights (N, nodes) of the points, a chunk at a time, divided by the sums of their rows."""
-    parts = []
-    for start in range(0, max(1, len(x)), chunk):
-        part = csr_array(weights(x[start : start + chunk]))
-        parts.append(part.multiply(1 / part.sum(axis=1)[:, None]))
-    return vstack(parts, format="csr")
+        A point that no node can be seen from, in a corner of a channel, has the value of the nearest one.
+        """
+        parts = []
+        for start in range(0, max(1, len(x)), chunk):
+            here = x[start : start + chunk]
+            part = csr_array(weights(here))
+            alone = np.flatnonzero(part.sum(axis=1) <= 0)
+            if alone.size:
+                part = part + csr_array((np.ones(alone.size), (alone, self.nearest(here[alone]))), part.shape)
+            parts.append(part.multiply(1 / part.sum(axis=1)[:, None]))
+        return vstack(parts, format="csr")
 
 
 def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Generator) -> tuple[Cells, Cells]:
@@ -181,8 +188,16 @@ def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Gene
         )
     pool = np.asarray(manifold.random(rng, POOL * number))
     nodes = pool[farthest_order(manifold, pool, number)]
-    sample = np.asarray(manifold.random(Quasi(rng), SAMPLE * number))  # type: ignore[arg-type]
+    even: Any = Quasi(rng) if _draws_rows(manifold) else rng
+    sample = np.asarray(manifold.random(even, SAMPLE * number))
     return _measure(manifold, nodes, sample), _measure(manifold, nodes[:coarse], sample)
+
+
+def _draws_rows(manifold: Manifold) -> bool:
+    """Whether `random` is this package's, which asks for all numbers of all points at once."""
+    parts = [getattr(manifold, name) for name in ("base", "cover") if hasattr(manifold, name)]
+    own = type(manifold).__module__.startswith(Manifold.__module__.rpartition(".")[0])
+    return own and all(map(_draws_rows, [*parts, *getattr(manifold, "factors", ())]))
 
 
 def _measure(manifold: Manifold, nodes: np.ndarray, sample: np.ndarray) -> Cells:

@@ -12,7 +12,8 @@ from scipy.interpolate import CubicSpline
 from scipy.sparse import csr_array
 
 from ..array import Array
-from ..manifolds import Manifold
+from ..errors import Unsupported
+from ..manifolds import Domain, Manifold
 from ..manifolds.base import check_points
 from .cells import Cells
 from .kernel import HeatKernel
@@ -97,8 +98,6 @@ class CloudKernel(HeatKernel):
 
     def _blend(self, time: float, derivative: int) -> np.ndarray:
         """Coefficients of the table's times in a feature at this time."""
-        if len(self.grid) == 1:
-            return np.ones(1)
         power = self.manifold.dim / 2
         spline = CubicSpline(np.log(self.grid), np.diag(self.grid**power))
         value = spline(math.log(time)) * time**-power
@@ -123,7 +122,7 @@ class CloudKernel(HeatKernel):
         """The error of the rate of finite steps, of the walk or by averages, as a share: 1 % at the step limit."""
         step, average = dict(self.recipe)["step"], self.cells.time
         usual = 2 * STEP * self.manifold.volume ** (2 / self.manifold.dim)
-        curved = getattr(self.manifold, "base", self.manifold).step_limit  # averages are not reflected
+        curved = (self.manifold.base if isinstance(self.manifold, Domain) else self.manifold).step_limit
         return 0.01 * max(step / min(self.manifold.step_limit, usual), average / min(curved, usual))
 
     @cached_property
@@ -203,6 +202,8 @@ class CloudPairs:
         product of the features adds; the sums over reference points and cells; the rate of finite steps; the volume.
         """
         kernel = self.kernel
+        if len(kernel.table) == 1:
+            raise Unsupported("One part of the paths has no spread to tell an error from. Ask for replicates(2).")
         parts = np.stack([kernel._at(part, kernel.check_time(time)) for part in kernel.table])
         parts = parts - parts.mean(axis=0)
         a, b = self.left(time), self.right(time)

@@ -33,6 +33,10 @@ class ProductKernel(HeatKernel):
         return len(self.factors) if self.each else 1
 
     @property
+    def remedy(self) -> str:  # type: ignore[override]
+        return max(self.factors, key=lambda factor: factor.times[0]).remedy
+
+    @property
     def times(self) -> tuple[float, float]:
         """Common to all factors; where each has its own time, of any of them."""
         low, high = [f.times[0] for f in self.factors], [f.times[1] for f in self.factors]
@@ -172,6 +176,10 @@ class ScaledKernel(HeatKernel):
     @property
     def method(self) -> str:  # type: ignore[override]
         return self.base.method
+
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        return self.base.remedy
 
     @property
     def times(self) -> tuple[float, float]:

@@ -11,17 +11,23 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.stats import qmc
 
-from ..array import Array, namespace
+from ..array import Array, namespace, norm
 from ..errors import InvalidInput, Unsupported
 from .base import Manifold, require
 from .chart import Chart
 from .differentiate import gradient, is_numpy
 from .euclidean import Euclidean
+from .implicit import Implicit
 from .level_set import check_bounds
 from .pointwise import dot, small_solve
 from .polygon import Polygon
 from .rejection import accepted
-from .signed import signed_distance
+from .signed import Cut, Raster
+from .sphere import Sphere
+from .torus import Torus
+
+STRAIGHT = (Euclidean, Implicit, Sphere)
+"""Manifolds where close points have the points between them on the straight line, up to curvature."""
 
 
 @final
@@ -61,12 +67,12 @@ class Domain(Manifold):
             if self.bounds is not None:
                 require(flat, f"Domain takes bounds for a part of R^n only; {self.base!r} draws its own points.")
                 object.__setattr__(self, "bounds", check_bounds("Domain", self.bounds, self.base.dim))
-            some = self._draw(np.random.default_rng(0).random((64, self.base.dim)))
+            some = self._draw(np.random.default_rng(0).random((64, self.base.dim))).reshape(2, 32, *self.shape)
             shape = np.shape(self.inside(some))
             require(
-                shape == (len(some),),
-                f"`inside` of Domain maps {len(some)} points to shape {shape}; needed is ({len(some)},), "
-                "one truth value or number for each point.",
+                shape == (2, 32),
+                f"`inside` of Domain maps points of shape {some.shape} to shape {shape}; needed is (2, 32), one truth "
+                "value or number for each point. Write it over the last axes of x.",
             )
         else:
             if self.base != Euclidean(2):
@@ -141,10 +147,17 @@ class Domain(Manifold):
         return namespace(one).where(condition[(..., *(None,) * len(self.shape))], one, other)
 
     def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
-        """Whether so many points between x and y, evenly spaced, are all inside."""
-        way = self.base.difference(x, y) if isinstance(self.base, Chart) else y - x
-        inside = [self.contains(x + k / (number + 1) * way) for k in range(1, number + 1)]
-        return namespace(x).all(namespace(x).stack(inside), axis=0)
+        """Whether so many points between x and y, evenly spaced, are all inside; true where nobody knows the way."""
+        xp = namespace(x)
+        place: Callable[[Array], Array]
+        if isinstance(self.base, (Chart, Torus)):
+            way, place = self.base.difference(x, y), self.base.canonical
+        elif isinstance(self.base, STRAIGHT):
+            way, place = y - x, xp.asarray
+        else:
+            return xp.isfinite(self.base.defect(x + 0 * y)) | True
+        inside = [self.contains(place(x + k / (number + 1) * way)) for k in range(1, number + 1)]
+        return xp.all(xp.stack(inside), axis=0)
 
     def _mirror(self, y: Array) -> Array:
         """The mirror images of points y outside, twice in a corner."""
@@ -152,37 +165,43 @@ class Domain(Manifold):
         if signed is None:
             return y
         for _ in range(2):
-            value, slope = signed(y), gradient(signed, y)
+            value, slope = signed(y), gradient(signed, y, self._extent)
             if isinstance(self.base, Chart):
                 normal = small_solve(self.base.metric(y), slope)
             else:
                 normal = self.base.noise(y, slope)
             steep = dot(slope, normal)
-            far = xp.where((value < 0) & (steep > 0), -2 * value / xp.where(steep > 0, steep, 1.0), 0.0)
-            y = self.base.exp(y, far[..., None] * normal)
+            far = -2 * value / xp.where(steep > 0, steep, 1.0)
+            usable = (value < 0) & (steep > 0) & (far * norm(normal) < self._extent / 2)
+            y = self.base.exp(y, xp.where(usable, far, 0.0)[..., None] * normal)
         return y
+
+    @cached_property
+    def _sample(self) -> np.ndarray:
+        """Points of the box or of the base manifold."""
+        return self._draw(np.random.default_rng(0).random((4096, self.base.dim)))
+
+    @property
+    def _extent(self) -> float:
+        """The shortest side of what holds the domain: the scale of differences."""
+        return float(np.ptp(self._sample, axis=0).min())
 
     @cached_property
     def _signed(self) -> Callable[[Array], Array] | None:
         """A function that is positive inside and negative outside, and has a gradient; None where there is none."""
-        if len(self.shape) != 1 or self.is_complex:
+        if not isinstance(self.base, (*STRAIGHT, Chart, Torus)):
             return None
-        some = self._draw(np.random.default_rng(0).random((4096, self.base.dim)))
+        sample, inside = self._sample, self.inside
         corners = self._box if self._box is not None else getattr(self.base, "box", None)
-        inside = self.inside
-        if np.asarray(inside(some)).dtype == bool:
+        if isinstance(self.base, Implicit):
+            corners = None  # a box around the surface, which does not end there
+        if len(np.unique(np.asarray(inside(sample)))) <= 2:  # truth values, as they are or as numbers
             if self.shape[0] > 3:
                 return None
-            inside = signed_distance(inside, *((some.min(axis=0), some.max(axis=0)) if corners is None else corners))
-        if corners is None:
-            return inside
-
-        def signed(x: Array) -> Array:
-            xp = namespace(x)
-            low, high = (xp.asarray(side, dtype=x.dtype) for side in corners)
-            return xp.minimum(inside(x), xp.min(xp.minimum(x - low, high - x), axis=-1))
-
-        return signed
+            low, high = (sample.min(axis=0), sample.max(axis=0)) if corners is None else corners
+            periods = getattr(self.base, "periodic", None) or (None,) * len(low)
+            inside = Raster.of(inside, low, high, tuple(isinstance(self.base, Torus) or bool(p) for p in periods))
+        return inside if corners is None else Cut(inside, *corners)
 
     def polish(self, x: Array) -> Array:
         return self.base.polish(x)
@@ -195,7 +214,11 @@ class Domain(Manifold):
         value = self.inside(x)
         if xp.isdtype(value.dtype, "bool"):
             value = xp.where(value, 1.0, -1.0)
-        return xp.maximum(self.base.defect(x), xp.maximum(-value, 0.0 * value))
+        outside = xp.maximum(self.base.defect(x), xp.maximum(-value, 0.0 * value))
+        if self.bounds is None:
+            return outside
+        low, high = (xp.asarray(side, dtype=x.dtype) for side in np.array(self.bounds).T)
+        return xp.maximum(outside, xp.max(xp.maximum(low - x, x - high), axis=-1))
 
     def separation(self, x: Array, y: Array) -> Array:
         """The manifold's, infinite where land lies a quarter, half or three quarters of the way."""
@@ -226,16 +249,27 @@ class Domain(Manifold):
 
     @cached_property
     def volume(self) -> float:  # type: ignore[override]
-        """The area of a polygon; else the share of 2^17 points that are inside, good to a part in a thousand or two."""
+        """The area of a polygon; else of the box, or of the base manifold, the share that is inside."""
         if self._polygon:
             return self._polygon.area
-        kept = self.contains(self._draw(qmc.Sobol(self.dim, rng=0).random(1 << 17))).mean()
         box = self._box
-        return float(kept * (self.base.volume if box is None else np.prod(box[1] - box[0])))
+        return float(self._share[0] * (self.base.volume if box is None else np.prod(box[1] - box[0])))
+
+    @cached_property
+    def _share(self) -> tuple[float, int]:
+        """The share of points drawn that are inside, and their number: as many as give 60,000, up to four million."""
+        kept, tried, draw = 0, 0, qmc.Sobol(self.dim, rng=0)
+        while kept < 60_000 and tried < 1 << 22:
+            kept += int(self.contains(self._draw(draw.random(1 << 17))).sum())
+            tried += 1 << 17
+        return kept / tried, tried
 
     @property
     def volume_error(self) -> float:
-        return 0.0 if self._polygon else math.hypot(0.002, self.base.volume_error)
+        if self._polygon:
+            return 0.0
+        share, tried = self._share
+        return math.hypot(math.sqrt((1 - share) / max(share * tried, 1.0)), self.base.volume_error)
 
     def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """n uniform points of the domain: those of the box or the base manifold that are inside."""
@@ -260,7 +294,7 @@ class Domain(Manifold):
         volume = self.volume
         require(math.isfinite(volume), f"{self!r} has infinite volume; cut it off.")
         x, z = self._trials
-        time = volume ** (2 / self.dim)
+        time = volume ** (2 / self.dim) / (1 if isinstance(self.base, Euclidean) else 16)
         for _ in range(40):
             ends = [self.base.step(x, way, time) for way in (z, -z)]
             ahead, back = (self.contains(y) & self.open_way(x, y) for y in ends)
@@ -271,10 +305,11 @@ class Domain(Manifold):
 
     @cached_property
     def _trials(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points of the domain, and white noise for steps from each."""
+        """Points of the domain, and white noise for steps from each: fewer where steps are dear."""
         rng = np.random.default_rng(0)
-        x = np.broadcast_to(self.random(rng, 500), (192, 500, *self.shape))
-        return x, rng.standard_normal((192, 500, *self.step_shape))
+        steps, points = (192, 500) if isinstance(self.base, Euclidean) else (64, 200)
+        x = np.broadcast_to(self.random(rng, points), (steps, points, *self.shape))
+        return x, rng.standard_normal((steps, points, *self.step_shape))
 
     @cached_property
     def step_limit(self) -> float:  # type: ignore[override]

@@ -211,6 +211,20 @@ class Scaled(Manifold):
     def defect(self, x: Array) -> Array:
         return self.base.defect(x)
 
+    def separation(self, x: Array, y: Array) -> Array:
+        return self.scale**2 * self.base.separation(x, y)
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        return self.scale**2 * getattr(self.base, "rough_separation", self.base.separation)(x, y)
+
+    @property
+    def step_limit(self) -> float:
+        return self.scale**2 * self.base.step_limit
+
+    @property
+    def volume_error(self) -> float:
+        return self.base.volume_error
+
     def distance(self, x: Array, y: Array) -> Array:
         return self.scale * self.base.distance(x, y)
 

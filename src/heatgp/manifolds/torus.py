@@ -55,6 +55,14 @@ class Torus(Homogeneous):
     def exp(self, x: Array, v: Array) -> Array:
         return wrap(x + v)
 
+    def canonical(self, x: Array) -> Array:
+        """The same angles in [-pi, pi)."""
+        return wrap(x)
+
+    def difference(self, x: Array, y: Array) -> Array:
+        """y - x, each angle the shorter way round."""
+        return wrap(y - x)
+
     def random(self, rng: np.random.Generator, n: int) -> Array:
         return rng.uniform(-math.pi, math.pi, (n, self.dim))
 
