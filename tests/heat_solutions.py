@@ -6,6 +6,9 @@ import numpy as np
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import expm_multiply
 
+SMALL = {"references": 120, "paths": 48_000, "rng": 0}
+"""Size of the reference kernels of quick tests."""
+
 
 def revolution_kernel(radius, speed, length, periodic, places, time, cells=600, modes=40):
     """p_t between points (s, angle) of a surface of revolution, radius r(s) about the axis, metric speed² ds² + r² da².
@@ -65,3 +68,14 @@ def neumann_kernel(inside, box, h, sources, targets, time):
         start[cell(x), j] = 1 / h**2
     density = expm_multiply(laplacian * (time / 2), start)
     return density[[cell(y) for y in targets]].T
+
+
+def assert_within_error(kernel, x, truth, time, y=None, most=0.08):
+    """The stated error is neither too small nor, where the kernel is not level already, many times too large."""
+    error = kernel.standard_error(x, y, time=time)
+    gap = np.abs(kernel(x, y, time=time) - truth)
+    ratio = np.sqrt((gap**2).mean() / (error**2).mean())
+    assert (gap < 5 * error + 1e-3 * truth.max()).all(), (gap / error).max()
+    assert ratio < 1.3
+    assert ratio > 0.2 or time > kernel.grid[-1]
+    assert (gap < most * truth.max()).all(), (gap / truth.max()).max()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -44,12 +44,15 @@ class CloudKernel(HeatKernel):
     radius: float | None
     recipe: tuple[tuple[str, Any], ...] = ()
     method: str = "reference"
-    remedy: ClassVar[str] = "more `references`"
     _recent: dict[tuple[float, int], np.ndarray] = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         options = "".join(f", {name}={value:.6g}" for name, value in self.recipe)
         return f"heat_kernel({self.manifold!r}, method='reference'{options})"
+
+    @property
+    def remedy(self) -> str:
+        return "more `references`"
 
     @property
     def times(self) -> tuple[float, float]:

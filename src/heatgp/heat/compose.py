@@ -33,7 +33,7 @@ class ProductKernel(HeatKernel):
         return len(self.factors) if self.each else 1
 
     @property
-    def remedy(self) -> str:  # type: ignore[override]
+    def remedy(self) -> str:
         return max(self.factors, key=lambda factor: factor.times[0]).remedy
 
     @property
@@ -178,7 +178,7 @@ class ScaledKernel(HeatKernel):
         return self.base.method
 
     @property
-    def remedy(self) -> str:  # type: ignore[override]
+    def remedy(self) -> str:
         return self.base.remedy
 
     @property

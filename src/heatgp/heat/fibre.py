@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -126,12 +126,15 @@ class FibreKernel(HeatKernel):
     method: str
     group: OrbitKernel
     fibre: Fibre | None
-    remedy: ClassVar[str] = "a larger `fibre`"
 
     def __repr__(self) -> str:
         if isinstance(self.fibre, Cosets):
             return f"heat_kernel({self.manifold!r}, method='auto', fibre={self.fibre.number})"
         return f"heat_kernel({self.manifold!r}, method='exact')"
+
+    @property
+    def remedy(self) -> str:
+        return "a larger `fibre`"
 
     @property
     def fibre_volume(self) -> float:

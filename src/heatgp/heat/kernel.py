@@ -10,7 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -60,8 +60,11 @@ class HeatKernel(ABC):
 
     manifold: Manifold
     method: str
-    remedy: ClassVar[str] = "other `times`"
-    """What to ask for where a time is out of range."""
+
+    @property
+    def remedy(self) -> str:
+        """What to ask for where a time is out of range."""
+        return "other `times`"
 
     @property
     def parameters(self) -> int:

@@ -118,8 +118,7 @@ class Manifold(ABC):
         """Scalar curvature, where it is constant and known."""
         raise Unsupported(f"{self!r} does not know its scalar curvature. Define `scalar_curvature`.")
 
-    # What the simulation uses. The defaults make the paper's Algorithm 1 of the required members; a manifold
-    # that can step faster overrides them.
+    # What the simulation uses: by default the paper's Algorithm 1; a manifold that can step faster overrides it.
 
     @property
     def step_shape(self) -> tuple[int, ...]:
@@ -297,7 +296,5 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
 
 def _first(name: str, bad: np.ndarray) -> str:
     """`name[3]`, the place of the first True; plain `name` for a single point."""
-    if bad.ndim == 0:
-        return name
-    index = np.unravel_index(np.argmax(bad), bad.shape)
-    return f"{name}[{', '.join(str(int(i)) for i in index)}]"
+    index = ", ".join(str(int(i)) for i in np.unravel_index(np.argmax(bad), bad.shape))
+    return f"{name}[{index}]" if index else name

@@ -15,10 +15,12 @@ from scipy.stats import qmc
 from ..array import Array, namespace
 from ..errors import InvalidInput, Unsupported
 from .base import Manifold, require, require_integer
-from .differentiate import derivative, gradient, is_numpy, repeat
+from .curvature import ricci
+from .differentiate import derivative, is_numpy
 from .level_set import check_bounds
 from .pointwise import apply, dot, small_solve
 from .rejection import accepted
+from .runge_kutta import integrate
 
 DRIFT = 1e-9
 """Relative drift of the speed in `exp` beyond which a geodesic is integrated again with shorter substeps."""
@@ -70,11 +72,7 @@ class Chart(Manifold):
         bounds = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
         if self.bounds is not None or None not in bounds:
             object.__setattr__(self, "bounds", check_bounds("Chart", bounds, self.dim))
-        x = (
-            np.array([0.37 * low + 0.63 * high for low, high in self.bounds])
-            if self.bounds
-            else np.full(self.dim, 0.37)
-        )
+        x = np.array([0.37 * low + 0.63 * high for low, high in self.bounds or [(0.0, 0.6)] * self.dim])
         shape = np.shape(self.metric(np.broadcast_to(x, (2, 3, self.dim))))
         if shape != (2, 3, self.dim, self.dim):
             raise InvalidInput(
@@ -182,43 +180,19 @@ class Chart(Manifold):
         """Position, not wrapped, and velocity of the geodesic after time one; speeds are kept exactly."""
         x, v = x + 0 * v, v + 0 * x
         shape, x, v = x.shape, x.reshape(-1, self.dim), v.reshape(-1, self.dim)
-        y, w, change = self._integrate(x, v, 1, quick)
+        y, w, change = integrate(self, x, v, 1, quick)
         for substeps in finer if is_numpy(x) else finer[:4]:
             again = ~(change <= drift)
             if is_numpy(x):
                 if not again.any():
                     break
-                y[again], w[again], change[again] = self._integrate(x[again], v[again], substeps, False)
+                y[again], w[again], change[again] = integrate(self, x[again], v[again], substeps, False)
             else:  # compiled code has one path for all points, and no more substeps than bearable
-                new = self._integrate(x, v, substeps, False)
+                new = integrate(self, x, v, substeps, False)
                 where = namespace(x).where
                 y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
                 change = where(again, new[2], change)
         return y.reshape(shape), w.reshape(shape)
-
-    def _integrate(self, x: Array, v: Array, substeps: int, quick: bool) -> tuple[Array, Array, Array]:
-        """Position, velocity and the largest relative change of the squared speed, before it is corrected."""
-        xp = namespace(x)
-        h = 1 / substeps
-        start = self.square(x, v)
-        still = start == 0
-
-        def substep(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            x, v, change = state
-            a1 = self.acceleration(x, v, quick)
-            v2 = v + h / 2 * a1
-            a2 = self.acceleration(x + h / 2 * v, v2, quick)
-            v3 = v + h / 2 * a2
-            a3 = self.acceleration(x + h / 2 * v2, v3, quick)
-            v4 = v + h * a3
-            a4 = self.acceleration(x + h * v3, v4, quick)
-            x = x + h / 6 * (v + 2 * v2 + 2 * v3 + v4)
-            v = v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
-            ratio = xp.where(still, 1.0, self.square(x, v) / xp.where(still, 1.0, start))
-            return x, v / xp.sqrt(ratio)[..., None], xp.maximum(change, xp.abs(ratio - 1))
-
-        with np.errstate(all="ignore"):  # a singular metric gives nan, which `geodesic` tries again
-            return repeat(substeps, substep, (x, v, 0 * start))
 
     def defect(self, x: Array) -> Array:
         """How far outside the bounds the coordinates are, the periodic ones aside; 0 without bounds."""
@@ -274,20 +248,9 @@ class Chart(Manifold):
 
     # Curvature.
 
-    def christoffel(self, x: Array) -> Array:
-        """Γ^k_ij, (..., k, i, j)."""
-        xp = namespace(x)
-        G = self.metric(x)
-        slopes = gradient(self.metric, x, self._scale)  # (..., i, j, k): dg_ij / dx_k
-        one, other, last = (xp.einsum(f"...{order}->...kij", slopes) for order in ("jki", "ikj", "ijk"))
-        lower = (one + other - last) / 2
-        return xp.linalg.solve(G, lower.reshape(*G.shape[:-1], -1)).reshape(lower.shape)
-
     def ricci(self, x: Array) -> Array:
         """The Ricci tensor in coordinates, (..., dim, dim); from second differences of the metric, good to 1e-6."""
-        C, D = self.christoffel(x), gradient(self.christoffel, x, self._scale)
-        parts = ("...kijk", D), ("...kikj", -D), ("...kkl,...lij", C, C), ("...kjl,...lik", -C, C)
-        return sum(namespace(x).einsum(f"{indices}->...ij", *terms) for indices, *terms in parts)
+        return ricci(self.metric, x, self._scale)
 
     @cached_property
     def step_limit(self) -> float:  # type: ignore[override]

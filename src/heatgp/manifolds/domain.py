@@ -13,6 +13,7 @@ from scipy.stats import qmc
 
 from ..array import Array, namespace, norm
 from ..errors import InvalidInput, Unsupported
+from . import channels
 from .base import Manifold, require
 from .chart import Chart
 from .differentiate import gradient, is_numpy
@@ -285,45 +286,12 @@ class Domain(Manifold):
 
     @cached_property
     def width(self) -> float:
-        """About the width of the channels, parts of less than a per cent of the volume aside; read a third low.
-
-        In the middle of a channel of width w, after the time (2 w)², one of two opposite steps stays inside in a fifth
-        of the cases. The shortest time after which that is so for a per cent of the points is looked for: in corners of
-        a right angle it is half of the cases, after however long.
-        """
-        volume = self.volume
-        require(math.isfinite(volume), f"{self!r} has infinite volume; cut it off.")
-        x, z = self._trials
-        time = volume ** (2 / self.dim) / (1 if isinstance(self.base, Euclidean) else 16)
-        for _ in range(40):
-            ends = [self.base.step(x, way, time) for way in (z, -z)]
-            ahead, back = (self.contains(y) & self.open_way(x, y) for y in ends)
-            if ((ahead | back).mean(axis=0) < 0.2).mean() < 0.01:
-                break
-            time /= 2**0.5
-        return math.sqrt(time) / 2
-
-    @cached_property
-    def _trials(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points of the domain, and white noise for steps from each: fewer where steps are dear."""
-        rng = np.random.default_rng(0)
-        steps, points = (192, 500) if isinstance(self.base, Euclidean) else (64, 200)
-        x = np.broadcast_to(self.random(rng, points), (steps, points, *self.shape))
-        return x, rng.standard_normal((steps, points, *self.step_shape))
+        """About the width of the channels."""
+        return channels.width(self)
 
     @cached_property
     def step_limit(self) -> float:  # type: ignore[override]
-        """So short that channels are wide, and that hardly a step of ten thousand crosses land unnoticed."""
-        if self._polygon:
-            return min(self.base.step_limit, (self.width / 5) ** 2)
-        limit = min(self.base.step_limit, (self.width / (10 if self._signed else 40)) ** 2)
-        x, z = self._trials
-        for _ in range(12):
-            y = self.base.step(x, z, limit)
-            if (self.contains(y) & self.open_way(x, y) & ~self.open_way(x, y, 15)).mean() < 1e-4:
-                break
-            limit /= 2
-        return limit
+        return channels.step_limit(self)
 
     def distance(self, x: Array, y: Array) -> Array:
         raise Unsupported(f"{self!r} has no distance in closed form. Use method='reference', which needs none.")
