@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import heatgp as hg
-from heatgp.heat.exact import exact_kernel
-from heatgp.manifolds.all_pairs import hermitian_eigenvalues_3, unit_quaternions
+from heatgp.heat.exact.find import exact_kernel
+from heatgp.manifolds.spaces.all_pairs import hermitian_eigenvalues_3, unit_quaternions
 
 SPACES = [
     hg.Sphere(2),

@@ -18,9 +18,9 @@ from heatgp import (
     Torus,
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
-from heatgp.heat.ball import ball_matrix, ball_profile, ball_volume, chosen_radius
-from heatgp.heat.exact_groups import special_orthogonal
-from heatgp.heat.exact_rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
+from heatgp.heat.counting.ball import ball_matrix, ball_profile, ball_volume, chosen_radius
+from heatgp.heat.exact.groups import special_orthogonal
+from heatgp.heat.exact.rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
 
 EXACT = [
     (Euclidean(1), EuclideanProfile(1)),

@@ -5,7 +5,7 @@ import pytest
 
 from heatgp import Chart, Sphere, walk
 from heatgp.errors import InvalidInput, Unsupported
-from heatgp.manifolds.runge_kutta import integrate
+from heatgp.manifolds.own.runge_kutta import integrate
 from heatgp.testing import check_manifold
 from own_manifolds import SPHERE_CHART, TORUS, TORUS_CHART, over_the_poles, sphere_metric, sphere_points, torus_metric
 from statistics_helpers import assert_mean

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heatgp.heat.determinant import blocks, determinant, eliminate
+from heatgp.heat.special.determinant import blocks, determinant, eliminate
 
 
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 5, 6])

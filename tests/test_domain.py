@@ -6,7 +6,7 @@ from scipy.special import jn_zeros, jnp_zeros, jv
 
 from heatgp import Chart, Domain, Euclidean, Sphere, Torus, walk
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
-from heatgp.manifolds.base import check_points
+from heatgp.manifolds.contract import check_points
 from heatgp.testing import check_manifold
 from own_manifolds import CAP, DISC, SPHERE, U_DOMAIN, U_SHAPE
 from statistics_helpers import assert_mean

@@ -8,7 +8,7 @@ import pytest
 import heatgp as hg
 from heatgp.errors import HeatGPError, InvalidInput, NotConverged, NotPositiveDefinite, OffManifold, Unsupported
 from heatgp.manifolds import Manifold
-from heatgp.manifolds.base import check_points
+from heatgp.manifolds.contract import check_points
 
 
 def same(x):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from exact_reference import assert_agrees, chamber_quadrature, grassmannian, hard_angles
-from heatgp.heat.exact_grassmann import complex_grassmannian
-from heatgp.heat.exact_rank_one import complex_projective
+from heatgp.heat.exact.grassmann import complex_grassmannian
+from heatgp.heat.exact.rank_one import complex_projective
 
 
 @pytest.mark.parametrize("time", [0.003, 0.05, 0.5, 5.0])

@@ -8,8 +8,8 @@ import pytest
 
 from exact_reference import assert_agrees, chamber_quadrature, hard_angles, orthogonal
 from exact_reference import unitary as unitary_reference
-from heatgp.heat.exact_groups import special_orthogonal, special_unitary, unitary
-from heatgp.heat.exact_rank_one import sphere
+from heatgp.heat.exact.groups import special_orthogonal, special_unitary, unitary
+from heatgp.heat.exact.rank_one import sphere
 
 TIMES = [0.003, 0.03, 0.07, 0.3, 2.0, 10.0]
 

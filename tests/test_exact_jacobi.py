@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from heatgp.heat.exact_grassmann import complex_grassmannian
-from heatgp.heat.exact_groups import special_orthogonal
-from heatgp.heat.exact_jacobi import SHORT
-from heatgp.heat.exact_rank_one import complex_projective, real_projective, sphere
+from heatgp.heat.exact.grassmann import complex_grassmannian
+from heatgp.heat.exact.groups import special_orthogonal
+from heatgp.heat.exact.jacobi import SHORT
+from heatgp.heat.exact.rank_one import complex_projective, real_projective, sphere
 
 
 @pytest.mark.parametrize(

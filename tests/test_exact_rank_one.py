@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from heatgp.heat.exact_rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
+from heatgp.heat.exact.rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
 
 TIMES = [1e-3, 0.03, 0.1, 1.0, 10.0]
 TOLERANCE = 1e-12  # of p_t(x, x); 1e-10 is promised

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from heatgp import Grassmann, heat_kernel
+from heatgp.cli import reproduce as command
 from heatgp.errors import HeatGPWarning, InvalidInput
-from heatgp.experiments import command, compare, dti, gorillas, knots, projective
+from heatgp.experiments import compare, dti, gorillas, knots, projective
 from heatgp.experiments.group_average import completed, fibre, grassmann_5_2
 from heatgp.experiments.section import Options, Outcome
 from heatgp.experiments.table import Row, find, markdown_table, read_csv, row, summarise, write_csv

@@ -6,8 +6,8 @@ from scipy.integrate import quad
 
 import heatgp as hg
 from heatgp.errors import InvalidInput
-from heatgp.heat.exact import exact_kernel
-from heatgp.heat.fibre import finite_group, lift
+from heatgp.heat.exact.fibre import finite_group, lift
+from heatgp.heat.exact.find import exact_kernel
 from heatgp.heat.methods import fibre_kernel
 
 SO5 = exact_kernel(hg.SpecialOrthogonal(5))

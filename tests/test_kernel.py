@@ -7,7 +7,7 @@ import pytest
 
 import heatgp as hg
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
-from heatgp.heat.compose import ProductKernel
+from heatgp.heat.composed import ProductKernel
 
 EXACT = [
     hg.Euclidean(2),
@@ -230,8 +230,8 @@ def test_auto_takes_the_best_there_is():
     ],
 )
 def test_nothing_is_simulated_before_bad_input_is_named(M, method, options, text, monkeypatch):
-    monkeypatch.setattr("heatgp.heat.table.simulate", None)
-    monkeypatch.setattr("heatgp.heat.ball.simulate", None)
+    monkeypatch.setattr("heatgp.paths.samples.simulate", None)
+    monkeypatch.setattr("heatgp.heat.counting.ball.simulate", None)
     with pytest.raises((InvalidInput, Unsupported), match=text):
         hg.heat_kernel(M, method, cache=False, **options)
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from heatgp import GPClassifier, GPRegressor, Product, Sphere, Torus, heat_kernel
-from heatgp.heat.compose import ProductKernel
+from heatgp.estimators.kernel_error import KernelError
+from heatgp.heat.composed import ProductKernel
 from heatgp.heat.kernel import HeatKernel
-from heatgp.kernel_error import KernelError
 
 S2 = Sphere(2)
 EXACT = heat_kernel(S2)

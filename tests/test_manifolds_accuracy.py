@@ -21,7 +21,7 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import NotConverged
-from heatgp.manifolds import stiefel_log
+from heatgp.manifolds.spaces import stiefel_log
 
 TINY = 1e-9
 ROUNDING = 1e-14

@@ -23,7 +23,7 @@ from heatgp.points import (
     sphere_to_latlon,
     subspace_to_projector,
 )
-from heatgp.spd import product_to_spd, spd_manifold, spd_to_product
+from heatgp.points.spd import product_to_spd, spd_manifold, spd_to_product
 
 
 @pytest.fixture

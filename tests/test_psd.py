@@ -20,13 +20,13 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
-from heatgp.heat.exact_groups import special_orthogonal
-from heatgp.heat.exact_rank_one import EuclideanProfile, complex_projective, real_projective, sphere
+from heatgp.heat.counting.strip import strip_profile
+from heatgp.heat.exact.groups import special_orthogonal
+from heatgp.heat.exact.rank_one import EuclideanProfile, complex_projective, real_projective, sphere
 from heatgp.heat.kernel import OrbitKernel
-from heatgp.heat.psd import PositiveProfile, Zonal, half_time_kernel, positive_definite, zonal
+from heatgp.heat.positive.zonal import PositiveProfile, Zonal, half_time_kernel, positive_definite, zonal
 from heatgp.heat.sampled import EstimatedKernel
-from heatgp.heat.strip import strip_profile
-from heatgp.heat.table import orbit_samples
+from heatgp.paths.samples import orbit_samples
 
 
 def strip_kernel(manifold, times, paths):

@@ -5,7 +5,7 @@ import pytest
 
 import heatgp as hg
 from heatgp.experiments.group_average import grassmann_5_2
-from heatgp.heat.psd_modes import ModeProfile
+from heatgp.heat.positive.modes import ModeProfile
 
 
 def kernel_of(M):

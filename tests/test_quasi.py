@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heatgp import Domain, Euclidean, Grassmann, Product, SpecialOrthogonal, SpecialUnitary, Sphere
-from heatgp.heat.quasi import Quasi
+from heatgp.heat.reference.quasi import Quasi
 from own_manifolds import CAP, SPHERE, SPHERE_CHART, TORUS_CHART, U_DOMAIN
 
 MANIFOLDS = [

@@ -6,8 +6,8 @@ import pytest
 from heat_solutions import SMALL, assert_within_error
 from heatgp import Domain, Euclidean, GPRegressor, Implicit, Manifold, Scaled, Sphere, heat_kernel, load_kernel
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
-from heatgp.heat.cells import make_cells
-from heatgp.heat.reference import reference_kernel
+from heatgp.heat.reference.build import reference_kernel
+from heatgp.heat.reference.cells import make_cells
 from own_manifolds import (
     SPHERE,
     SPHERE_CHART,

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from heatgp.cli import main
+from heatgp.cli import reproduce as command
 from heatgp.datasets import DataMissing, skulls
-from heatgp.experiments import command, dti, gorillas, knots
+from heatgp.experiments import dti, gorillas, knots
 from heatgp.experiments.section import Options
 from heatgp.experiments.table import COLUMNS, read_csv
 

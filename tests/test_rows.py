@@ -6,7 +6,7 @@ import pytest
 from catalog import CATALOG
 from heatgp import ComplexProjective, Grassmann, SpecialOrthogonal, Sphere
 from heatgp.errors import InvalidInput, OffManifold
-from heatgp.manifolds.product import flatten
+from heatgp.manifolds.composed.product import flatten
 from heatgp.manifolds.rows import as_points
 
 

@@ -16,13 +16,13 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
-from heatgp.heat.exact import exact_kernel
-from heatgp.heat.expansion import Expansion
-from heatgp.heat.radial import chamber_nodes, heat_modes
-from heatgp.heat.smooth import default_design, smooth_profile
-from heatgp.heat.spline import SymmetricGrid
-from heatgp.heat.table import orbit_samples
-from heatgp.manifolds.base import Symmetric
+from heatgp.heat.exact.find import exact_kernel
+from heatgp.heat.smooth.expansion import Expansion
+from heatgp.heat.smooth.fit import default_design, smooth_profile
+from heatgp.heat.special.spherical import chamber_nodes, heat_modes
+from heatgp.heat.special.spline import SymmetricGrid
+from heatgp.manifolds.contract import Symmetric
+from heatgp.paths.samples import orbit_samples
 
 TIMES = (0.05, 0.1, 0.2, 0.3)
 ONE_PERCENT = [Sphere(d) for d in range(1, 6)]

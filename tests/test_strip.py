@@ -22,13 +22,13 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
-from heatgp.heat.coordinates import Coordinates
-from heatgp.heat.counted import ENOUGH
-from heatgp.heat.exact_grassmann import complex_grassmannian
-from heatgp.heat.exact_groups import special_orthogonal
-from heatgp.heat.exact_rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
-from heatgp.heat.strip import strip_profile, strip_volumes
-from heatgp.heat.table import orbit_samples
+from heatgp.heat.counting.coordinates import Coordinates
+from heatgp.heat.counting.counted import ENOUGH
+from heatgp.heat.counting.strip import strip_profile, strip_volumes
+from heatgp.heat.exact.grassmann import complex_grassmannian
+from heatgp.heat.exact.groups import special_orthogonal
+from heatgp.heat.exact.rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
+from heatgp.paths.samples import orbit_samples
 
 TIMES = [0.08, 0.12, 0.2, 0.3]
 EXACT = [

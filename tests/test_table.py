@@ -6,7 +6,7 @@ import os
 import numpy as np
 import pytest
 
-import heatgp.heat.table as table
+import heatgp.paths.samples as table
 from heatgp import (
     ComplexProjective,
     Euclidean,
@@ -20,14 +20,14 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import HeatGPWarning, InvalidInput, Unsupported
-from heatgp.heat.table import orbit_samples, ricci, says_all
+from heatgp.paths.samples import orbit_samples, ricci, says_all
 
 SETTING = {"times": [0.05, 0.1], "paths": 3000, "step": 0.01, "rng": 7}
 
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch):
-    monkeypatch.setattr("heatgp.heat.walk.CACHE_BYTES", 20_000)  # a block of 512 points of S^2: six chunks
+    monkeypatch.setattr("heatgp.paths.walk.CACHE_BYTES", 20_000)  # a block of 512 points of S^2: six chunks
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from heatgp import GPClassifier, GPRegressor, Sphere
-from heatgp.errors import InvalidInput
-from heatgp.tables import (
+from heatgp.cli.tables import (
     check_folder,
     load_model,
     predictions,
@@ -15,6 +14,7 @@ from heatgp.tables import (
     save_model,
     write_columns,
 )
+from heatgp.errors import InvalidInput
 
 S2 = Sphere(2)
 X = S2.random(np.random.default_rng(0), 30)

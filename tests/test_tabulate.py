@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from heatgp.heat.tabulate import CubicTable
+from heatgp.heat.special.cubic_table import CubicTable
 
 
 def test_a_gaussian_to_rounding_and_a_constant_beyond():

@@ -7,8 +7,8 @@ import pytest
 
 from heatgp import Euclidean, Orthogonal, Product, Scaled, Sphere, Torus, heat_kernel
 from heatgp.errors import InvalidInput, Unsupported
-from heatgp.heat.compose import ProductKernel
-from heatgp.time_bounds import time_bounds
+from heatgp.estimators.time_bounds import time_bounds
+from heatgp.heat.composed import ProductKernel
 
 
 def test_from_a_fifth_of_the_nearest_to_three_times_the_largest_distance():

@@ -7,7 +7,7 @@ import pytest
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, OffManifold
-from heatgp.heat.walk import schedule, simulate
+from heatgp.paths.walk import schedule, simulate
 
 NORTH = np.array([1.0, 0.0, 0.0])
 MIXED = hg.Product(hg.Sphere(2), hg.ComplexProjective(1))

@@ -2,10 +2,9 @@
 
 from .baselines import compare
 from .estimators import GPClassifier, GPRegressor
+from .heat.files import load_kernel
 from .heat.kernel import HeatKernel
 from .heat.methods import heat_kernel
-from .heat.store import load_kernel
-from .heat.walk import walk
 from .manifolds import (
     Chart,
     ComplexProjective,
@@ -29,8 +28,9 @@ from .manifolds import (
     TorusKnot,
     Unitary,
 )
-from .points import landmarks_to_shape
-from .spd import product_to_spd, spd_to_product
+from .paths.walk import walk
+from .points.convert import landmarks_to_shape
+from .points.spd import product_to_spd, spd_to_product
 
 __version__ = "0.1.0"
 

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
-from ..manifolds.base import check_points
+from ..manifolds.contract import check_points
 from .estimators import NAMES, Task, baseline
 
 DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
@@ -184,7 +184,7 @@ def choose(
 
 
 def own(manifold: Manifold, task: Task) -> Any:
-    from ..estimators import GPClassifier, GPRegressor  # here, so that the baselines alone do not load the kernels
+    from ..estimators import GPClassifier, GPRegressor
 
     return GPRegressor(manifold) if task == "regression" else GPClassifier(manifold)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Euclidean
-from ..points import Contrast, landmarks_to_shape
+from ..points.convert import Contrast, landmarks_to_shape
 from .files import DataMissing, data_folder, download_members, missing, verified
 from .rdata import read_rda
 from .record import Dataset

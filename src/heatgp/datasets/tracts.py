@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InvalidInput
-from ..spd import product_to_spd, spd_manifold, spd_to_product
+from ..points.spd import product_to_spd, spd_manifold, spd_to_product
 from .files import data_file
 from .record import Dataset
 

@@ -16,9 +16,9 @@ from ..gp.kernel import Normalized, Params
 from ..heat.methods import heat_kernel
 from ..manifolds import Manifold
 from ..manifolds.rows import as_points
-from ..time_bounds import time_bounds
 from .kernels import chosen_kernel
 from .precomputed import gram_kernel, with_rows
+from .time_bounds import time_bounds
 
 
 class HeatGP(BaseEstimator):

@@ -12,9 +12,9 @@ from ..errors import InvalidInput
 from ..gp.classification import ClassPosterior, chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
 from ..gp.search import Given
-from ..kernel_error import KernelError, kernel_error
 from ..manifolds import Manifold
 from .base import HeatGP
+from .kernel_error import KernelError, kernel_error
 
 
 class GPClassifier(ClassifierMixin, HeatGP):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..heat.compose import ProductKernel
+from ..heat.composed import ProductKernel
 from ..heat.kernel import HeatKernel
 from ..heat.methods import METHODS
 from ..manifolds import Manifold, Product

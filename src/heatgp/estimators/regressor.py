@@ -11,9 +11,9 @@ from ..errors import InvalidInput
 from ..gp.fit import Fit, fit_regression
 from ..gp.regression import Posterior, condition
 from ..gp.search import Given
-from ..kernel_error import KernelError, kernel_error
 from ..manifolds import Manifold
 from .base import HeatGP
+from .kernel_error import KernelError, kernel_error
 
 
 class GPRegressor(RegressorMixin, HeatGP):

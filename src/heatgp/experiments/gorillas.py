@@ -10,7 +10,7 @@ from ..baselines.estimators import baseline
 from ..datasets import gorillas
 from ..manifolds import ComplexProjective
 from ..plots import reliability_figure
-from ..points import landmarks_to_shape
+from ..points.convert import landmarks_to_shape
 from .models import SIMULATED, classification, model
 from .section import Options, Outcome, Picture, Section, method_figure, method_grid
 from .work import Experiment, Plan, Scores, Unit

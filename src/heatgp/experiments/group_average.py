@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..heat.exact import exact_kernel
+from ..heat.exact.find import exact_kernel
 from ..manifolds import Grassmann, SpecialOrthogonal
 
 ANGLES = 12

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heatgp.errors import InvalidInput
-
+from ..errors import InvalidInput
 from .ep import expectation_propagation
 from .kernel import Params
 from .laplace import laplace

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatgp.errors import NotConverged
-
+from ..errors import NotConverged
 from .probit import Approximation, Factorise, cavity, hazard, log_likelihood, posterior_mean
 
 Array = np.ndarray

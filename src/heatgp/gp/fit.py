@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heatgp.errors import BoundWarning, InvalidInput
-
+from ..errors import BoundWarning, InvalidInput
 from .classification import chosen, labels
 from .kernel import Params, times_of
 from .latent import Prior

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heatgp.errors import InvalidInput
+from ..errors import InvalidInput
 
 Array = np.ndarray
 Time = float | tuple[float, ...]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from heatgp.errors import NotConverged
-
+from ..errors import NotConverged
 from .linalg import Dense, LowRank
 from .probit import Approximation, Factorise, hazard, log_likelihood, posterior_mean
 

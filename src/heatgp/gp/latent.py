@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from heatgp.errors import NotPositiveDefinite
-
+from ..errors import NotPositiveDefinite
 from .kernel import Params, feature_rows, features_of
 from .linalg import Dense, LowRank
 

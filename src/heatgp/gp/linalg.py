@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from heatgp.errors import NotPositiveDefinite
-
+from ..errors import NotPositiveDefinite
 from .kernel import scale_both
 
 Array = np.ndarray

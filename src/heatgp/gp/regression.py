@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from heatgp.errors import InvalidInput
-
+from ..errors import InvalidInput
 from .kernel import Params
 from .latent import Latent, Prior
 from .linalg import JITTER, Dense, Diagonal, LowRank, draw

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri
 from sklearn.metrics import roc_auc_score
 
-from heatgp.errors import InvalidInput
+from ..errors import InvalidInput
 
 Array = np.ndarray
 

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.stats import qmc
 
-from heatgp.errors import InvalidInput, NotConverged, NotPositiveDefinite
-
+from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
 from .kernel import Params, Time
 
 Array = np.ndarray

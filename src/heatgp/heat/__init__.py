@@ -1,0 +1,1 @@
+"""Heat kernels: methods make them, nothing here knows of data y."""

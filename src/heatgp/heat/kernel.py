@@ -17,7 +17,7 @@ import numpy as np
 from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous, Manifold
-from ..manifolds.base import check_points
+from ..manifolds.contract import check_points
 
 Method = Literal["auto", "exact", "ball", "strip", "smooth", "reference"]
 
@@ -117,7 +117,7 @@ class HeatKernel(ABC):
 
     def save(self, path: Any) -> None:
         """Write the kernel to a file that `heatgp.load_kernel` reads."""
-        from .store import save_kernel
+        from .files import save_kernel
 
         save_kernel(self, path)
 

@@ -10,17 +10,27 @@ from typing import Any, get_args
 import numpy as np
 
 from ..errors import InvalidInput, Unsupported
-from ..manifolds import Homogeneous, Manifold, Product, Quotient, Scaled, SpecialOrthogonal, Stiefel, Symmetric, Unitary
-from .ball_kernel import BallKernel
-from .compose import ProductKernel, QuotientKernel, ScaledKernel
-from .exact import exact_kernel, find_exact
-from .fibre import Cosets, FibreKernel, group_order
+from ..manifolds import (
+    Homogeneous,
+    Manifold,
+    Product,
+    Quotient,
+    Scaled,
+    SpecialOrthogonal,
+    Stiefel,
+    Symmetric,
+    Unitary,
+)
+from ..paths.samples import orbit_samples
+from ..paths.walk import Seed, check_paths, check_step, entropy, schedule
+from .composed import ProductKernel, QuotientKernel, ScaledKernel
+from .counting.ball_kernel import BallKernel
+from .counting.strip import check_counting
+from .exact.fibre import Cosets, FibreKernel, group_order
+from .exact.find import exact_kernel, find_exact
 from .kernel import HeatKernel, Method, OrbitKernel
 from .sampled import check_estimate, from_balls, from_samples
-from .smooth import default_design
-from .strip import check_counting
-from .table import orbit_samples
-from .walk import Seed, check_paths, check_step, entropy, schedule
+from .smooth.fit import default_design
 
 METHODS: tuple[str, ...] = get_args(Method)
 FIBRE_TERMS = 2000
@@ -104,7 +114,7 @@ def heat_kernel(
         assert isinstance(manifold, Stiefel)
         return fibre_kernel(manifold, fibre)
     if chosen == "reference":
-        from .reference import reference_kernel
+        from .reference.build import reference_kernel
 
         simulation["paths"] = paths or 400_000
         return reference_kernel(manifold, references=references, epsilon=epsilon, **simulation)

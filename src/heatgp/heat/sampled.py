@@ -11,14 +11,14 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous
-from .ball import ball_profile
-from .coordinates import Coordinates
+from ..paths.samples import Samples
+from ..paths.walk import entropy
+from .counting.ball import ball_profile
+from .counting.coordinates import Coordinates
+from .counting.strip import check_counting, strip_profile
 from .kernel import HeatKernel, OrbitKernel
-from .psd import positive_definite
-from .smooth import smooth_profile, smoothable
-from .strip import check_counting, strip_profile
-from .table import Samples
-from .walk import entropy
+from .positive.zonal import positive_definite
+from .smooth.fit import smooth_profile, smoothable
 
 
 @dataclass(frozen=True, eq=False, repr=False)

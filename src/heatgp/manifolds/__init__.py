@@ -1,21 +1,21 @@
 """Geometry only: nothing here knows of time, kernels or Gaussian processes."""
 
-from .base import Homogeneous, Manifold, Symmetric
-from .chart import Chart
-from .domain import Domain
-from .euclidean import Euclidean
-from .grassmann import Grassmann
-from .implicit import Implicit
-from .knot import TorusKnot
-from .orthogonal import Orthogonal, SpecialOrthogonal
-from .product import Product
-from .projective import ComplexProjective, RealProjective
-from .quotient import Quotient, Scaled
+from .composed.product import Product
+from .composed.quotient import Quotient, Scaled
+from .contract import Homogeneous, Manifold, Symmetric
+from .own.chart import Chart
+from .own.domain import Domain
+from .own.implicit import Implicit
 from .roots import Roots
-from .sphere import Sphere
-from .stiefel import Stiefel
-from .torus import Torus
-from .unitary import SpecialUnitary, Unitary
+from .spaces.euclidean import Euclidean
+from .spaces.grassmann import Grassmann
+from .spaces.knot import TorusKnot
+from .spaces.orthogonal import Orthogonal, SpecialOrthogonal
+from .spaces.projective import ComplexProjective, RealProjective
+from .spaces.sphere import Sphere
+from .spaces.stiefel import Stiefel
+from .spaces.torus import Torus
+from .spaces.unitary import SpecialUnitary, Unitary
 
 __all__ = [
     "Chart",

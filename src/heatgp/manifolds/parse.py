@@ -6,18 +6,18 @@ import ast
 from typing import Any
 
 from ..errors import InvalidInput
-from .base import Manifold
-from .euclidean import Euclidean
-from .grassmann import Grassmann
-from .knot import TorusKnot
-from .orthogonal import Orthogonal, SpecialOrthogonal
-from .product import Product
-from .projective import ComplexProjective, RealProjective
-from .quotient import Scaled
-from .sphere import Sphere
-from .stiefel import Stiefel
-from .torus import Torus
-from .unitary import SpecialUnitary, Unitary
+from .composed.product import Product
+from .composed.quotient import Scaled
+from .contract import Manifold
+from .spaces.euclidean import Euclidean
+from .spaces.grassmann import Grassmann
+from .spaces.knot import TorusKnot
+from .spaces.orthogonal import Orthogonal, SpecialOrthogonal
+from .spaces.projective import ComplexProjective, RealProjective
+from .spaces.sphere import Sphere
+from .spaces.stiefel import Stiefel
+from .spaces.torus import Torus
+from .spaces.unitary import SpecialUnitary, Unitary
 
 NAMES: dict[str, type[Manifold]] = {
     cls.__name__: cls

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
-from .base import Manifold, check_points
-from .product import flat_size, unflatten
+from .composed.product import flat_size, unflatten
+from .contract import Manifold, check_points
 
 
 def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:

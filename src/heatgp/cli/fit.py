@@ -1,0 +1,131 @@
+"""`heatgp fit`: train on a table and predict another."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..heat.methods import METHODS, heat_kernel
+from ..manifolds import Manifold
+from ..manifolds.composed.product import flat_size
+from ..manifolds.rows import as_points
+from .names import FORMS, look_here, named_manifold
+
+DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, a row a point and a
+column a coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz file has
+the points in the array X and the target in an array of its own. Written are mean and standard deviation of the function
+(add the noise's variance for new observations), or the most probable class and the probability of each."""
+
+
+def add_command(commands: Any) -> None:
+    """Add `fit` to the subparsers of the command line."""
+    parser = commands.add_parser("fit", help="train on a table and predict another", description=DESCRIPTION)
+    parser.add_argument("--manifold", help=FORMS)
+    parser.add_argument("--train", metavar="FILE", help="points and target, .csv or .npz")
+    parser.add_argument("--target", default="y", metavar="NAME", help="column or array of the target, by default y")
+    parser.add_argument("--columns", nargs="+", metavar="NAME", help="coordinates; by default all but the target")
+    parser.add_argument(
+        "--task",
+        choices=("auto", "regression", "classification"),
+        default="auto",
+        help="auto: classes where the target is text or up to 20 different whole numbers",
+    )
+    parser.add_argument("--kernel", default="auto", choices=METHODS)
+    add_simulation(parser)
+    parser.add_argument("--predict", metavar="FILE", help="points to predict, the same columns without the target")
+    parser.add_argument("--out", metavar="FILE", help="predictions, .csv or .npz; else to the terminal")
+    parser.add_argument("--save", metavar="FILE", help="write the trained model")
+    parser.add_argument("--model", metavar="FILE", help="a saved model instead of training (trusted files only)")
+    parser.set_defaults(run=run)
+
+
+def add_simulation(parser: Any) -> None:
+    """The options of simulated kernels, here and in `kernel`."""
+    parser.add_argument("--paths", type=int, help="of simulated methods: 20,000; 'reference' 400,000")
+    parser.add_argument("--references", type=int, default=400, help="reference points of 'reference'")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read and check everything, then train, then write."""
+    from . import tables
+
+    if bool(options.model) == bool(options.train):
+        raise InvalidInput("give --train with a table or --model with a saved model, one of them.")
+    if options.train and not options.manifold:
+        raise InvalidInput("--train needs --manifold, such as 'Sphere(2)'; `heatgp manifolds` lists them.")
+    if options.out and not options.predict:
+        raise InvalidInput("--out is for predictions: give --predict with the points too.")
+    tables.check_folder(options.out)
+    tables.check_folder(options.save)
+    if options.model:
+        look_here()  # a model holds its manifold by the name of the user's module
+        model = tables.load_model(options.model)
+        new = read_new(options, model.manifold, getattr(model, "feature_names_in_", options.columns))
+    else:
+        manifold = named_manifold(options.manifold)
+        table = tables.read_table(options.train)
+        target = tables.read_target(table, options.target, options.task)
+        rows, names = tables.read_points(table, options.target, options.columns)
+        points = checked(manifold, rows, names, options.train)
+        new = read_new(options, manifold, names)
+        model = train(options, manifold, points, target)
+        if names is not None:
+            model.feature_names_in_ = np.array(names, dtype=object)
+    if options.save:
+        tables.save_model(model, options.save)
+    if new is not None:
+        tables.write_columns(options.out, tables.predictions(model, new))
+
+
+def read_new(options: argparse.Namespace, manifold: Manifold, names: Any) -> np.ndarray | None:
+    """The points to predict, in the columns that the model was trained on."""
+    from . import tables
+
+    if not options.predict:
+        return None
+    rows, names = tables.read_points(tables.read_table(options.predict), options.target, names)
+    return checked(manifold, rows, names, options.predict)
+
+
+def checked(manifold: Manifold, rows: np.ndarray, names: list[str] | None, path: str) -> np.ndarray:
+    """Points of the manifold, or an error that names the file and its columns."""
+    if names is not None and len(names) not in (math.prod(manifold.shape), flat_size(manifold)):
+        raise InvalidInput(
+            f"{path}: points of {manifold!r} have {flat_size(manifold)} coordinates, but there are {len(names)} "
+            f"columns: {', '.join(names)}. Choose them with --columns."
+        )
+    return as_points(manifold, rows, path)
+
+
+def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, target: np.ndarray) -> Any:
+    """The model of the options; one line on stderr says what was learned."""
+    from ..baselines.comparison import infer_task
+    from ..estimators import GPClassifier, GPRegressor
+
+    if target.dtype.kind == "f" and not np.isfinite(target).all():
+        where = int(np.argmin(np.isfinite(target)))
+        raise InvalidInput(f"{options.train}: {options.target}[{where}] = {target[where]} is not finite. Remove it.")
+    task = infer_task(target) if options.task == "auto" else options.task
+    estimator = GPClassifier if task == "classification" else GPRegressor
+    kernel = options.kernel
+    if options.paths is not None or options.references != 400:
+        kernel = heat_kernel(manifold, kernel, paths=options.paths, references=options.references, rng=0)
+    model: Any = estimator(manifold, kernel=kernel).fit(points, target)
+    noise = f", noise {model.noise_:.4g}" if hasattr(model, "noise_") else ""
+    print(
+        f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "
+        f"time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "
+        f"log evidence {model.log_marginal_likelihood():.4f}",
+        file=sys.stderr,
+    )
+    return model
+
+
+def _short(value: Any) -> str:
+    return np.array2string(np.asarray(value, dtype=float), precision=4)

@@ -1,0 +1,39 @@
+"""`heatgp reproduce` on the command line; what draws and computes is loaded when it is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from joblib import cpu_count
+
+NAMES = ("compare", "knots", "projective", "gorillas", "dti")
+
+
+def add_command(commands: Any) -> None:
+    """Add `reproduce` to the subparsers of the command line."""
+    parser = commands.add_parser("reproduce", help="run the paper's experiments: tables, pictures, one report")
+    parser.add_argument("experiment", choices=(*NAMES, "all"))
+    parser.add_argument("--quick", action="store_true", help="few repetitions: two minutes on two cores for all")
+    parser.add_argument("--out", metavar="DIR", default="results", help="where to write; a stopped run goes on there")
+    parser.add_argument("--jobs", type=int, default=cpu_count(), help="processes; as many as cores by default")
+    parser.add_argument(
+        "--dti", metavar="FILE", help="diffusion tensors, .npz with A (subjects, sites, 3, 3) and y, for the stand-in"
+    )
+    parser.set_defaults(run=_reproduce)
+
+
+def _reproduce(options: argparse.Namespace) -> int:
+    from ..experiments.reproduce import reproduce
+    from ..experiments.section import Options
+
+    names = NAMES if options.experiment == "all" else (options.experiment,)
+    try:
+        reproduce(names, Options(options.quick, options.dti), options.out, options.jobs)
+    except KeyboardInterrupt:
+        print(
+            f"\nStopped. What was computed is in {options.out}; the same command goes on from there.", file=sys.stderr
+        )
+        return 130  # what shells say of a program that was interrupted
+    return 0

@@ -1,0 +1,161 @@
+"""Points and targets from .csv and .npz files, predictions back into them, models to disk."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from ..errors import InvalidInput
+from ..estimators import GPClassifier, GPRegressor
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file's columns of text (.csv) or arrays (.npz), by name."""
+
+    path: str
+    columns: dict[str, np.ndarray]
+
+    @property
+    def is_archive(self) -> bool:
+        return Path(self.path).suffix == ".npz"
+
+    def column(self, name: str) -> np.ndarray:
+        if name not in self.columns:
+            raise InvalidInput(f"{self.path} has no {name!r}; it has {', '.join(self.columns)}.")
+        return self.columns[name]
+
+
+def read_table(path: str) -> Table:
+    """A .csv file with a header, or an .npz archive."""
+    file = Path(path)
+    if not file.is_file():
+        raise InvalidInput(f"{path}: no such file.")
+    if file.suffix == ".npz":
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                return Table(path, {name: archive[name] for name in archive.files})
+        except Exception as error:  # zip, npy and pickle each have their own for what they cannot read
+            raise InvalidInput(f"{path} cannot be read as an .npz of plain arrays: {error}") from None
+    if file.suffix != ".csv":
+        raise InvalidInput(f"{path}: only .csv (with a header) and .npz are read.")
+    with file.open(newline="", encoding="utf-8-sig") as stream:
+        try:
+            rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row]
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise InvalidInput(f"{path} is not text in UTF-8 with commas: {error}") from None
+    if len(rows) < 2:
+        raise InvalidInput(f"{path} needs a header and at least one row; it has {len(rows)} line(s).")
+    header = rows[0]
+    if len(set(header)) < len(header):
+        raise InvalidInput(f"{path}: two columns have the same name; the header is {', '.join(header)}.")
+    for number, row in enumerate(rows[1:], start=2):
+        if len(row) != len(header):
+            raise InvalidInput(f"{path}, line {number}: {len(row)} cells, but the header has {len(header)}.")
+    return Table(path, {name: np.array([row[i] for row in rows[1:]]) for i, name in enumerate(header)})
+
+
+def read_points(table: Table, target: str, names: Sequence[str] | None = None) -> tuple[np.ndarray, list[str] | None]:
+    """Points, and the names of the columns they are made of: those given, else all but the target.
+
+    An archive has its points in the array X, and no names.
+    """
+    if table.is_archive:
+        return table.column("X"), None
+    chosen = list(names) if names is not None else [name for name in table.columns if name != target]
+    if not chosen:
+        raise InvalidInput(f"{table.path} has no column of coordinates besides {target!r}. Is it separated by commas?")
+    hint = "Complex coordinates are two columns each, all real parts first; choose columns with --columns."
+    return np.stack([_numbers(table, name, hint) for name in chosen], axis=1), chosen
+
+
+def read_target(table: Table, name: str, task: str) -> np.ndarray:
+    """Numbers where all cells are, else text; some of each is an error, unless they are to be labels."""
+    cells = table.column(name)
+    if table.is_archive:
+        return cells
+    if "" in cells:
+        raise InvalidInput(f"{table.path}, line {2 + list(cells).index('')}: the target {name!r} is missing.")
+    are_numbers = [_is_number(cell) for cell in cells]
+    if task == "regression" or (task == "auto" and any(are_numbers)):
+        return _whole(_numbers(table, name, "Use --task classification for labels."))
+    return _whole(cells.astype(float)) if all(are_numbers) else cells
+
+
+def _numbers(table: Table, name: str, hint: str) -> np.ndarray:
+    cells = table.column(name)
+    for number, cell in enumerate(cells, start=2):
+        if not _is_number(cell):
+            raise InvalidInput(f"{table.path}, line {number}: {str(cell)!r} in column {name!r} is no number. {hint}")
+    return cells.astype(float)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """As integers where they are: labels keep their looks."""
+    whole = np.isfinite(values).all() and np.abs(values).max() < 2**53 and (values == np.round(values)).all()
+    return values.astype(int) if whole else values
+
+
+def predictions(model: GPRegressor | GPClassifier, rows: np.ndarray) -> dict[str, np.ndarray]:
+    """mean and std of the function, or the class and a probability a class."""
+    if isinstance(model, GPClassifier):
+        probabilities = model.predict_proba(rows)
+        best = model.classes_[probabilities.argmax(axis=1)]
+        return {"class": best} | {f"p_{c}": p for c, p in zip(model.classes_, probabilities.T)}
+    mean, std = model.predict(rows, return_std=True)
+    return {"mean": mean, "std": std}
+
+
+def check_folder(path: str | None) -> None:
+    """Raise InvalidInput where a file could not be written for want of a folder."""
+    if path and not Path(path).parent.is_dir():
+        raise InvalidInput(f"{path}: there is no folder {Path(path).parent}. Make it first.")
+
+
+def write_columns(path: str | None, columns: dict[str, np.ndarray]) -> None:
+    """Into .npz as arrays, else as .csv; without a path to the terminal."""
+    if not path:
+        _write_rows(sys.stdout, columns)
+    elif Path(path).suffix == ".npz":
+        np.savez(path, **columns)  # type: ignore[arg-type]
+    else:
+        with open(path, "w", newline="", encoding="utf-8") as stream:
+            _write_rows(stream, columns)
+
+
+def _write_rows(stream: Any, columns: dict[str, np.ndarray]) -> None:
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(column.tolist() for column in columns.values())))
+
+
+def save_model(model: Any, path: str) -> None:
+    joblib.dump(model, path)
+
+
+def load_model(path: str) -> Any:
+    """A model that `save_model` wrote. Like every pickle it runs code when read: open trusted files only."""
+    if not Path(path).is_file():
+        raise InvalidInput(f"{path}: no such file.")
+    try:
+        model = joblib.load(path)
+    except Exception as error:  # whatever bytes that are no pickle lead to
+        raise InvalidInput(f"{path} is no model that heatgp saved: {type(error).__name__}: {error}") from None
+    if not isinstance(model, (GPRegressor, GPClassifier)):
+        raise InvalidInput(f"{path} holds a {type(model).__name__}, not a model of heatgp.")
+    return model

@@ -1,0 +1,1 @@
+"""Estimates by counting paths in balls and strips."""

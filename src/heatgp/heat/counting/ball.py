@@ -1,0 +1,259 @@
+"""The ball algorithm: paths that end in a small ball around a point, over the volume of the ball.
+
+Reference: Ye, Niu, Cheung, Dai, Liu (2024), "Ball algorithm"; Niu et al. (2019). It needs nothing but exp and distance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from ...array import Array
+from ...errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported, warn
+from ...manifolds.contract import Homogeneous, Manifold, Symmetric, check_points
+from ...paths.samples import effective_times
+from ...paths.walk import Schedule, Seed, check_start, entropy, schedule, simulate
+from .coordinates import Coordinates
+from .counted import CountedProfile, CountedTable
+from .strip import TOLERATED, check_counting, strip_volumes, warn_where_poor
+
+PAIRS = 20_000
+"""Pairs of ball and path whose distances are computed at once."""
+NODES = 48
+"""Balls along a geodesic: the kernel's bell, some seven standard deviations, in steps of a seventh of one."""
+
+
+def ball_volume(manifold: Manifold, radius: float | np.ndarray) -> np.ndarray:
+    """Volume of geodesic balls: exact where the area of distance spheres is known, else by its expansion.
+
+    vol(B^m) r^m (1 - scal r² / (6 (m + 2)) + O(r⁴)). Reference: Gray (2004), Tubes, Theorem 9.12.
+
+    >>> from heatgp import Sphere
+    >>> round(float(ball_volume(Sphere(2), np.pi / 2)) / np.pi, 9)
+    2.0
+    """
+    m, r = manifold.dim, np.asarray(radius, dtype=float)
+    if isinstance(manifold, Homogeneous) and hasattr(manifold, "length"):
+        centres = np.zeros((r.size, 1))
+        return strip_volumes(Coordinates(manifold, by_distance=True), centres, r.reshape(-1), 1.0)[0].reshape(r.shape)
+    flat = _unit_ball(m) * r**m
+    try:
+        change = manifold.scalar_curvature * r**2 / (6 * (m + 2))
+    except Unsupported:
+        _warn(f"{manifold!r} does not know its scalar curvature: its balls of radius {r.max():.2g} are taken as flat.")
+        return flat
+    if (abs(change) > 0.1).any():
+        _warn(f"Balls of radius {r.max():.2g} on {manifold!r} are too large for the expansion of their volume.")
+    return flat * (1 - change)
+
+
+def chosen_radius(manifold: Manifold, time: float, paths: int) -> float:
+    """The radius that minimises 1/k + bias² at the peak of the kernel, taken to be Gaussian or, later, flat.
+
+    The mean of exp(-d²/2t) over a ball around the peak is 1 - c r² with c = m / (2 (m + 2) t), and k = r^m / a. At most
+    half the radius of a flat ball with the volume of the manifold.
+    """
+    m, unit = manifold.dim, _unit_ball(manifold.dim)
+    a, c = 1 / (unit * paths * _peak(manifold, time)), m / (2 * (m + 2) * time)
+    return min((m * a / (4 * c**2)) ** (1 / (m + 4)), 0.5 * (_volume(manifold) / unit) ** (1 / m))
+
+
+def ball_matrix(
+    manifold: Manifold,
+    X: Array,
+    Y: Array,
+    times: Sequence[float] | np.ndarray | float,
+    *,
+    paths: int,
+    step: float,
+    epsilon: float | None = None,
+    rng: Seed = None,
+    n_jobs: int | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """p_t(x, y) = k / (N Vol(ball)) from paths that start at x and end in the ball around y; any manifold.
+
+    On a homogeneous manifold one simulation from the origin serves every pair.
+
+    Parameters
+    ----------
+    X, Y : points (N, *shape) and (M, *shape).
+    times, paths, step, rng, n_jobs : as in `walk`; where the manifold is not homogeneous, each x has its own paths.
+    epsilon : radius of the balls; by default `chosen_radius` for each time.
+
+    Returns
+    -------
+    The estimate and its standard error, both (len(times), N, M).
+    """
+    check_counting(paths, epsilon)
+    plan = _positive(schedule(times, step))
+    X, Y = (np.asarray(check_points(manifold, points, name)) for points, name in ((X, "X"), (Y, "Y")))
+    radii = [epsilon or chosen_radius(manifold, t, paths) for t in plan.times]
+    volumes = ball_volume(manifold, _column(radii))
+    shape = (len(radii), len(X), len(Y))
+    counts = np.zeros(shape)
+    if isinstance(manifold, Homogeneous):  # the isometries carry every pair to the origin
+        centres = np.asarray(manifold.to_origin(X[:, None], Y)).reshape(-1, *manifold.shape)
+        found = _count(manifold, manifold.origin, [centres] * len(radii), radii, plan, paths, entropy(rng), n_jobs)
+        counts = np.stack(found).reshape(shape)
+    else:
+        root = entropy(rng)
+        for i, x in enumerate(X):
+            counts[:, i] = _count(manifold, x, [Y] * len(radii), radii, plan, paths, (*root, i), n_jobs)
+    lengths = np.stack([_lengths(manifold, x, Y) for x in X]) if len(X) else np.empty((0, len(Y)))
+    width, clock = (np.array(values)[:, None, None] for values in (radii, plan.times))
+    estimate, error = _estimate(manifold.dim, counts, paths, volumes[..., None], lengths, width, clock)
+    peaks = np.array([_peak(manifold, t) for t in plan.times])[:, None, None]
+    poor = error > TOLERATED * peaks
+    if poor.any():
+        worst = float(np.minimum((error / peaks).max(), 1))
+        _warn(
+            f"Balls on {manifold!r} count too few of {paths} paths for {np.mean(poor):.0%} of the pairs and times, "
+            f"with errors of {'at least ' if worst == 1 else 'up to '}{worst:.0%} of the kernel's largest value. "
+            "Use more paths, a wider epsilon, or another method."
+        )
+    return estimate, error
+
+
+def ball_profile(
+    manifold: Homogeneous,
+    times: Sequence[float] | np.ndarray | float,
+    *,
+    paths: int,
+    step: float,
+    epsilon: float | None = None,
+    rng: Seed = None,
+    n_jobs: int | None = None,
+) -> CountedProfile:
+    """The heat kernel by the ball algorithm where it is a function of the distance: one simulation for all pairs.
+
+    Isometries carry a pair at distance d to the origin and a point at distance d along one geodesic: the balls are
+    around points of that geodesic. Parameters as in `ball_matrix`.
+    """
+    check_counting(paths, epsilon)
+    if not isinstance(manifold, Homogeneous) or manifold.rank != 1:
+        raise Unsupported(
+            f"{manifold!r}: its kernel is not a function of the distance, so balls along one geodesic do not serve "
+            "every pair. Use ball_matrix, which takes the points themselves."
+        )
+    plan = _positive(schedule(times, step))
+    coordinates = Coordinates(manifold)
+    start = check_start(manifold, manifold.origin, paths)
+    radii = [epsilon or chosen_radius(manifold, t, paths) for t in plan.times]
+    axes = []
+    for t, radius in zip(plan.times, radii):
+        reach = min(math.sqrt(t) * (math.sqrt(manifold.dim) + 6), float(coordinates.bounds[1][0]))
+        axes.append(np.linspace(0, reach, min(NODES, math.ceil(2 * reach / radius)) + 1))
+    centres = [_geodesic(coordinates, axis) for axis in axes]
+    counts = _count(manifold, start, centres, radii, plan, paths, entropy(rng), n_jobs)
+    tables = []
+    volumes = ball_volume(manifold, np.array(radii))
+    for i, (time, axis, count) in enumerate(zip(effective_times(manifold, plan.times, step), axes, counts)):
+        p, error = _estimate(manifold.dim, count, paths, volumes[i], axis, radii[i], float(time))
+        tables.append(CountedTable(float(time), (axis,), p, error, count))
+    warn_where_poor(coordinates, tuple(tables), paths, "balls")
+    return CountedProfile(coordinates, tuple(tables), plan.times[0], f"ball, {paths} paths")
+
+
+def _count(
+    manifold: Manifold,
+    start: np.ndarray,
+    centres: list[np.ndarray],
+    radii: list[float],
+    plan: Schedule,
+    paths: int,
+    root: tuple[int, ...],
+    n_jobs: int | None,
+) -> list[np.ndarray]:
+    """How many paths from the start end in the ball around each centre, for each time."""
+    total = [np.zeros(len(points)) for points in centres]
+    for _, part in simulate(manifold, start, plan, paths, root, partial(_hits, manifold, centres, radii), n_jobs):
+        total = [a + b for a, b in zip(total, part)]
+    return total
+
+
+def _hits(manifold: Manifold, centres: list[np.ndarray], radii: list[float], positions: np.ndarray) -> list[np.ndarray]:
+    """Paths of a chunk in each ball, for each time: a few centres at once keep the arrays in the cache."""
+    return [
+        np.concatenate([np.zeros(0), *(_inside(manifold, part, radius, ends) for part in _parts(points, ends))])
+        for points, radius, ends in zip(centres, radii, positions)
+    ]
+
+
+def _parts(points: np.ndarray, ends: np.ndarray) -> list[np.ndarray]:
+    size = max(1, PAIRS // len(ends))
+    return [points[i : i + size] for i in range(0, len(points), size)]
+
+
+def _inside(manifold: Manifold, points: np.ndarray, radius: float, ends: np.ndarray) -> np.ndarray:
+    """How many ends lie in the ball around each point."""
+    if isinstance(manifold, Symmetric):
+        inside = manifold.length(manifold.orbits(points, ends)) < radius
+    else:
+        inside = manifold.within(points[:, None], ends[None], radius)
+    return np.count_nonzero(inside, axis=1).astype(float)
+
+
+def _lengths(manifold: Manifold, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Distances for the stated bias; those of chords where an iteration does not find them."""
+    try:
+        return np.asarray(manifold.distance(x, Y))
+    except NotConverged:
+        return np.linalg.norm(np.asarray(manifold.embed(Y)) - np.asarray(manifold.embed(x)), axis=-1)
+
+
+def _estimate(dim, count, paths, volume, distance, radius, time) -> tuple[np.ndarray, np.ndarray]:
+    """p and its error: sqrt(k + 1)/(N Vol), since an empty ball only shows p < 1/(N Vol), and the bias of the radius.
+
+    The mean of exp(-d²/2t) over a ball around a point at distance d, over its value there, is about
+    exp(r²/(2(m + 2)) (d²/t² - m/t)).
+    """
+    count = np.asarray(count)
+    p = count / (paths * volume)
+    noise = np.sqrt(count * (1 - count / paths) + 1) / (paths * volume)
+    bend = radius**2 / (2 * (dim + 2)) * (distance**2 / time**2 - dim / time)
+    return p, np.hypot(noise, p * abs(np.exp(-bend) - 1))
+
+
+def _geodesic(coordinates: Coordinates, distances: np.ndarray) -> np.ndarray:
+    """Points at the given distances from the origin along one geodesic."""
+    manifold = coordinates.manifold
+    z = np.random.default_rng(0).standard_normal((2, *manifold.shape))
+    v = np.asarray(manifold.noise(manifold.origin, z[0] + 1j * z[1] if manifold.is_complex else z[0]))
+    small = 1e-2
+    speed = (
+        float(coordinates.read(manifold.orbit(manifold.origin, manifold.exp(manifold.origin, small * v)))[0]) / small
+    )
+    return np.stack([np.asarray(manifold.exp(manifold.origin, v * (d / speed))) for d in distances])
+
+
+def _peak(manifold: Manifold, time: float) -> float:
+    """About p_t(x, x): the Gaussian's, or 1/volume when that is more."""
+    return max((2 * math.pi * time) ** (-manifold.dim / 2), 1 / _volume(manifold))
+
+
+def _volume(manifold: Manifold) -> float:
+    try:
+        return manifold.volume
+    except Unsupported:
+        return math.inf
+
+
+def _unit_ball(dim: int) -> float:
+    return math.exp(dim / 2 * math.log(math.pi) - math.lgamma(dim / 2 + 1))
+
+
+def _positive(plan: Schedule) -> Schedule:
+    if plan.times[0] <= 0:
+        raise InvalidInput(f"times must be positive: at time {plan.times[0]:g} the kernel is no function.")
+    return plan
+
+
+def _column(values: Sequence[float]) -> np.ndarray:
+    return np.array(values)[:, None]
+
+
+def _warn(message: str) -> None:
+    warn(message, AccuracyWarning)

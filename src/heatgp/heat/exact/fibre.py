@@ -1,0 +1,237 @@
+"""Stiefel manifolds as quotients of groups: the group's kernel averaged over the fibre.
+
+With H the rotations of the last n - k columns, p(x, y) = vol(H) times the mean over h in H of p_G(g_x^-1 g_y h), where
+g_x is any group element whose first k columns are x. Reference: Ye et al. (2024), eq. (heat kernel of a quotient).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ...array import Array
+from ...manifolds import Stiefel
+from ...manifolds.spaces.grassmann import completed
+from ...manifolds.spaces.orthogonal import log_rotation_volume, random_orthogonal
+from ...manifolds.spaces.unitary import log_unitary_volume, random_unitary
+from ..kernel import CHUNK, HeatKernel, OrbitKernel
+
+GOLDEN = (1 + math.sqrt(5)) / 2
+WITNESSES = 4
+"""Random cosets against which the average over others is held to state its error."""
+Fibre = Callable[[Stiefel, float], np.ndarray]
+"""Elements of H, (m, n-k, n-k), to average over at a time."""
+
+
+def lift(M: Stiefel, x: Array) -> np.ndarray:
+    """A group element (determinant one over the reals) whose first k columns are x; of a sphere, x itself."""
+    x = np.asarray(x)
+    if not M.is_complex and M.k == 1:
+        return x[..., 0]
+    g = completed(x)
+    if not M.is_complex:
+        g[..., -1] *= np.sign(np.linalg.det(g))[..., None]
+    return g
+
+
+def circle(M: Stiefel, time: float) -> np.ndarray:
+    """A cyclic group in H = SO(2) or U(1), fine enough that the trapezoid rule is exact to rounding.
+
+    The mode e^(ikφ) of the kernel decays like e^(-k² t/2) on SO(2) and e^(-k² t) on U(1), whose metric is half as long;
+    m elements alias the mode m, and e^(-36) is below rounding.
+    """
+    m = max(8, math.ceil(math.sqrt(36 * (1 if M.is_complex else 2) / time)))
+    angle = 2 * math.pi * np.arange(m) / m
+    if M.is_complex:
+        return np.exp(1j * angle)[:, None, None]
+    c, s = np.cos(angle), np.sin(angle)
+    return np.stack((np.stack((c, -s), axis=-1), np.stack((s, c), axis=-1)), axis=-2)
+
+
+@dataclass(frozen=True)
+class Cosets:
+    """A finite group F of H, and `number` random elements r of H: averages run over the products r f.
+
+    The double average over all r f is positive definite for any r, and since p_G is a class function one side needs
+    the r alone: number² |F| terms a pair.
+    """
+
+    number: int
+    seed: int = 0
+
+    def __call__(self, M: Stiefel, time: float) -> np.ndarray:
+        return (self.representatives(M)[:, None] @ finite_group(M.n - M.k, M.is_complex)).reshape(
+            -1, M.n - M.k, M.n - M.k
+        )
+
+    def representatives(self, M: Stiefel) -> np.ndarray:
+        size, rng = M.n - M.k, np.random.default_rng(self.seed)
+        if M.is_complex:
+            return random_unitary(rng, self.number, size)
+        h = random_orthogonal(rng, self.number, size)
+        h[:, :, 0] *= np.linalg.det(h)[:, None]
+        return h
+
+
+def group_order(size: int, is_complex: bool) -> int:
+    """How many elements `finite_group` has."""
+    if size == 3 and not is_complex:
+        return 60
+    return math.factorial(size) * (4**size if is_complex else 2 ** (size - 1))
+
+
+@lru_cache(maxsize=8)
+def finite_group(size: int, is_complex: bool) -> np.ndarray:
+    """Evenly spread elements of SO(size) or U(size) that form a group.
+
+    SO(3): the 60 rotations of the icosahedron. Else permutation matrices with signs, of determinant one, or with
+    fourth roots of unity.
+    """
+    if size == 3 and not is_complex:
+        return _closure([_rotation((0, 0, 1), 0.5), _rotation((1, 1, 1), 1 / 3), _rotation((1, 0, GOLDEN), 0.2)])
+    units = (1, 1j, -1, -1j) if is_complex else (1.0, -1.0)
+    permutations = [np.eye(size)[list(p)] for p in itertools.permutations(range(size))]
+    group = np.array([p * np.array(u) for p in permutations for u in itertools.product(units, repeat=size)])
+    return group if is_complex else group[np.linalg.det(group) > 0]
+
+
+def _rotation(axis: tuple[float, ...], turns: float) -> np.ndarray:
+    vector = 2 * math.pi * turns * np.array(axis) / math.hypot(*axis)
+    return Rotation.from_rotvec(vector).as_matrix()
+
+
+def _closure(generators: list[np.ndarray]) -> np.ndarray:
+    """All products of the generators."""
+    group = [np.eye(len(generators[0]))]
+    for element in group:  # grows while it is walked through
+        for g in generators:
+            new = element @ g
+            if all(np.abs(new - old).max() > 1e-6 for old in group):
+                group.append(new)
+    return np.array(group)
+
+
+@dataclass(frozen=True)
+class FibreKernel(HeatKernel):
+    """p(x, y) = vol(H) times the average of the group's kernel; with no fibre the group, or the sphere, itself."""
+
+    manifold: Stiefel
+    method: str
+    group: OrbitKernel
+    fibre: Fibre | None
+
+    def __repr__(self) -> str:
+        if isinstance(self.fibre, Cosets):
+            return f"heat_kernel({self.manifold!r}, method='auto', fibre={self.fibre.number})"
+        return f"heat_kernel({self.manifold!r}, method='exact')"
+
+    @property
+    def remedy(self) -> str:
+        return "a larger `fibre`"
+
+    @property
+    def fibre_volume(self) -> float:
+        size = self.manifold.n - self.manifold.k
+        if self.fibre is None:
+            return 1.0
+        return math.exp(log_unitary_volume(size) if self.manifold.is_complex else log_rotation_volume(size))
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """From when on there are four elements for each patch of the fibre that the kernel tells apart.
+
+        There the kernel is right to a per cent or two of p_t(x, x), at a longer time to much less.
+        """
+        if not isinstance(self.fibre, Cosets):
+            return self.group.times
+        size = self.manifold.n - self.manifold.k
+        dim = size * size if self.manifold.is_complex else size * (size - 1) // 2
+        elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
+        return (4 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
+
+    def replicates(self, number: int) -> list[HeatKernel]:
+        """Averages over one coset each, where this one averages over several."""
+        if not isinstance(self.fibre, Cosets):
+            return []
+        seeds = range(self.fibre.seed + 1, self.fibre.seed + 1 + max(2, self.fibre.number))
+        return [replace(self, fibre=Cosets(1, seed)) for seed in seeds]
+
+    def pairs(self, X: Array, Y: Array | None = None) -> Any:
+        gx = lift(self.manifold, X)
+        gy = None if Y is None else lift(self.manifold, Y)
+        if self.fibre is None:
+            return self.group.pairs(gx, gy)
+        return FibrePairs(self, gx, gy)
+
+    def diag(self, X: Array, time: Any) -> np.ndarray:
+        """The same for every point, since g_x^-1 g_x is the identity."""
+        return np.full(len(X), self.pairs(self.manifold.origin[None])(float(time))[0, 0])
+
+
+@dataclass(frozen=True)
+class FibrePairs:
+    kernel: FibreKernel
+    gx: np.ndarray
+    gy: np.ndarray | None
+
+    def __call__(self, time: float) -> np.ndarray:
+        return self._average(time, [self.kernel.group.profile.at(time)])[0]
+
+    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+        at = self.kernel.group.profile.at(time)
+        value, slope = self._average(time, [at, at.slope])
+        return value, time * slope[None]
+
+    def error(self, time: float) -> np.ndarray:
+        """Zero for an exact average; else the distance from one-sided averages over other cosets, and their own error.
+
+        An average over one side only is not positive definite, but its mean over all cosets is the integral: it sees
+        what two sides share, the coset r F met with itself, which makes K too large at short times.
+        """
+        M, cosets = self.kernel.manifold, self.kernel.fibre
+        if not isinstance(cosets, Cosets):
+            return np.zeros((len(self.gx), len(self.gx if self.gy is None else self.gy)))
+        at = self.kernel.group.profile.at(time)
+        group = finite_group(M.n - M.k, M.is_complex)
+        others = Cosets(WITNESSES, cosets.seed + 1).representatives(M)
+        single = np.stack([self._sum([at], np.eye(M.n - M.k)[None], r @ group)[0] for r in others])
+        return np.hypot(self(time) - single.mean(axis=0), single.std(axis=0, ddof=1) / math.sqrt(WITNESSES))
+
+    def _average(self, time: float, functions: list[Callable[[np.ndarray], np.ndarray]]) -> list[np.ndarray]:
+        M, fibre = self.kernel.manifold, self.kernel.fibre
+        assert fibre is not None
+        left = fibre.representatives(M) if isinstance(fibre, Cosets) else np.eye(M.n - M.k)[None]
+        return self._sum(functions, left, fibre(M, time))
+
+    def _sum(
+        self, functions: list[Callable[[np.ndarray], np.ndarray]], left: np.ndarray, h: np.ndarray
+    ) -> list[np.ndarray]:
+        """vol(H) times the mean of each function over the elements `left` of H on one side and h on the other."""
+        kernel, M = self.kernel, self.kernel.manifold
+        gy = self.gx if self.gy is None else self.gy
+        out = [np.zeros((len(self.gx), len(gy))) for _ in functions]
+        rows = max(1, CHUNK // max(1, len(gy) * len(h)))
+        turned_y = (gy[:, None] @ np.array([_block(M.k, b) for b in h])).reshape(-1, M.n, M.n)
+        for a in left:
+            turned_x = self.gx @ _block(M.k, a)
+            for i in range(0, len(turned_x), rows):
+                theta = kernel.group.manifold.orbits(turned_x[i : i + rows], turned_y)
+                for values, function in zip(out, functions):
+                    values[i : i + rows] += function(theta).reshape(len(theta), len(gy), len(h)).sum(axis=-1)
+        scale = kernel.fibre_volume / (len(left) * len(h))
+        out = [scale * values for values in out]
+        return [(values + values.T) / 2 for values in out] if self.gy is None else out
+
+
+def _block(k: int, b: np.ndarray) -> np.ndarray:
+    """The block diagonal matrix of the identity of size k and b."""
+    out = np.eye(k + len(b), dtype=b.dtype)
+    out[k:, k:] = b
+    return out

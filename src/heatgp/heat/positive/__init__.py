@@ -1,0 +1,1 @@
+"""Positive definite kernels from estimates that are not."""

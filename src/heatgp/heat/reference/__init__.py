@@ -1,0 +1,1 @@
+"""Heat kernels through reference points."""

@@ -1,0 +1,1 @@
+"""The smooth estimate of the heat kernel of a symmetric space."""

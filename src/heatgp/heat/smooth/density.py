@@ -1,0 +1,196 @@
+"""The density that the smooth estimate fits: a log-density around the short-time expansion, carried on by its modes.
+
+Up to the horizon of the expansion
+
+    log p_t(theta) = expansion + Σ c_jk t^j y^k,   y an invariant function like the squared distance, j >= 2;
+
+beyond it the radial heat equation takes over: the modes of p at the horizon decay like exp(-lambda t/2). What is
+wrong there can only become less: a relative error never grows under the heat equation.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import InvalidInput
+from ...manifolds.contract import Symmetric
+from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes, is_signed, with_last_angle
+from ..special.spline import SplineTable, SymmetricGrid
+from .expansion import Expansion
+
+POWERS = ((2, 0), (2, 1), (2, 2), (3, 0), (3, 1))
+"""The powers (j, k) of the features t^j y^k."""
+INTERPOLATION = {1: 1e-7, 2: 1e-5, 3: 1e-4}
+"""Error of the tables as a part of p_t(x, x), by the rank."""
+
+
+@dataclass(frozen=True)
+class Features:
+    """The functions t^j y^k, each multiplied by the size that its coefficient may be expected to have."""
+
+    manifold: Symmetric
+
+    @cached_property
+    def sizes(self) -> np.ndarray:
+        """Prior standard deviations: |Ric|²/720 for t², and what is usual on spheres from one power to the next.
+
+        The next power of y has a quarter of the largest sectional curvature more, the next power of t a fifteenth of
+        the Ricci curvature. No curvature, no features.
+        """
+        scalar, dim = self.manifold.scalar_curvature, self.manifold.dim
+        if not scalar:
+            return np.zeros(0)
+        bend = float(Expansion(self.manifold).squares.max()) / 4
+        return np.array([scalar**2 / dim / 720 * bend**k * (scalar / dim / 15) ** (j - 2) for j, k in POWERS])
+
+    def __call__(self, theta: np.ndarray, time: float) -> np.ndarray:
+        """(..., coordinates) -> (..., features)."""
+        turn = math.pi / self.manifold.chamber[0][1]
+        y = 2 * np.sum(1 - np.cos(turn * theta), axis=-1) * (self.manifold.roots.unit / turn) ** 2
+        columns = [size * time**j * y**k for size, (j, k) in zip(self.sizes, POWERS)]
+        return np.stack(columns, axis=-1) if columns else np.zeros((*y.shape, 0))
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothProfile:
+    """The fitted heat kernel: coefficients of the features and their covariance."""
+
+    manifold: Symmetric
+    coefficients: np.ndarray
+    covariance: np.ndarray
+
+    def at(self, time: float) -> SmoothSlice:
+        """The kernel at one time, any positive one."""
+        if not (math.isfinite(time) and time > 0):
+            raise InvalidInput(f"time must be positive and finite; got {time!r}.")
+        recent = self._recent
+        if time not in recent:
+            while len(recent) >= 32:
+                del recent[next(iter(recent))]
+            recent[time] = SmoothSlice(self, float(time))
+        return recent[time]
+
+    @cached_property
+    def _recent(self) -> dict[float, SmoothSlice]:
+        return {}
+
+    @cached_property
+    def expansion(self) -> Expansion:
+        return Expansion(self.manifold)
+
+    @cached_property
+    def features(self) -> Features:
+        return Features(self.manifold)
+
+    @property
+    def origin(self) -> np.ndarray:
+        """The orbit coordinates of a point with itself."""
+        return np.zeros(len(self.manifold.chamber))
+
+    def early(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """p_t up to the horizon, its derivatives in the coefficients and what may come by other geodesics."""
+        log, others = self.expansion.log_density(theta, time)
+        features = self.features(theta, time)
+        p = np.exp(log + features @ self.coefficients)
+        return p, p[..., None] * features, np.exp(others)
+
+    @cached_property
+    def modes(self) -> Modes:
+        return heat_modes(self.manifold, self.expansion.horizon)
+
+    @cached_property
+    def horizon_modes(self) -> np.ndarray:
+        """Coefficients, in the modes, of the columns of `early` at the horizon; the density has mass one."""
+        theta, volume = chamber_nodes(self.manifold, self.expansion.half_period)
+        p, gradient, others = self.early(theta, self.expansion.horizon)
+        columns = self.modes(theta).T @ (np.column_stack([p, gradient, others]) * volume[:, None])
+        density = columns[:, 0] / columns[0, 0]
+        return np.column_stack([density, columns[:, 1:-1] - np.outer(density, columns[0, 1:-1]), columns[:, -1]])
+
+    def late(self, modes: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same beyond the horizon, from the values (n, number) of the modes: each decays like exp(-lambda t/2)."""
+        decay = np.exp(-self.modes.eigenvalue * (time - self.expansion.horizon) / 2)
+        now = decay[:, None] * self.horizon_modes
+        now[0, -1] *= decay[1]  # an error of a density has no constant mode: it decays like the first
+        columns = modes @ now / self.modes.volume
+        # The modes left out are a small part of p_t(x, x) at the horizon and decay faster than those kept.
+        missing = MISSING * decay[-1] * self.early(self.origin, self.expansion.horizon)[0]
+        return columns[:, 0], columns[:, 1:-1], np.abs(columns[:, -1]) + missing
+
+    @cached_property
+    def modes_on_grid(self) -> np.ndarray:
+        """Beyond the horizon the grid is the whole chamber: one table of modes serves all times."""
+        grid = SymmetricGrid(self.manifold.rank, self.expansion.half_period, is_signed(self.manifold))
+        return self.modes(with_last_angle(self.manifold, grid.points))
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothSlice:
+    """p_t at one time, as a function of orbit coordinates, tabulated when first asked for."""
+
+    profile: SmoothProfile
+    time: float
+
+    def __call__(self, theta: np.ndarray) -> np.ndarray:
+        return self._look_up(self._density, theta)
+
+    def slope(self, theta: np.ndarray) -> np.ndarray:
+        """The derivative of p_t in t."""
+        return self._look_up(self._slope, theta)
+
+    def error(self, theta: np.ndarray) -> np.ndarray:
+        """The standard error of p_t."""
+        return self._look_up(self._error, theta)
+
+    @cached_property
+    def _density(self) -> SplineTable:
+        return self._tabulate(self._parts(self.time)[0])
+
+    @cached_property
+    def _slope(self) -> SplineTable:
+        change = 1e-4 * self.time
+        return self._tabulate((self._parts(self.time + change)[0] - self._parts(self.time - change)[0]) / (2 * change))
+
+    @cached_property
+    def _error(self) -> SplineTable:
+        _, gradient, others = self._parts(self.time)
+        variance = np.sum(gradient @ self.profile.covariance * gradient, axis=-1)
+        table = INTERPOLATION[self.profile.manifold.rank] * self(self.profile.origin)
+        return self._tabulate(np.sqrt(np.maximum(variance, 0) + (others + table) ** 2))
+
+    @property
+    def _early(self) -> bool:
+        return self.time <= self.profile.expansion.horizon
+
+    @cached_property
+    def _grid(self) -> SymmetricGrid:
+        expansion = self.profile.expansion
+        reach = expansion.reach(self.time) if self._early else expansion.half_period
+        return SymmetricGrid(self.profile.manifold.rank, reach, is_signed(self.profile.manifold))
+
+    @cached_property
+    def _theta(self) -> np.ndarray:
+        return with_last_angle(self.profile.manifold, self._grid.points)
+
+    def _parts(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self._early:
+            return self.profile.early(self._theta, time)
+        return self.profile.late(self.profile.modes_on_grid, time)
+
+    def _bell(self, theta: np.ndarray) -> np.ndarray | float:
+        """What a table need not resolve: exp(-distance²/2t) up to the horizon, nothing beyond."""
+        if not self._early:
+            return 1.0
+        lift = self.profile.expansion.lift(np.where(np.isfinite(theta), theta, 0.0))
+        return np.exp(np.sum(lift**2, axis=-1) * (self.profile.manifold.roots.unit**2 / (-2 * self.time)))
+
+    def _tabulate(self, values: np.ndarray) -> SplineTable:
+        return self._grid.table(values / self._bell(self._theta))
+
+    def _look_up(self, table: SplineTable, theta: np.ndarray) -> np.ndarray:
+        theta = np.asarray(theta, dtype=float)
+        return table(theta) * self._bell(theta)

@@ -1,0 +1,1 @@
+"""Special functions and fast tables that the rooms of `heat` share."""

@@ -1,0 +1,1 @@
+"""Manifolds made of others."""

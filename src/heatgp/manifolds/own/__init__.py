@@ -1,0 +1,1 @@
+"""Manifolds of the user's own: an equation, a metric, a domain."""

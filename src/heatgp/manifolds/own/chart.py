@@ -1,0 +1,289 @@
+"""Manifolds given by a metric in coordinates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.stats import qmc
+
+from ...array import Array, namespace
+from ...errors import InvalidInput, Unsupported
+from ..contract import Manifold, require, require_integer
+from .curvature import ricci
+from .differentiate import derivative, is_numpy
+from .level_set import check_bounds
+from .pointwise import apply, dot, small_solve
+from .rejection import accepted
+from .runge_kutta import integrate
+
+DRIFT = 1e-9
+"""Relative drift of the speed in `exp` beyond which a geodesic is integrated again with shorter substeps."""
+STEP_DRIFT = 3e-3
+"""The same in a step of Brownian motion, whose own error is larger."""
+SUBSTEPS = tuple(4**k for k in range(1, 7))
+"""Substeps tried one after the other, before a geodesic by a singularity is taken as it comes."""
+STEP_SUBSTEPS = (16,)
+"""The same in a step of Brownian motion."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Chart(Manifold):
+    """One coordinate patch with the metric tensor G(x), a function of coordinates (..., dim) to (..., dim, dim).
+
+    `periodic` has for each coordinate its period or None. `bounds` are (low, high) for each coordinate; a periodic one
+    may have None, which means (0, period). `wrap` brings coordinates that have left the bounds back, where the patch
+    closes on itself otherwise: over the pole of a sphere (theta, phi) becomes (-theta, phi + pi). Where a patch ends,
+    and nothing wraps it, take a Domain of it.
+
+    >>> import numpy as np
+    >>> def metric(x):
+    ...     one, r = np.ones_like(x[..., 0]), 2 + np.cos(x[..., 1])
+    ...     return np.stack((np.stack((r * r, 0 * one), -1), np.stack((0 * one, one), -1)), -2)
+    >>> torus = Chart(metric, 2, periodic=(2 * np.pi, 2 * np.pi))  # of revolution, radii 2 and 1
+    >>> round(torus.volume / np.pi**2, 6)
+    8.0
+    """
+
+    metric: Callable[[Array], Array]
+    dim: int
+    periodic: tuple[float | None, ...] | None = None
+    bounds: tuple[tuple[float, float], ...] | None = None
+    wrap: Callable[[Array], Array] | None = None
+    violation: ClassVar[str] = "the distance outside the bounds, in coordinates"
+    remedy: ClassVar[str] = "Bring the coordinates into the bounds."
+
+    def __post_init__(self) -> None:
+        require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
+        require_integer("Chart", "dim", self.dim, 1)
+        periods = tuple(self.periodic) if self.periodic is not None else (None,) * self.dim
+        require(
+            len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods),
+            f"Chart needs periodic = a period or None for each of {self.dim} coordinates; got {self.periodic!r}.",
+        )
+        object.__setattr__(self, "periodic", periods)
+        given = tuple(self.bounds) if self.bounds is not None else (None,) * self.dim
+        bounds = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
+        if self.bounds is not None or None not in bounds:
+            object.__setattr__(self, "bounds", check_bounds("Chart", bounds, self.dim))
+        x = np.array([0.37 * low + 0.63 * high for low, high in self.bounds or [(0.0, 0.6)] * self.dim])
+        shape = np.shape(self.metric(np.broadcast_to(x, (2, 3, self.dim))))
+        if shape != (2, 3, self.dim, self.dim):
+            raise InvalidInput(
+                f"The metric of Chart maps coordinates of shape {(2, 3, self.dim)} to shape {shape}; needed is "
+                f"{(2, 3, self.dim, self.dim)}, a symmetric matrix for each point. Write it over the last axis of x."
+            )
+        self.factor(np.asarray(x))
+
+    def __repr__(self) -> str:
+        return f"Chart({getattr(self.metric, '__name__', 'metric')}, {self.dim})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    @property
+    def box(self) -> np.ndarray:
+        """Low and high corner of the bounds, (2, dim)."""
+        if self.bounds is None:
+            raise Unsupported(f"{self!r} has no bounds: pass bounds=((low, high), ...) for its coordinates.")
+        return np.array(self.bounds).T
+
+    def canonical(self, x: Array) -> Array:
+        """The same points with coordinates in the bounds, as far as `wrap` and the periods bring them there."""
+        x = x if self.wrap is None else self.wrap(x)
+        if self.periodic is None or self.bounds is None or not any(self.periodic):
+            return x
+        xp = namespace(x)
+        columns = [
+            x[..., i] if p is None else low + xp.remainder(x[..., i] - low, p)
+            for i, (p, (low, _)) in enumerate(zip(self.periodic, self.bounds))
+        ]
+        return xp.stack(columns, axis=-1)
+
+    def factor(self, x: Array) -> Array:
+        """The lower triangular L with L L' = G(x), or an error that says where G is not positive definite."""
+        G = self.metric(x)
+        if not is_numpy(G):
+            return namespace(x).linalg.cholesky(G)
+        symmetric = np.abs(G - np.swapaxes(G, -1, -2)).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0)
+        if symmetric:
+            with suppress(np.linalg.LinAlgError):
+                return np.linalg.cholesky(G)
+        finite = np.isfinite(G).all(axis=(-2, -1))
+        least = np.linalg.eigvalsh(np.where(finite[..., None, None], G, 0.0))[..., 0]
+        where = np.unravel_index(np.argmin(np.where(finite, least, -np.inf)), least.shape)
+        remedy = "Check its formula, or keep singular coordinates (the poles of a sphere) out of the points."
+        raise InvalidInput(
+            f"The metric of {self!r} is not positive definite at x = {np.round(x[where], 6).tolist()}: "
+            f"G = {np.round(G[where], 6).tolist()} has the eigenvalue {least[where]:.1e}. "
+            + (remedy if symmetric else "It must be finite and symmetric as well.")
+        )
+
+    def acceleration(self, x: Array, v: Array, quick: bool = False) -> Array:
+        """-Γ(v, v), the right-hand side of the geodesic equation.
+
+        Γ(v, v) = G^-1 (D_v G v - grad (v'Gv) / 2), with derivatives in the coordinates; `quick` ones are good to 1e-8.
+        """
+        axes = namespace(x).eye(self.dim, dtype=x.dtype)
+        G = self.metric(x)
+        known = G if quick else None
+        slopes = [apply(derivative(self.metric, x, axes[k], self._scale, known), v) for k in range(self.dim)]
+        along = sum(slopes[k] * v[..., k, None] for k in range(self.dim))
+        across = namespace(x).stack([dot(slope, v) for slope in slopes], axis=-1)
+        return small_solve(G, across / 2 - along)
+
+    def square(self, x: Array, v: Array) -> Array:
+        """v'G(x)v."""
+        return dot(apply(self.metric(x), v), v)
+
+    @cached_property
+    def _scale(self) -> float:
+        return 1.0 if self.bounds is None else float(np.min(np.diff(self.box, axis=0)))
+
+    # The contract.
+
+    def noise(self, x: Array, z: Array) -> Array:
+        """L'^-1 z with L L' = G: covariance G^-1."""
+        return small_solve(namespace(x).swapaxes(self.factor(x), -1, -2), z)
+
+    def exp(self, x: Array, v: Array) -> Array:
+        """The geodesic by the classical Runge-Kutta method, its speed corrected after every substep.
+
+        Where the speed would have drifted, next to singular coordinates, the substeps are shortened.
+        """
+        return self.canonical(self.geodesic(x, v)[0])
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        v = self.noise(x, math.sqrt(time) * z)
+        return self.canonical(self.geodesic(x, v, STEP_DRIFT, STEP_SUBSTEPS, quick=True)[0])
+
+    def polish(self, x: Array) -> Array:
+        """x itself, or an error where a walk has left the patch."""
+        if is_numpy(x) and self.defect(x).max(initial=0.0) > 0:
+            place = x[np.unravel_index(np.argmax(self.defect(x)), x.shape[:-1])]
+            raise InvalidInput(
+                f"Brownian motion has left the bounds of {self!r} at x = {np.round(place, 4).tolist()}. Say how the "
+                "coordinates close (periodic, wrap), or take Domain(chart, inside) for a reflecting boundary."
+            )
+        return x
+
+    def geodesic(
+        self, x: Array, v: Array, drift: float = DRIFT, finer: tuple[int, ...] = SUBSTEPS, quick: bool = False
+    ) -> tuple[Array, Array]:
+        """Position, not wrapped, and velocity of the geodesic after time one; speeds are kept exactly."""
+        x, v = x + 0 * v, v + 0 * x
+        shape, x, v = x.shape, x.reshape(-1, self.dim), v.reshape(-1, self.dim)
+        y, w, change = integrate(self, x, v, 1, quick)
+        for substeps in finer if is_numpy(x) else finer[:4]:
+            again = ~(change <= drift)
+            if is_numpy(x):
+                if not again.any():
+                    break
+                y[again], w[again], change[again] = integrate(self, x[again], v[again], substeps, False)
+            else:  # compiled code has one path for all points, and no more substeps than bearable
+                new = integrate(self, x, v, substeps, False)
+                where = namespace(x).where
+                y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
+                change = where(again, new[2], change)
+        return y.reshape(shape), w.reshape(shape)
+
+    def defect(self, x: Array) -> Array:
+        """How far outside the bounds the coordinates are, the periodic ones aside; 0 without bounds."""
+        xp = namespace(x)
+        if self.bounds is None or self.periodic is None:
+            return xp.zeros(x.shape[:-1])
+        out = [
+            xp.maximum(xp.maximum(low - x[..., i], x[..., i] - high), 0 * x[..., i])
+            for i, ((low, high), p) in enumerate(zip(self.bounds, self.periodic))
+            if p is None
+        ]
+        return xp.max(xp.stack(out), axis=0) if out else xp.zeros(x.shape[:-1])
+
+    def separation(self, x: Array, y: Array) -> Array:
+        """Squared distance of close points, up to terms of sixth order.
+
+        E / (1 + C/E) with the energy E of the straight line in coordinates (Simpson's rule) and C = |Γ(d, d)|²/12, by
+        which the geodesic is shorter. Next to the pole of a sphere it stays within a third of the truth.
+        """
+        xp = namespace(x)
+        d = self.difference(x, y)
+        m = x + d / 2
+        energy = (self.square(x, d) + 4 * self.square(m, d) + self.square(y, d)) / 6
+        with np.errstate(all="ignore"):
+            saving = self.square(m, self.acceleration(m, d)) / 12
+        usable = (energy > 0) & xp.isfinite(saving)
+        safe = xp.where(usable, energy, 1.0)
+        return xp.where(usable, safe / (1 + xp.where(usable, saving, 0.0) / safe), energy)
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        """The same up to terms of fourth order, which tells the nearest point: the mean of d'Gd at both ends."""
+        d = self.difference(x, y)
+        return (self.square(x, d) + self.square(y, d)) / 2
+
+    def difference(self, x: Array, y: Array) -> Array:
+        """y - x, periodic coordinates the shorter way round."""
+        xp = namespace(x)
+        d = y - x
+        periods = self.periodic or ()
+        return xp.stack(
+            [d[..., i] if p is None else d[..., i] - p * xp.round(d[..., i] / p) for i, p in enumerate(periods)],
+            axis=-1,
+        )
+
+    def embed(self, x: Array) -> Array:
+        """The coordinates; of a periodic one, the circle of that length."""
+        xp = namespace(x)
+        columns = []
+        for i, p in enumerate(self.periodic or ()):
+            angle = x[..., i] * (2 * math.pi / (p or 1.0))
+            columns += [x[..., i]] if p is None else [p / (2 * math.pi) * f(angle) for f in (xp.cos, xp.sin)]
+        return xp.stack(columns, axis=-1)
+
+    # Curvature.
+
+    def ricci(self, x: Array) -> Array:
+        """The Ricci tensor in coordinates, (..., dim, dim); from second differences of the metric, good to 1e-6."""
+        return ricci(self.metric, x, self._scale)
+
+    @cached_property
+    def step_limit(self) -> float:  # type: ignore[override]
+        """Where the rate errs by a per cent, Ricci curvature x step / 6, on the most curved per cent of the volume."""
+        x = self.random(np.random.default_rng(2), 2000)
+        size = np.abs(np.linalg.eigvals(np.linalg.solve(self.metric(x), self.ricci(x)))).max(axis=-1)
+        return 0.06 / max(float(np.quantile(size, 0.99)), 1e-9)
+
+    # The uniform law.
+
+    def density(self, x: Array) -> Array:
+        """sqrt(det G): the volume element in the coordinates."""
+        xp = namespace(x)
+        return xp.sqrt(xp.maximum(xp.linalg.det(self.metric(x)), 0.0))
+
+    @cached_property
+    def _sample(self) -> np.ndarray:
+        """The volume element at points that fill the bounds evenly."""
+        u = qmc.Sobol(self.dim, rng=0).random(1 << 17)
+        return self.density(self.box[0] + u * (self.box[1] - self.box[0]))
+
+    @cached_property
+    def volume(self) -> float:  # type: ignore[override]
+        """Riemannian volume of the bounds: the mean volume element at 2^17 points of a Sobol sequence."""
+        return float(self._sample.mean() * np.prod(np.diff(self.box, axis=0)))
+
+    def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """n points of the uniform law, by rejection under the largest volume element in the bounds."""
+        most = 1.05 * self._sample.max()
+
+        def keep(u: np.ndarray) -> np.ndarray:
+            x = self.box[0] + u[:, :-1] * (self.box[1] - self.box[0])
+            return x[u[:, -1] * most < self.density(x)]
+
+        remedy = f"the volume element of {self!r} is far larger somewhere than elsewhere. Pass tighter bounds."
+        return accepted(rng, n, self.dim + 1, keep, 2 * n + 64, remedy)

@@ -1,0 +1,269 @@
+"""Submanifolds given by an equation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.stats import qmc
+
+from ...array import Array, namespace, norm, sinc
+from ...errors import InvalidInput, NotConverged
+from ..contract import Manifold, require, require_integer
+from .differentiate import derivative, gradient, is_numpy, largest, repeat
+from .level_set import check_bounds, find_points
+from .pointwise import dot, lift, row_solve, small_solve, tangent
+from .rejection import accepted
+
+_HALF = (0.39216144400731414, 0.33259913678935944, -0.70624617255763936, 0.08221359629355080)
+SHARES = (*_HALF, 1 - 2 * sum(_HALF), *reversed(_HALF))
+"""Nine steps of a symmetric integrator of order two that make one of order six. Reference: Kahan and Li (1997)."""
+TURN = 1 / 12
+"""Angle that a geodesic may turn in nine such steps; the error is then 2e-9 of it."""
+TUBE = 0.05
+"""Radius of the tube that `random` draws from, in units of the smallest radius of curvature."""
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Implicit(Manifold):
+    """The points of R^ambient with g(x) = 0, with the metric of R^ambient: an ellipsoid, a torus of revolution, ...
+
+    `constraint` is g, from points (..., ambient) to (..., ambient - dim), or to (...) when that is one number. Its
+    Jacobian (..., ambient - dim, ambient) is `jacobian` where given, JAX's derivative for JAX arrays, else differences.
+    `bounds` (low, high) for each coordinate is a box that holds the manifold; it is searched for where not given.
+
+    >>> sphere = Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3)
+    >>> sphere.exp(np.array([1.0, 0, 0]), np.array([0, np.pi / 2, 0])).round(8) + 0.0
+    array([0., 1., 0.])
+    """
+
+    constraint: Callable[[Array], Array]
+    dim: int
+    ambient: int
+    jacobian: Callable[[Array], Array] | None = None
+    bounds: tuple[tuple[float, float], ...] | None = None
+    violation: ClassVar[str] = "the distance |g(x)|/|g'(x)|"
+    remedy: ClassVar[str] = "Project the points with manifold.project(x)."
+
+    def __post_init__(self) -> None:
+        require(callable(self.constraint), f"Implicit needs a function of points; got {self.constraint!r}.")
+        require_integer("Implicit", "dim", self.dim, 1)
+        require_integer("Implicit", "ambient", self.ambient, self.dim + 1)
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", check_bounds("Implicit", self.bounds, self.ambient))
+        batch = (2, 3)
+        shape = np.shape(self.constraint(np.full((*batch, self.ambient), 0.3)))
+        if shape != (*batch, self.codim) and (self.codim > 1 or shape != batch):
+            raise InvalidInput(
+                f"The constraint of Implicit maps points of shape {(*batch, self.ambient)} to shape {shape}; needed is "
+                f"{(*batch, self.codim)}, {self.ambient} - {self.dim} = {self.codim} equation(s) for each point. "
+                "Write it over the last axis of x."
+            )
+
+    def __repr__(self) -> str:
+        return f"Implicit({getattr(self.constraint, '__name__', 'g')}, {self.dim}, {self.ambient})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.ambient,)
+
+    @property
+    def codim(self) -> int:
+        """How many equations there are."""
+        return self.ambient - self.dim
+
+    # The equation and its derivative.
+
+    def value(self, x: Array) -> Array:
+        """g(x), (..., codim)."""
+        g = self.constraint(x)
+        return g[..., None] if g.ndim < x.ndim else g
+
+    def normals(self, x: Array) -> Array:
+        """The Jacobian of g, (..., codim, ambient): its rows span the normal space."""
+        if self.jacobian is None:
+            return gradient(self.value, x, self._scale)
+        rows = self.jacobian(x)
+        return rows[..., None, :] if rows.ndim == x.ndim else rows
+
+    @cached_property
+    def _scale(self) -> float:
+        """Length of the steps of differences: the size of the bounds where given."""
+        return 1.0 if self.bounds is None else max(high - low for low, high in self.bounds) / 2
+
+    # The contract.
+
+    def noise(self, x: Array, z: Array) -> Array:
+        """z projected onto the tangent space."""
+        return tangent(self.normals(x), z)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        """One step of Brownian motion along the osculating circle of the geodesic, then back along the normals.
+
+        Exact on spheres; the curvature of the path, |g(x+v) + g(x-v)| / |g'|, costs two values of g.
+        """
+        x = x + 0 * z
+        rows = self.normals(x)
+        v = tangent(rows, math.sqrt(time) * z)
+        bend = -lift(rows, row_solve(rows, self.value(x + v) + self.value(x - v)))
+        turn = norm(bend)[..., None] / namespace(x).where(norm(v) > 0, norm(v), 1.0)[..., None]
+        y = x + sinc(turn) * v + 0.5 * sinc(turn / 2) ** 2 * bend
+        y, missed = self._return(y, rows)
+        if is_numpy(y) and missed.any():  # a step as long as the radius of curvature: along the geodesic, in substeps
+            y[missed] = self.exp(x[missed], v[missed])
+        return y
+
+    def exp(self, x: Array, v: Array) -> Array:
+        """The geodesic by RATTLE, which keeps to the manifold and conserves the speed, composed to order six.
+
+        Reference: Andersen (1983); Hairer, Lubich, Wanner (2006), Geometric Numerical Integration, VII.1.4.
+        """
+        return self.geodesic(x, v)[0]
+
+    def geodesic(self, x: Array, v: Array, substeps: int | None = None) -> tuple[Array, Array]:
+        """Position and velocity of the geodesic after time one."""
+        count = substeps or max(1, math.ceil(largest(norm(v), math.pi / self.curvature) * self.curvature / TURN))
+        x, v = x + 0 * v, v + 0 * x
+
+        def substep(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            x, v, rows = state
+            for share in SHARES:
+                h = share / count
+                y, missed = self._return(x + h * v, rows)
+                if is_numpy(y) and missed.any():
+                    raise NotConverged(
+                        f"{self!r}: a geodesic of length {norm(v)[missed][0]:.2g}, cut into {count} substeps, misses "
+                        f"the manifold at x = {np.round(x[missed][0], 3).tolist()}. Take more substeps, "
+                        "or check that the gradient of the constraint does not vanish there."
+                    )
+                rows = self.normals(y)
+                x, v = y, tangent(rows, (y - x) / h)
+            return x, v, rows
+
+        return repeat(count, substep, (x, v, self.normals(x)))[:2]
+
+    def _return(self, y: Array, rows: Array) -> tuple[Array, Array]:
+        """y moved along the given normals onto the manifold, and where that failed.
+
+        Newton's method; each slope, the dearest part, serves three times.
+        """
+        xp = namespace(y)
+        size, eps = norm(y), float(xp.finfo(y.dtype).eps)
+        with np.errstate(all="ignore"):  # where it fails, it fails with nan
+            for k in range(12 if is_numpy(y) else 6):
+                if k % 3 == 0:
+                    slopes = xp.stack([self._along(y, rows[..., i, :]) for i in range(self.codim)], axis=-1)
+                move = lift(rows, small_solve(slopes, self.value(y)))
+                y = y - move
+                if is_numpy(y) and (norm(move) <= 50 * eps * size).all():
+                    break
+            return y, ~(norm(move) <= 1e6 * eps * size)
+
+    def _along(self, x: Array, v: Array) -> Array:
+        if self.jacobian is None:
+            return derivative(self.value, x, v, self._scale)
+        return namespace(x).sum(self.normals(x) * v[..., None, :], axis=-1)
+
+    def polish(self, x: Array) -> Array:
+        rows = self.normals(x)
+        return x - lift(rows, row_solve(rows, self.value(x)))
+
+    def project(self, x: Array, iterations: int = 60) -> Array:
+        """A point of the manifold close to x: Newton's method; not a number where it does not converge."""
+        with np.errstate(all="ignore"):
+            for _ in range(iterations):
+                x = self.polish(x)
+                if is_numpy(x) and np.nanmax(self.defect(x), initial=0.0) < 1e-14 * np.nanmax(np.abs(x), initial=0.0):
+                    break
+            return namespace(x).where(self.defect(x)[..., None] < 1e-9 * norm(x)[..., None], x, math.nan)
+
+    def defect(self, x: Array) -> Array:
+        """Distance to the manifold, to first order."""
+        rows = self.normals(x)
+        return norm(lift(rows, row_solve(rows, self.value(x))))
+
+    def separation(self, x: Array, y: Array) -> Array:
+        """Squared distance of close points, up to terms of fifth order: c² + |n|²/3.
+
+        c is the chord and n its normal part at x. A curve of curvature k leaves its tangent by |n| = k c²/2, and is
+        longer than its chord by k² c³/24.
+        """
+        chord = y - x
+        rows = self.normals(x)
+        across = namespace(x).sum(rows * chord[..., None, :], axis=-1)
+        return self.rough_separation(x, y) + dot(across, row_solve(rows, across)) / 3
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        """The squared chord, which tells the nearest point."""
+        return namespace(x).sum((x - y) ** 2, axis=-1)
+
+    # What has to be found out about the surface, once.
+
+    @cached_property
+    def _points(self) -> np.ndarray:
+        """Some hundred points all over the manifold, or an error about the equation."""
+        return find_points(self)
+
+    @cached_property
+    def box(self) -> np.ndarray:
+        """Low and high corner, (2, ambient), of a box that holds the manifold and the tube about it."""
+        low, high = np.array(self.bounds).T if self.bounds else (self._points.min(0), self._points.max(0))
+        margin = self._radius + (0 if self.bounds else 0.05 * (high - low))
+        return np.stack((low - margin, high + margin))
+
+    @cached_property
+    def curvature(self) -> float:
+        """The largest normal curvature found: 1 over it is the radius of the sharpest bend."""
+        x = self._points
+        v = tangent(self.normals(x), np.random.default_rng(1).standard_normal((8, *x.shape)))
+        h = 1e-3 * float(np.ptp(x, axis=0).max()) / norm(v)[..., None]
+        rows = self.normals(np.broadcast_to(x, v.shape))
+        bend = lift(rows, row_solve(rows, self.value(x + h * v) + self.value(x - h * v) - 2 * self.value(x))) / h**2
+        return max(float(np.max(norm(bend) / norm(v) ** 2)), 1e-6 / float(np.ptp(x, axis=0).max()))
+
+    @property
+    def step_limit(self) -> float:
+        """Where the rate errs by a per cent, Ricci curvature x step / 6, if all of it bends like the sharpest bend."""
+        return 0.06 / self.curvature**2 / max(1, self.dim - 1)
+
+    @cached_property
+    def volume(self) -> float:  # type: ignore[override]
+        """Riemannian volume by Monte Carlo: the volume of a thin tube over that of its fibres."""
+        tried, kept, batch = 0, 0, 1 << 17
+        points = qmc.Sobol(self.ambient, rng=0)
+        while kept < 150_000 and tried < 100 * batch:
+            kept += len(self._tube(points.random(batch)))
+            tried += batch
+        fibre = math.pi ** (self.codim / 2) / math.gamma(self.codim / 2 + 1) * self._radius**self.codim
+        return float(np.prod(np.diff(self.box, axis=0))) * kept / tried / fibre
+
+    @property
+    def volume_error(self) -> float:
+        return 0.003
+
+    @property
+    def _radius(self) -> float:
+        return TUBE / self.curvature
+
+    def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
+        """n points, uniform up to (radius of the tube x curvature)² / 3, less than 0.1 %.
+
+        Points uniform in the box, those of a thin tube about the manifold projected onto it. Reference: Weyl (1939),
+        On the volume of tubes: the fibres of a tube have equal volume up to the square of its radius.
+        """
+        remedy = f"{self!r} fills hardly any of the box {self.box.T.tolist()}. Pass tighter bounds."
+        return accepted(rng, n, self.ambient, self._tube, 1 << 17 if n > 1000 else 1 << 13, remedy)
+
+    def _tube(self, u: np.ndarray) -> np.ndarray:
+        """Of points u of the unit cube, stretched to the box, those near the manifold, projected onto it."""
+        x = self.box[0] + u * (self.box[1] - self.box[0])
+        steep = 2 * float(np.max(norm(self.normals(self._points), 2)))
+        x = x[norm(self.value(x)) < 2 * steep * self._radius]
+        x = x[self.defect(x) < 2 * self._radius]
+        y = self.project(x)
+        return y[norm(x - y) < self._radius]

@@ -1,0 +1,159 @@
+"""Polygons in the plane, with holes: what is inside, how far the boundary is, and where a path bounces off it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...array import Array, namespace
+from ...errors import InvalidInput
+
+RASTER = 256
+"""Cells along each side of the table of clearances: it spares most points the comparison with every edge."""
+BOUNCES = 32
+"""Reflections after which a path, caught in a corner, stays where it was."""
+
+Ring = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Polygon:
+    """The points of the plane with an odd number of rings around them: an outline, holes, islands in the holes."""
+
+    rings: tuple[Ring, ...]
+
+    @classmethod
+    def of(cls, vertices: object) -> Polygon:
+        """From vertices (k, 2), or a list of such rings, or a clear error."""
+        try:
+            rings = [np.asarray(vertices, dtype=float)]
+        except (TypeError, ValueError):
+            rings = []
+        if not rings or rings[0].ndim != 2:
+            try:
+                rings = [np.asarray(ring, dtype=float) for ring in vertices]  # type: ignore[attr-defined]
+            except (TypeError, ValueError):
+                rings = []
+        for ring in rings:
+            if ring.ndim != 2 or ring.shape[1] != 2 or len(ring) < 3 or not np.isfinite(ring).all():
+                rings = []
+                break
+        if not rings:
+            raise InvalidInput(
+                "A polygon needs finite vertices of shape (k, 2), k >= 3, or a list of such rings (outline and holes)."
+            )
+        rings = [ring[:-1] if (ring[0] == ring[-1]).all() else ring for ring in rings]
+        polygon = cls(tuple(tuple((float(a), float(b)) for a, b in ring) for ring in rings))
+        if not polygon.area > 1e-12 * float(np.prod(np.diff(polygon.box, axis=0))):
+            raise InvalidInput(f"The polygon has no area ({polygon.area:.1e}): holes must lie within the outline.")
+        return polygon
+
+    @cached_property
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where each edge starts, and the vector to where it ends, (k, 2) both."""
+        rings = [np.array(ring) for ring in self.rings]
+        return np.concatenate(rings), np.concatenate([np.roll(ring, -1, axis=0) - ring for ring in rings])
+
+    @cached_property
+    def box(self) -> np.ndarray:
+        """Low and high corner, (2, 2)."""
+        starts = self.edges[0]
+        return np.stack((starts.min(axis=0), starts.max(axis=0)))
+
+    @cached_property
+    def area(self) -> float:
+        """Outlines less holes: a ring counts negative where an odd number of the others surrounds it."""
+        total = 0.0
+        for i, ring in enumerate(self.rings):
+            others = Polygon(self.rings[:i] + self.rings[i + 1 :]) if len(self.rings) > 1 else None
+            hole = others is not None and bool(others.crossings(np.array(ring[:1]))[0] % 2)
+            x, y = np.array(ring).T
+            size = abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
+            total += -size if hole else size
+        return total
+
+    def crossings(self, x: Array) -> Array:
+        """How many edges the ray from x (..., 2) to the right crosses; odd inside."""
+        xp = namespace(x)
+        starts, vectors = (xp.asarray(part, dtype=x.dtype) for part in self.edges)
+        rise = x[..., 1, None] - starts[:, 1]
+        spans = (rise >= 0) != (rise >= vectors[:, 1])
+        slope = vectors[:, 0] / xp.where(vectors[:, 1] == 0, 1.0, vectors[:, 1])
+        return xp.sum(xp.astype(spans & (x[..., 0, None] < starts[:, 0] + rise * slope), xp.int32), axis=-1)
+
+    def distance(self, x: Array) -> Array:
+        """Distance to the nearest edge."""
+        xp = namespace(x)
+        starts, vectors = (xp.asarray(part, dtype=x.dtype) for part in self.edges)
+        d = x[..., None, :] - starts
+        share = (d[..., 0] * vectors[:, 0] + d[..., 1] * vectors[:, 1]) / xp.sum(vectors * vectors, axis=-1)
+        gap = d - xp.clip(share, 0, 1)[..., None] * vectors
+        return xp.sqrt(xp.min(gap[..., 0] ** 2 + gap[..., 1] ** 2, axis=-1))
+
+    @cached_property
+    def _raster(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each cell of the bounding box: what distance its points have at least to the edges; is it inside."""
+        low, high = self.box
+        size = (high - low) / RASTER
+        centers = np.stack(np.meshgrid(*(np.arange(RASTER) + 0.5,) * 2, indexing="ij"), axis=-1) * size + low
+        clearance = np.stack([self.distance(row) for row in centers]) - np.hypot(*size) / 2
+        return clearance, np.stack([self.crossings(row) % 2 == 1 for row in centers])
+
+    def _cells(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        low, high = self.box
+        cell = np.clip(((x - low) * (RASTER / (high - low))).astype(int), 0, RASTER - 1)
+        return cell[..., 0], cell[..., 1]
+
+    def _clearance(self, x: np.ndarray) -> np.ndarray:
+        """A lower bound of the distance to the edges."""
+        within = ((x >= self.box[0]) & (x <= self.box[1])).all(axis=-1)
+        return np.where(within, np.maximum(self._raster[0][self._cells(x)], 0.0), 0.0)
+
+    def contains(self, x: Array) -> Array:
+        """Whether x (..., 2) is inside."""
+        if not isinstance(x, np.ndarray) or x.size < 2 * RASTER:
+            return self.crossings(x) % 2 == 1
+        clearance, inside = (table[self._cells(x)] for table in self._raster)
+        near = (clearance <= 0) | ~((x >= self.box[0]) & (x <= self.box[1])).all(axis=-1)
+        inside[near] = self.crossings(x[near]) % 2 == 1
+        return inside
+
+    def bounce(self, x: Array, v: Array) -> Array:
+        """Where a path from x, inside, gets that goes straight along v and is reflected at the edges."""
+        x, v = x + 0 * v, v + 0 * x
+        if not isinstance(x, np.ndarray):
+            y = self._bounce(x, v, 8)
+            return namespace(x).where(self.contains(y)[..., None], y, x)
+        y = x + v
+        # No edge is nearer to x or to y than the table says: where these add up to the way, there is none in between.
+        near = self._clearance(x) + self._clearance(y) <= np.sqrt(v[..., 0] ** 2 + v[..., 1] ** 2)
+        part = self._bounce(x[near], v[near], BOUNCES)
+        y[near] = np.where(self.contains(part)[..., None], part, x[near])
+        return y
+
+    def _bounce(self, x: Array, v: Array, bounces: int) -> Array:
+        xp = namespace(x)
+        starts, vectors = (xp.asarray(part, dtype=x.dtype) for part in self.edges)
+        normals = xp.stack((-vectors[:, 1], vectors[:, 0]), axis=-1) / xp.sqrt(xp.sum(vectors**2, axis=-1))[:, None]
+        last = xp.full(x.shape[:-1], -1)
+        numbers = xp.arange(len(starts))
+        for _ in range(bounces):
+            d = starts - x[..., None, :]
+            cross = v[..., 0, None] * vectors[:, 1] - v[..., 1, None] * vectors[:, 0]
+            cross = xp.where((cross == 0) | (numbers == last[..., None]), xp.nan, cross)
+            share = (d[..., 0] * vectors[:, 1] - d[..., 1] * vectors[:, 0]) / cross
+            along = (d[..., 0] * v[..., 1, None] - d[..., 1] * v[..., 0, None]) / cross
+            hit = (share >= 0) & (share <= 1) & (along >= 0) & (along <= 1)
+            share = xp.where(hit, share, 2.0)
+            edge = xp.argmin(share, axis=-1)
+            first = xp.min(share, axis=-1)[..., None]
+            if isinstance(x, np.ndarray) and (first > 1).all():
+                break
+            n = normals[edge]
+            mirrored = v - 2 * xp.sum(v * n, axis=-1, keepdims=True) * n
+            x = xp.where(first > 1, x, x + first * v)
+            v = xp.where(first > 1, v, (1 - first) * mirrored)
+            last = xp.where(first[..., 0] > 1, last, edge)
+        return x + v

@@ -1,0 +1,32 @@
+"""Uniform points by rejection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...errors import InvalidInput
+
+
+def accepted(
+    rng: np.random.Generator,
+    n: int,
+    width: int,
+    keep: Callable[[np.ndarray], np.ndarray],
+    batch: int,
+    remedy: str,
+) -> np.ndarray:
+    """The first n of the points that `keep` makes of rows of `width` uniform numbers, drawn batch by batch.
+
+    A quasi-random generator goes on along one sequence, which keeps all batches together even.
+    """
+    draw = rng.stream(width) if hasattr(rng, "stream") else lambda size: rng.random((size, width))
+    found: list[np.ndarray] = []
+    kept = tried = 0
+    while kept < n or not found:
+        found.append(keep(draw(batch)))
+        kept, tried = kept + len(found[-1]), tried + batch
+        if tried > 1e6 and kept < 1e-5 * tried:
+            raise InvalidInput(f"Of {tried} points drawn at random {kept} are kept: {remedy}")
+    return np.concatenate(found)[:n]

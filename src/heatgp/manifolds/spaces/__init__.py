@@ -1,0 +1,1 @@
+"""The spaces of the library, one family a file."""

@@ -1,0 +1,173 @@
+"""Grassmannians: k-dimensional subspaces, held as orthonormal bases."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, final
+
+import numpy as np
+
+from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, newton_schulz, to_complex
+from ...array import orthonormality_defect as defect_of
+from ..contract import Symmetric, require, require_integer
+from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
+from .all_pairs import subspace_orbits
+from .orthogonal import random_orthogonal
+from .projective import projector
+from .unitary import random_unitary
+
+Field = Literal["real", "complex"]
+
+
+def check_frames(name: str, n: object, k: object, field: object) -> None:
+    """n, k and field of a Stiefel manifold or a Grassmannian, or a clear error."""
+    require_integer(name, "n", n, 2)
+    require_integer(name, "k", k, 1)
+    require(field in ("real", "complex"), f"{name} needs field = 'real' or 'complex'; got {field!r}.")
+
+
+def random_frames(rng: np.random.Generator, number: int, n: int, k: int, field: Field) -> np.ndarray:
+    """Uniform orthonormal k-frames: the first k columns of a Haar matrix."""
+    draw = random_unitary if field == "complex" else random_orthogonal
+    return np.ascontiguousarray(draw(rng, number, n)[:, :, :k])
+
+
+def completed(x: Array) -> Array:
+    """A square matrix with orthonormal columns, the first of which are those of x."""
+    xp = namespace(x)
+    q, _ = xp.linalg.qr(x, mode="complete")
+    return xp.concat((x, q[..., x.shape[-1] :]), axis=-1)
+
+
+def principal_angles(x: Array, y: Array) -> Array:
+    """Angles in [0, pi/2] between the subspaces spanned by orthonormal x and y, increasing.
+
+    Cosines are the singular values of x*y, sines those of the part of y orthogonal to x: atan2 of both is accurate
+    at both ends. Reference: Björck and Golub (1973), Math. Comp. 27, 579-594.
+    """
+    xp = namespace(x)
+    c = matmul(adjoint(x), y)
+    cosines = xp.linalg.svdvals(c)  # decreasing
+    sines = xp.flip(xp.linalg.svdvals(y - matmul(x, c)), axis=-1)  # increasing
+    return xp.atan2(sines[..., : cosines.shape[-1]], cosines)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Grassmann(Symmetric):
+    """Gr(n, k): the k-dimensional subspaces of R^n or C^n, an orthonormal basis (n, k) each; 1 <= k <= n - 1.
+
+    The metric is tr(D*D) on tangent vectors D with x*D = 0: the distance is the norm of the principal angles.
+    Orbit coordinates are the min(k, n-k) principal angles that need not vanish, increasing.
+
+    >>> float(Grassmann(4, 2).distance(np.eye(4)[:, :2], np.eye(4)[:, 2:]).round(4))  # pi / √2
+    2.2214
+    """
+
+    n: int
+    k: int
+    field: Field = "real"
+    violation = "|x*x - I|"
+    remedy = "Orthonormalise with numpy.linalg.qr."
+
+    def __post_init__(self) -> None:
+        check_frames("Grassmann", self.n, self.k, self.field)
+        require(
+            self.k < self.n,
+            f"Grassmann needs 1 <= k <= n - 1; got n = {self.n}, k = {self.k}. The whole space is one point.",
+        )
+
+    @property
+    def is_complex(self) -> bool:  # type: ignore[override]
+        return self.field == "complex"
+
+    @property
+    def beta(self) -> int:
+        """Real dimension of the field."""
+        return 2 if self.is_complex else 1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n, self.k)
+
+    @property
+    def dim(self) -> int:
+        return self.beta * self.k * (self.n - self.k)
+
+    @property
+    def rank(self) -> int:
+        return min(self.k, self.n - self.k)
+
+    @property
+    def volume(self) -> float:
+        if self.is_complex:
+            logs = (math.lgamma(i) - math.lgamma(self.n - i + 1) for i in range(1, self.k + 1))
+            return math.exp(self.k * (self.n - self.k) * math.log(math.pi) + sum(logs))
+        return math.exp(sum(log_sphere_volume(self.n - i) - log_sphere_volume(i - 1) for i in range(1, self.k + 1)))
+
+    def noise(self, x: Array, z: Array) -> Array:
+        return z - matmul(x, matmul(adjoint(x), z))
+
+    def exp(self, x: Array, v: Array) -> Array:
+        """x cos(√S) + v sin(√S)/√S with S = v*v: the SVD formula without singular vectors.
+
+        Reference: Edelman, Arias, Smith (1998), Theorem 2.3.
+        """
+        c, s = cos_sinc(matmul(adjoint(v), v))
+        return matmul(x, c) + matmul(v, s)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        """Ye et al. (2024), "Simulation of Brownian paths on Gr_F(k, n)", cosine and sine by their series."""
+        z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
+        v = self.noise(x, z)
+        # Largest singular value of a Gaussian matrix: √n + √k, and seven standard deviations.
+        radius = math.sqrt(self.beta * time) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        c, s = cos_sinc_series(matmul(adjoint(v), v), radius)
+        return matmul(x, c) + matmul(v, s)
+
+    def polish(self, x: Array) -> Array:
+        return newton_schulz(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        return random_frames(rng, n, self.n, self.k, self.field)
+
+    def defect(self, x: Array) -> Array:
+        return defect_of(x)
+
+    def embed(self, x: Array) -> Array:
+        """The orthogonal projector onto the subspace, flattened."""
+        return sum(projector(x[..., j]) for j in range(self.k))
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.eye(self.n, self.k, dtype=complex if self.is_complex else float)
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        return principal_angles(x, y)[..., self.k - self.rank :]
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        if not isinstance(X, np.ndarray):
+            return super().orbits(X, Y)
+        return subspace_orbits(X, Y)[..., self.k - self.rank :]
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(completed(x)), y)
+
+    @property
+    def chamber(self) -> tuple[tuple[float, float], ...]:
+        return ((0.0, math.pi / 2),) * self.rank
+
+    @property
+    def roots(self) -> Roots:
+        r, short = self.rank, self.beta * (self.n - 2 * self.rank)
+        table = [(form, self.beta) for form in axis_pairs(r, (1, -1))]
+        table += [(form, short) for form in axes(r) if short]
+        table += [(form, 1) for form in axes(r, 2.0) if self.is_complex]
+        return Roots(tuple(form for form, _ in table), tuple(m for _, m in table))
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """In u = sin² theta the sines make a Selberg integral."""
+        r, short, beta = self.rank, self.beta * (self.n - 2 * self.rank), self.beta
+        return log_selberg(r, (short + beta) / 2, beta / 2, beta / 2) + r * (beta - 2) * math.log(2)

@@ -1,0 +1,300 @@
+"""Rotation groups and orthogonal groups, with <X, Y> = tr(X'Y)/2 on the Lie algebra."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ...array import (
+    Array,
+    adjoint,
+    expm_series,
+    expm_skew,
+    identity_like,
+    matmul,
+    namespace,
+    newton_schulz,
+    sinc,
+    skew,
+    stack_last,
+)
+from ...array import orthonormality_defect as defect_of
+from ..contract import Cover, Symmetric, require_integer
+from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
+from .all_pairs import orthogonal_orbits, rotation_orbits
+from .sphere import Sphere
+
+
+def rotation_angles(r: Array) -> Array:
+    """Angles in [0, pi] of rotations (..., n, n), decreasing: (..., n // 2).
+
+    The singular values of I - r are 2 sin(a/2) and those of I + r are 2 cos(a/2), each twice, so that atan2 is
+    accurate at both ends. Up to n = 3 closed forms.
+    """
+    xp = namespace(r)
+    n = r.shape[-1]
+    if n == 2:
+        return xp.atan2(xp.abs(r[..., 1, 0] - r[..., 0, 1]), r[..., 0, 0] + r[..., 1, 1])[..., None]
+    if n == 3:
+        x, y, z = (r[..., i, j] - r[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
+        sine = xp.sqrt(x * x + y * y + z * z)
+        return xp.atan2(sine, r[..., 0, 0] + r[..., 1, 1] + r[..., 2, 2] - 1)[..., None]
+    one = identity_like(r)
+    sines = xp.linalg.svdvals(one - r)  # decreasing: the pairs, and for odd n a zero at the end
+    cosines = xp.flip(xp.linalg.svdvals(one + r), axis=-1)  # increasing: the pairs, and for odd n a two at the end
+    return 2 * xp.atan2(sines, cosines)[..., : 2 * (n // 2) : 2]
+
+
+def random_orthogonal(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
+    """Haar measure on O(size): QR of a Gaussian matrix with the signs of R's diagonal moved into Q.
+
+    Reference: Mezzadri (2007), Notices of the AMS 54, 592-604.
+    """
+    q, r = np.linalg.qr(rng.standard_normal((n, size, size)))
+    return q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[:, None, :]
+
+
+def skew_from_entries(z: Array, n: int) -> Array:
+    """The skew matrix whose entries above the diagonal, row by row, are z (..., n(n-1)/2)."""
+    xp = namespace(z)
+    rows, columns = np.triu_indices(n, 1)
+    if n > 4:  # one product with the basis of so(n)
+        basis = np.zeros((len(rows), n, n))
+        basis[np.arange(len(rows)), rows, columns] = 1
+        basis[np.arange(len(rows)), columns, rows] = -1
+        return xp.reshape(z @ xp.asarray(basis.reshape(-1, n * n), dtype=z.dtype), (*z.shape[:-1], n, n))
+    entry = {(i, j): z[..., k] for k, (i, j) in enumerate(zip(rows.tolist(), columns.tolist()))}
+    zero = 0 * z[..., 0]
+    entries = [entry[i, j] if i < j else -entry[j, i] if i > j else zero for i in range(n) for j in range(n)]
+    return xp.reshape(stack_last(entries), (*z.shape[:-1], n, n))
+
+
+def rodrigues(w: Array) -> Array:
+    """exp of the skew matrix of so(3) with entries w = (w12, w13, w23) above the diagonal."""
+    xp = namespace(w)
+    c, b, a = -w[..., 0], w[..., 1], -w[..., 2]  # the rotation vector (a, b, c)
+    half = xp.sqrt(a * a + b * b + c * c) / 2
+    s = sinc(half) / 2
+    return quaternion_matrix(xp.cos(half), s * a, s * b, s * c)
+
+
+def quaternion_matrix(q: Array, x: Array, y: Array, z: Array) -> Array:
+    """The rotation v -> p v p* of the unit quaternion p = q + xi + yj + zk."""
+    xx, yy, zz, xy, xz, yz = 2 * x * x, 2 * y * y, 2 * z * z, 2 * x * y, 2 * x * z, 2 * y * z
+    qx, qy, qz = 2 * q * x, 2 * q * y, 2 * q * z
+    entries = (1 - yy - zz, xy - qz, xz + qy, xy + qz, 1 - xx - zz, yz - qx, xz - qy, yz + qx, 1 - xx - yy)
+    return namespace(q).reshape(stack_last(entries), (*q.shape, 3, 3))
+
+
+def to_quaternions(x: np.ndarray) -> np.ndarray:
+    """Rotation matrices (..., 3, 3) to unit quaternions (..., 4), scalar first, in their precision."""
+    flat = Rotation.from_matrix(np.reshape(x, (-1, 3, 3))).as_quat(scalar_first=True)
+    return flat.reshape(*x.shape[:-2], 4).astype(x.dtype)
+
+
+def from_quaternions(p: Array) -> Array:
+    return quaternion_matrix(*(p[..., i] for i in range(4)))
+
+
+def rotation_step(x: Array, z: Array, time: float) -> Array:
+    """Ye et al. (2024), "Simulation of Brownian paths on SO(n)": x exp(X), X skew with entries N(0, time).
+
+    The exponential is closed for n = 2, 3 and a short series beyond, where the paper takes an SVD of each step.
+    """
+    n = x.shape[-1]
+    w = math.sqrt(time) * z
+    if n == 2:
+        xp = namespace(x)
+        c, s = xp.cos(w[..., 0]), xp.sin(w[..., 0])
+        return matmul(x, xp.reshape(stack_last((c, s, -s, c)), (*w.shape[:-1], 2, 2)))
+    if n == 3:
+        return matmul(x, rodrigues(w))
+    # The norm of X/sqrt(time) concentrates at 2 sqrt(n); seven more standard deviations are never seen.
+    return matmul(x, expm_series(skew_from_entries(w, n), math.sqrt(time) * (2 * math.sqrt(n) + 7)))
+
+
+def orthogonal_roots(n: int) -> Roots:
+    r = n // 2
+    pairs = axis_pairs(r, (1, -1), 0.5)
+    odd = axes(r, 0.5) if n % 2 else []
+    return Roots(tuple(pairs + odd), (2,) * (len(pairs) + len(odd)))
+
+
+def log_orthogonal_integral(n: int) -> float:
+    """In u = sin²(theta/2) the sines make a Selberg integral."""
+    return log_selberg(n // 2, 1.5 if n % 2 else 0.5, 0.5, 1.0)
+
+
+def log_rotation_volume(n: int) -> float:
+    return sum(log_sphere_volume(d) for d in range(1, n))
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class SpecialOrthogonal(Symmetric):
+    """SO(n), the rotation matrices, with <X, Y> = tr(X'Y)/2: on SO(3) the distance is the rotation angle.
+
+    Orbit coordinates are the rotation angles of x'y, decreasing in [0, pi].
+
+    >>> SpecialOrthogonal(3).distance(np.eye(3), np.diag([1.0, -1, -1])) / np.pi
+    np.float64(1.0)
+    """
+
+    n: int
+    violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
+    remedy: ClassVar[str] = "Take the nearest rotation: u @ vt of numpy.linalg.svd, with determinant one."
+
+    def __post_init__(self) -> None:
+        require_integer("SpecialOrthogonal", "n", self.n, 2)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n, self.n)
+
+    @property
+    def dim(self) -> int:
+        return self.n * (self.n - 1) // 2
+
+    @property
+    def volume(self) -> float:
+        return math.exp(log_rotation_volume(self.n))
+
+    def noise(self, x: Array, z: Array) -> Array:
+        return matmul(x, skew(z))
+
+    def exp(self, x: Array, v: Array) -> Array:
+        return matmul(x, expm_skew(matmul(adjoint(x), v)))
+
+    @property
+    def walked_above(self) -> Cover | None:
+        """SO(3) is the sphere S^3 of unit quaternions up to sign, of twice the size: great circles are cheaper."""
+        return Cover(Sphere(3), 2.0, to_quaternions, from_quaternions) if self.n == 3 else None
+
+    @property
+    def step_shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        return rotation_step(x, z, time)
+
+    def polish(self, x: Array) -> Array:
+        return newton_schulz(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        q = random_orthogonal(rng, n, self.n)
+        q[:, :, 0] *= np.linalg.det(q)[:, None]
+        return q
+
+    def defect(self, x: Array) -> Array:
+        xp = namespace(x)
+        return xp.maximum(defect_of(x), xp.abs(xp.linalg.det(x) - 1))
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.eye(self.n)
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        return rotation_angles(matmul(adjoint(x), y))
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        return rotation_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(x), y)
+
+    @property
+    def chamber(self) -> tuple[tuple[float, float], ...]:
+        return ((0.0, math.pi),) * (self.n // 2)
+
+    @property
+    def roots(self) -> Roots:
+        return orthogonal_roots(self.n)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        return log_orthogonal_integral(self.n)
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Orthogonal(Symmetric):
+    """O(n) with <X, Y> = tr(X'Y)/2: two copies of SO(n), infinitely far from each other.
+
+    Orbit coordinates are the rotation angles of x'y, infinite where x and y differ in the sign of the determinant.
+
+    >>> Orthogonal(3).distance(np.eye(3), -np.eye(3))
+    np.float64(inf)
+    """
+
+    n: int
+    violation: ClassVar[str] = "|x'x - I|"
+    remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr."
+
+    def __post_init__(self) -> None:
+        require_integer("Orthogonal", "n", self.n, 2)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n, self.n)
+
+    @property
+    def dim(self) -> int:
+        return self.n * (self.n - 1) // 2
+
+    @property
+    def volume(self) -> float:
+        return 2 * math.exp(log_rotation_volume(self.n))
+
+    def noise(self, x: Array, z: Array) -> Array:
+        return matmul(x, skew(z))
+
+    def exp(self, x: Array, v: Array) -> Array:
+        return matmul(x, expm_skew(matmul(adjoint(x), v)))
+
+    @property
+    def step_shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        return rotation_step(x, z, time)
+
+    def polish(self, x: Array) -> Array:
+        return newton_schulz(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        return random_orthogonal(rng, n, self.n)
+
+    def defect(self, x: Array) -> Array:
+        return defect_of(x)
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.eye(self.n)
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        xp = namespace(x)
+        r = matmul(adjoint(x), y)
+        return xp.where(xp.linalg.det(r)[..., None] > 0, rotation_angles(r), math.inf)
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        return orthogonal_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(x), y)
+
+    @property
+    def chamber(self) -> tuple[tuple[float, float], ...]:
+        return ((0.0, math.pi),) * (self.n // 2)
+
+    @property
+    def roots(self) -> Roots:
+        return orthogonal_roots(self.n)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """The chamber is that of one component, whose volume is half."""
+        return log_orthogonal_integral(self.n) + math.log(2)

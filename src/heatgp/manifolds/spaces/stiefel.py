@@ -1,0 +1,204 @@
+"""Stiefel manifolds: orthonormal k-frames with the metric of the quotient of the group."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+from scipy.special import gammaln
+
+from ...array import (
+    LARGE,
+    Array,
+    adjoint,
+    expm_series,
+    expm_skew,
+    identity_like,
+    matmul,
+    namespace,
+    newton_schulz,
+    norm,
+    skew,
+    to_complex,
+)
+from ...array import orthonormality_defect as defect_of
+from ...errors import Unsupported
+from ..contract import Homogeneous, require
+from ..roots import log_sphere_volume
+from .grassmann import Field, check_frames, completed, random_frames
+from .stiefel_log import log_norm
+from .unitary import log_unitary_volume
+
+
+@final
+@dataclass(frozen=True, repr=False)
+class Stiefel(Homogeneous):
+    """V(k, n): orthonormal k-frames (n, k) of R^n or C^n with the canonical metric tr D*(I - xx*/2)D; k <= n - 1.
+
+    It is O(n)/O(n-k) or U(n)/U(n-k) with the metric of the group (Edelman, Arias, Smith 1998, section 2.4.1);
+    V(1, n) over the reals is the sphere, over the complex numbers a sphere squashed along the phase.
+    Orbit coordinates are the entries of x*y: a complete invariant, since x*x and y*y are the identity.
+    """
+
+    n: int
+    k: int
+    field: Field = "real"
+    violation = "|x*x - I|"
+    remedy = "Orthonormalise with numpy.linalg.qr."
+
+    def __post_init__(self) -> None:
+        check_frames("Stiefel", self.n, self.k, self.field)
+        group = "Unitary" if self.field == "complex" else "Orthogonal"
+        require(
+            self.k < self.n,
+            f"Stiefel needs 1 <= k <= n - 1; got n = {self.n}, k = {self.k}. Full frames are {group}(n).",
+        )
+
+    @property
+    def is_complex(self) -> bool:  # type: ignore[override]
+        return self.field == "complex"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.n, self.k)
+
+    @property
+    def dim(self) -> int:
+        n, k = self.n, self.k
+        return 2 * n * k - k * k if self.is_complex else n * k - k * (k + 1) // 2
+
+    @property
+    def volume(self) -> float:
+        n, k = self.n, self.k
+        if self.is_complex:
+            return math.exp(log_unitary_volume(n) - log_unitary_volume(n - k))
+        return math.exp(sum(log_sphere_volume(d) for d in range(n - k, n)))
+
+    @property
+    def scalar_curvature(self) -> float:
+        """Sum over orthonormal pairs of |[X,Y]_m|²/4 + |[X,Y]_h|² (O'Neill; Besse 1987, Theorem 7.38)."""
+        g, k = self._algebra_basis(), self.k
+        scale = np.sqrt(0.5)
+        brackets = np.einsum("aij,bjk->abik", g, g)
+        brackets = brackets - brackets.swapaxes(0, 1)
+        in_h = brackets[..., k:, k:]
+        total, vertical = np.sum(np.abs(scale * brackets) ** 2), np.sum(np.abs(scale * in_h) ** 2)
+        return float((total - vertical) / 4 + vertical)
+
+    def _algebra_basis(self) -> np.ndarray:
+        """An orthonormal basis of the complement of h in the Lie algebra, matrices (dim, n, n)."""
+        n, k, one = self.n, self.k, np.eye(self.n)
+        basis = [np.outer(one[i], one[j]) - np.outer(one[j], one[i]) for j in range(k) for i in range(j + 1, n)]
+        if self.is_complex:
+            basis += [
+                1j * (np.outer(one[i], one[j]) + np.outer(one[j], one[i])) for j in range(k) for i in range(j + 1, n)
+            ]
+            basis += [1j * math.sqrt(2) * np.outer(one[j], one[j]) for j in range(k)]
+        return np.array(basis)
+
+    def noise(self, x: Array, z: Array) -> Array:
+        xz = matmul(adjoint(x), z)
+        return z + matmul(x, skew(xz) - xz)
+
+    def exp(self, x: Array, v: Array) -> Array:
+        """exp(W) x with the skew matrix W = vx* - xv* - x(x*v)x* of the group's horizontal lift."""
+        vx = matmul(v, adjoint(x))
+        return matmul(expm_skew(vx - adjoint(vx) - matmul(x, matmul(adjoint(x), vx))), x)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        """Ye et al. (2024), "Simulation of Brownian paths on V_R(k, n)", without a QR of each step.
+
+        With W as in `exp`, Wx = v and Wv = va - x(v*v + aa), a = x*v: on the columns [x, v] W acts as the 2k x 2k
+        matrix [[0, -(v*v + aa)], [I, a]], and the first k columns of its exponential give the geodesic.
+        """
+        xp = namespace(x)
+        z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
+        v = self.noise(x, z)
+        # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
+        radius = math.sqrt(time * (2 if self.is_complex else 1)) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        if 2 * radius > LARGE:
+            return self.exp(x, v)
+        a = matmul(adjoint(x), v)
+        corner = -(matmul(adjoint(v), v) + matmul(a, a))
+        zero = xp.zeros_like(a)
+        w = xp.concat((xp.concat((zero, corner), axis=-1), xp.concat((identity_like(a) + zero, a), axis=-1)), axis=-2)
+        scale = xp.concat((xp.ones(self.k), xp.full(self.k, radius)))
+        scale = xp.astype(scale, xp.finfo(x.dtype).dtype)
+        e = expm_series(w * scale[:, None] / scale, 2 * radius)[..., : self.k]
+        return matmul(x, e[..., : self.k, :]) + matmul(v, e[..., self.k :, :] / radius)
+
+    def polish(self, x: Array) -> Array:
+        return newton_schulz(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        return random_frames(rng, n, self.n, self.k, self.field)
+
+    def defect(self, x: Array) -> Array:
+        return defect_of(x)
+
+    def distance(self, x: Array, y: Array) -> Array:
+        """Length of the geodesic that the iterative logarithm finds, NotConverged where it finds none.
+
+        Within the injectivity radius it is the distance; beyond it, an upper bound.
+        """
+        return log_norm(x, y)
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.eye(self.n, self.k, dtype=complex if self.is_complex else float)
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        xp = namespace(x)
+        a = matmul(adjoint(x), y)
+        a = xp.reshape(a, (*a.shape[:-2], self.k * self.k))
+        return xp.concat((xp.real(a), xp.imag(a)), axis=-1) if self.is_complex else a
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return matmul(adjoint(completed(x)), y)
+
+    def within(self, x: Array, y: Array, radius: float) -> Array:
+        """The chord is at most √2 times the distance, so that only close pairs need the logarithm."""
+        x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
+        close = norm(x - y, axes=2) < math.sqrt(2) * radius
+        inside = np.zeros(close.shape, dtype=bool)
+        inside[close] = log_norm(x[close], y[close]) < radius
+        return inside
+
+    @property
+    def chamber(self) -> tuple[tuple[float, float], ...]:
+        return ((-1.0, 1.0),) * (self.k * self.k * (2 if self.is_complex else 1))
+
+    def log_strip(self, theta: Array) -> Array:
+        """log of the density of A = x*y: det(I - A*A)^((n-2k-1)/2) real, ^(n-2k) complex, for n >= 2k.
+
+        Reference: Chikuse (2003), Statistics on Special Manifolds, Theorem 2.5.1 (real case).
+        """
+        n, k = self.n, self.k
+        if n < 2 * k:
+            raise Unsupported(f"{self!r}: the entries of x*y have a density only for n >= 2k; n = {n}, 2k = {2 * k}.")
+        xp = namespace(theta)
+        if self.is_complex:
+            a = theta[..., : k * k] + 1j * theta[..., k * k :]
+            power = float(n - 2 * k)
+            constant = _log_complex_gamma(k, n) - _log_complex_gamma(k, n - k) - k * k * math.log(math.pi)
+        else:
+            a, power = theta, (n - 2 * k - 1) / 2
+            constant = _log_real_gamma(k, n / 2) - _log_real_gamma(k, (n - k) / 2) - k * k / 2 * math.log(math.pi)
+        a = xp.reshape(a, (*a.shape[:-1], k, k))
+        singular = xp.linalg.svdvals(a)
+        gap = (1 - singular) * (1 + singular)
+        inside = xp.min(gap, axis=-1) > 0
+        logs = xp.sum(xp.log(xp.where(gap > 0, gap, 1.0)), axis=-1)
+        return math.log(self.volume) + constant + xp.where(inside, power * logs, -math.inf)
+
+
+def _log_real_gamma(k: int, a: float) -> float:
+    """log of the multivariate gamma function of real symmetric k x k matrices."""
+    return k * (k - 1) / 4 * math.log(math.pi) + sum(float(gammaln(a - i / 2)) for i in range(k))
+
+
+def _log_complex_gamma(k: int, a: float) -> float:
+    """log of the multivariate gamma function of complex Hermitian k x k matrices."""
+    return k * (k - 1) / 2 * math.log(math.pi) + sum(float(gammaln(a - i)) for i in range(k))

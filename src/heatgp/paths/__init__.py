@@ -1,0 +1,1 @@
+"""Simulated Brownian motion: it knows nothing of kernels."""

@@ -1,0 +1,262 @@
+"""One simulation for all times and all pairs: orbit coordinates of Brownian motion from the origin, kept on disk.
+
+What determines the samples (manifold, times, paths, step, seed) names their file, so a file is never out of date. It
+carries a checksum; a damaged one is set aside and computed again. Blocks of paths have a random stream each, so an
+interrupted simulation goes on after its last stored block and ends with the same numbers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time as clock
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import HeatGPWarning, InvalidInput, Unsupported, warn
+from ..manifolds.contract import Homogeneous, Symmetric
+from .walk import BLOCK, Schedule, Seed, check_start, entropy, schedule, simulate
+
+VERSION = 1
+"""Goes up whenever a seed gives other samples than before."""
+TRIVIAL = 2_000_000
+"""Path-steps that take well under a second: not worth a file unless a folder is named."""
+STORE_SECONDS = 3.0
+"""At most so much of an interrupted simulation is lost, even when the process is killed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Orbit coordinates theta (times, paths, r) of independent Brownian paths from the origin of the manifold."""
+
+    manifold: Homogeneous
+    times: np.ndarray
+    step: float
+    entropy: tuple[int, ...]
+    theta: np.ndarray
+
+    @property
+    def paths(self) -> int:
+        return self.theta.shape[1]
+
+    @property
+    def effective_times(self) -> np.ndarray:
+        """The times whose Brownian motion the walk imitates best: see the function."""
+        return effective_times(self.manifold, self.times, self.step)
+
+
+def effective_times(manifold: Homogeneous, times: Sequence[float] | np.ndarray, step: float) -> np.ndarray:
+    """The times whose Brownian motion the walk imitates best: each step d counts as d (1 + ricci d/6).
+
+    A normal vector v of variance d along a geodesic has E f(exp v) = f + d/2 Lf + d²/8 S + O(d³), where S is the
+    symmetrised trace of the fourth derivative of f. Commuting derivatives gives S = LLf + 2/3 div(Ric grad f): where
+    Ric = ricci * metric the walk is Brownian motion run faster by 1 + ricci d/6, up to O(d²). Elsewhere (U(n),
+    whose centre is flat, and Stiefel manifolds) no one time does it: these are the nominal times.
+    """
+    plan = schedule(times, step)
+    counts, lasts = np.array(plan.counts), np.array(plan.lasts)
+    squares = np.maximum(counts - 1, 0) * step**2 + lasts**2
+    return np.array(plan.times) + (ricci(manifold) or 0.0) / 6 * np.cumsum(squares)
+
+
+def ricci(manifold: Homogeneous) -> float | None:
+    """The constant c of Ric = c * metric, None where there is no such constant or it is not known.
+
+    Off the flat part, Ric is the sum of m <alpha, h>² on a symmetric space (Helgason 1984); a homogeneous manifold
+    without scalar curvature is taken to be flat.
+    """
+    if not isinstance(manifold, Symmetric):
+        try:
+            return 0.0 if manifold.scalar_curvature == 0 else None
+        except Unsupported:
+            return None
+    roots = manifold.roots
+    if not roots.alpha:
+        return 0.0
+    alpha = np.array(roots.alpha) / roots.unit
+    values = np.linalg.eigvalsh((alpha.T * roots.multiplicity) @ alpha)
+    curved = values[values > 1e-9]
+    einstein = len(curved) == manifold.rank and np.ptp(curved) < 1e-9
+    return float(curved.mean()) if einstein else None
+
+
+def orbit_samples(
+    manifold: Homogeneous,
+    times: Sequence[float] | np.ndarray | float,
+    *,
+    paths: int,
+    step: float,
+    rng: Seed = None,
+    n_jobs: int | None = None,
+    cache: bool | str | Path = True,
+    progress: bool | None = None,
+) -> Samples:
+    """Orbit coordinates of Brownian motion from the origin at the given times.
+
+    Parameters
+    ----------
+    manifold : a homogeneous manifold.
+    times : positive, increasing.
+    paths, step, rng, n_jobs, progress : as in `walk`; one seed, one answer, however it was computed.
+    cache : keep the result on disk. True means the folder HEATGP_CACHE or ~/.cache/heatgp, for what takes longer than
+        a moment; a path means that folder. Nothing is kept unless `rng` is an integer and the manifold is one of the
+        library's, whose name and parameters say all of it: two manifolds of a user may share a `repr`.
+
+    >>> from heatgp import Sphere
+    >>> orbit_samples(Sphere(2), [0.1, 0.2], paths=1000, step=0.01, rng=0).theta.shape
+    (2, 1000, 1)
+    """
+    if not isinstance(manifold, Homogeneous):
+        raise Unsupported(
+            f"{manifold!r} is not homogeneous: paths from one point do not serve every pair. "
+            "Use ball_matrix, which starts paths from each point."
+        )
+    plan = schedule(times, step)
+    if plan.times[0] <= 0:
+        raise InvalidInput(f"times must be positive: at time {plan.times[0]:g} the kernel is no function.")
+    start = check_start(manifold, manifold.origin, paths)
+    root = entropy(rng)
+    file = None
+    lasting = isinstance(rng, (int, np.integer)) and says_all(manifold)
+    if cache is not False and lasting and (cache is not True or paths * sum(plan.counts) >= TRIVIAL):
+        file = TableFile(_folder(cache), _description(manifold, plan, paths, root))
+    theta = file.read("npz") if file else None
+    if theta is None:
+        theta = _simulate(manifold, start, plan, paths, root, n_jobs, progress, file)
+    theta.setflags(write=False)
+    return Samples(manifold, np.array(plan.times), plan.step, root, theta)
+
+
+def says_all(manifold: Homogeneous) -> bool:
+    """Whether class and `repr` determine the manifold: a class of the library whose fields are numbers and words."""
+    own = type(manifold).__module__.startswith(__name__.split(".")[0] + ".manifolds.")
+    plain = (int, float, str, np.number)
+    return (
+        own and is_dataclass(manifold) and all(isinstance(getattr(manifold, f.name), plain) for f in fields(manifold))
+    )
+
+
+def _simulate(
+    manifold: Homogeneous,
+    start: np.ndarray,
+    plan: Schedule,
+    paths: int,
+    root: tuple[int, ...],
+    n_jobs: int | None,
+    progress: bool | None,
+    file: TableFile | None,
+) -> np.ndarray:
+    theta = np.empty((len(plan.times), paths, len(manifold.chamber)))
+    stored = file.read("partial") if file else None
+    done = 0 if stored is None else stored.shape[1]
+    if stored is not None:
+        theta[:, :done] = stored
+    chunks = simulate(
+        manifold, start, plan, paths, root, partial(_orbits, manifold), n_jobs, None, progress, done // BLOCK
+    )
+    kept, last = done, clock.monotonic()
+    try:
+        for first, part in chunks:
+            done = first + part.shape[1]
+            theta[:, first:done] = part
+            if file and clock.monotonic() - last > STORE_SECONDS:
+                file.write("partial", theta[:, :done])
+                kept, last = done, clock.monotonic()
+    except BaseException:
+        if file and done > kept:
+            file.write("partial", theta[:, :done])
+        raise
+    if file:
+        file.write("npz", theta)
+        file.remove("partial")
+    return theta
+
+
+def _orbits(manifold: Homogeneous, positions: np.ndarray) -> np.ndarray:
+    return manifold.orbit(manifold.origin, positions)
+
+
+def _folder(cache: bool | str | Path) -> Path:
+    if cache is True:
+        return Path(os.environ.get("HEATGP_CACHE") or Path.home() / ".cache" / "heatgp")
+    return Path(str(cache))
+
+
+def _description(manifold: Homogeneous, plan: Schedule, paths: int, root: tuple[int, ...]) -> str:
+    return json.dumps(
+        {
+            "table": VERSION,
+            "manifold": repr(manifold),
+            "times": [t.hex() for t in plan.times],
+            "step": plan.step.hex(),
+            "paths": int(paths),
+            "entropy": root,
+            "dtype": "float64",
+        }
+    )
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """The file of one table: named by what determines it, written whole or not at all, checked when read."""
+
+    folder: Path
+    description: str
+
+    def path(self, kind: str) -> Path:
+        return self.folder / f"{hashlib.sha256(self.description.encode()).hexdigest()[:24]}.{kind}"
+
+    def write(self, kind: str, theta: np.ndarray) -> None:
+        """Store the array; a disk that is full or read-only costs the cache, not the result."""
+        path = self.path(kind)
+        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with open(temporary, "wb") as stream:
+                np.savez(stream, theta=theta, description=self.description, digest=self._digest(theta))
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            warn(
+                f"The table could not be stored in {self.folder} ({error}). Set HEATGP_CACHE to a folder "
+                "that can be written, or pass cache=False.",
+                HeatGPWarning,
+            )
+
+    def read(self, kind: str) -> np.ndarray | None:
+        """The stored array; None where there is none or it is damaged, which is said and set aside."""
+        path = self.path(kind)
+        try:
+            with open(path, "rb") as stream, np.load(stream) as stored:
+                theta, description, digest = stored["theta"], str(stored["description"]), str(stored["digest"])
+            problem = None if description == self.description else "it describes another table"
+            if digest != self._digest(theta):
+                problem = "its checksum is wrong"
+        except OSError:  # not there, or not for us to read
+            return None
+        except Exception as error:  # zip, npy and zlib each have their own for what a flipped bit does
+            problem = f"{type(error).__name__}: {error}"
+        if problem is None:
+            return theta
+        aside = path.with_name(path.name + ".damaged")
+        with suppress(OSError):  # a folder that is only to be read keeps it
+            os.replace(path, aside)
+        warn(
+            f"The stored table {path} is damaged ({problem}). It is now {aside.name}; the paths are simulated again.",
+            HeatGPWarning,
+        )
+        return None
+
+    def remove(self, kind: str) -> None:
+        with suppress(OSError):
+            self.path(kind).unlink(missing_ok=True)
+
+    def _digest(self, theta: np.ndarray) -> str:
+        return hashlib.sha256(np.ascontiguousarray(theta).tobytes() + self.description.encode()).hexdigest()
