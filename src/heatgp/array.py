@@ -31,7 +31,7 @@ def adjoint(x: Array) -> Array:
 def matmul(a: Array, b: Array) -> Array:
     """Matrix product of many small matrices, in the layout in which they lie.
 
-    NumPy calls BLAS for each matrix where matrices are contiguous; where the paths are (see `heat.walk`), einsum
+    NumPy calls BLAS for each matrix where matrices are contiguous; where the paths are (see `paths.walk`), einsum
     makes one long loop. Elsewhere small products are written out, which compiles to one fused kernel on a GPU.
     """
     xp = namespace(a)

@@ -1,4 +1,4 @@
-"""The walk of `heat.walk` compiled by JAX, for accelerators: the same steps, other random numbers.
+"""The walk of `paths.walk` compiled by JAX, for accelerators: the same steps, other random numbers.
 
 The only file that imports JAX. Precision is the caller's: double precision is enabled for this computation alone.
 """

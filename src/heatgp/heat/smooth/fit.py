@@ -49,7 +49,7 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
     Positions later than the horizon of the expansion are not used; the estimate itself holds for all times.
 
     >>> from heatgp import Sphere
-    >>> from heatgp.heat.table import orbit_samples
+    >>> from heatgp.paths.samples import orbit_samples
     >>> times, step = default_design(Sphere(2), 0.3)
     >>> profile = smooth_profile(Sphere(2), orbit_samples(Sphere(2), times, paths=1000, step=step, rng=0))
     >>> (4 * np.pi * profile.at(50.0)(np.zeros(1))).round(6)  # the uniform law in the end

@@ -1,0 +1,231 @@
+"""What a Gaussian process needs of a kernel, and what a kernel gives at one time.
+
+A `Kernel` prepares points once (`pairs`, `matched`, `features`); the result is a `TimeFunction`, whose `at(time)` is an
+`Evaluation`: values, derivatives in the logarithm of the time and standard errors, each computed when first asked for.
+The rules for scaling, sums, products, normalisation and Gram matrices are written once, here.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from .errors import Unsupported
+
+Array = np.ndarray
+Compute = Callable[[], np.ndarray]
+
+BLOCK = 32
+"""Points whose Gram matrix is computed for its diagonal, by kernels that have no better way."""
+
+
+class Evaluation:
+    """Values at one time, their derivatives in the log times and their standard errors, computed when asked for.
+
+    Parameters
+    ----------
+    value : function of no arguments that returns the values, an array of any shape.
+    slopes : function that returns the derivatives in the logarithm of each time, shape (parameters, *shape). None where
+        there is no derivative.
+    error : function that returns the standard errors, shape of the values. None where the values are exact.
+
+    Examples
+    --------
+    >>> e = Evaluation(lambda: np.array([2.0]), lambda: np.array([[1.0]]))
+    >>> e.scaled(3.0).value, e.scaled(3.0).slopes, e.error
+    (array([6.]), array([[3.]]), array([0.]))
+    """
+
+    def __init__(self, value: Compute, slopes: Compute | None = None, error: Compute | None = None) -> None:
+        self._compute = value, slopes, error
+
+    @cached_property
+    def value(self) -> Array:
+        return self._compute[0]()
+
+    @cached_property
+    def slopes(self) -> Array:
+        if self._compute[1] is None:
+            raise Unsupported("this kernel has no derivative in time.")
+        return self._compute[1]()
+
+    @cached_property
+    def error(self) -> Array:
+        return np.zeros(self.value.shape) if self._compute[2] is None else self._compute[2]()
+
+    def mapped(self, linear: Callable[[Array], Array]) -> Evaluation:
+        """A linear function of the values that acts on trailing axes; errors are taken as fully dependent."""
+        return Evaluation(lambda: linear(self.value), lambda: linear(self.slopes), lambda: linear(self.error))
+
+    def scaled(self, factor: float) -> Evaluation:
+        """The values times a positive number."""
+        return self.mapped(lambda values: factor * values)
+
+    def symmetrized(self) -> Evaluation:
+        """The mean of a square matrix and its transpose."""
+        return self.mapped(lambda values: (values + values.swapaxes(-1, -2)) / 2)
+
+    def diagonal(self) -> Evaluation:
+        """The diagonal of a square matrix."""
+        return self.mapped(lambda values: np.diagonal(values, axis1=-2, axis2=-1))
+
+    def normalized(self, left: Evaluation, right: Evaluation) -> Evaluation:
+        """Values (N, M) divided by the roots of left (N,) and right (M,): k(x, y) / sqrt(k(x, x) k(y, y)).
+
+        The derivative is that of log k(x, y) - (log k(x, x) + log k(y, y)) / 2, times the normalised value.
+        """
+
+        def divided(values: Array) -> Array:
+            return scale_both(values, 1 / np.sqrt(left.value), 1 / np.sqrt(right.value))
+
+        def slopes() -> Array:
+            out = np.empty_like(self.slopes)
+            rows, columns = left.slopes / left.value / 2, right.slopes / right.value / 2
+            for k, slope in enumerate(self.slopes):
+                out[k] = divided(slope)
+                if is_constant(rows[k]) and is_constant(columns[k]):
+                    out[k] -= result.value * (rows[k][0] + columns[k][0])
+                else:
+                    out[k] -= result.value * (rows[k][:, None] + columns[k])
+            return out
+
+        result = Evaluation(lambda: divided(self.value), slopes, lambda: divided(self.error))
+        return result
+
+    def unit_rows(self) -> Evaluation:
+        """Features (N, R) with rows of length one: those of the normalised kernel."""
+
+        def slopes() -> Array:
+            moved = self.slopes / np.linalg.norm(self.value, axis=1, keepdims=True)
+            return moved - result.value * (moved * result.value).sum(axis=2, keepdims=True)
+
+        result = Evaluation(lambda: self.value / np.linalg.norm(self.value, axis=1, keepdims=True), slopes)
+        return result
+
+
+def total(parts: Sequence[Evaluation]) -> Evaluation:
+    """The sum of values that come from one simulation: at worst their errors add."""
+
+    def added(arrays: Sequence[Array]) -> Array:
+        return reduce(np.add, arrays)
+
+    return Evaluation(
+        lambda: added([p.value for p in parts]),
+        lambda: added([p.slopes for p in parts]),
+        lambda: added([p.error for p in parts]),
+    )
+
+
+def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluation:
+    """The product of independently estimated values: squared relative errors add.
+
+    With `own_times` each factor has its own times, and the derivatives of all of them are listed one after the other;
+    else all factors share one time.
+    """
+
+    def replaced(i: int, factor: Array) -> Array:
+        others = [f.value for j, f in enumerate(factors) if j != i]
+        return reduce(np.multiply, others, factor)
+
+    def slopes() -> Array:
+        parts = [replaced(i, f.slopes) for i, f in enumerate(factors)]
+        return np.concatenate(parts) if own_times else reduce(np.add, parts)
+
+    return Evaluation(
+        lambda: reduce(np.multiply, [f.value for f in factors]),
+        slopes,
+        lambda: np.sqrt(reduce(np.add, [replaced(i, f.error) ** 2 for i, f in enumerate(factors)])),
+    )
+
+
+def gram(left: Evaluation, right: Evaluation, error: Compute | None = None) -> Evaluation:
+    """The matrix of inner products of features (N, R) and (M, R)."""
+
+    def slopes() -> Array:
+        one = left.slopes @ right.value.T
+        return one + (one.swapaxes(1, 2) if left is right else left.value @ right.slopes.swapaxes(1, 2))
+
+    return Evaluation(lambda: left.value @ right.value.T, slopes, error)
+
+
+@dataclass(frozen=True)
+class TimeFunction:
+    """A quantity as a function of time; what does not depend on the time has been computed before."""
+
+    at: Callable[[Any], Evaluation]
+
+
+class Kernel(ABC):
+    """A family of positive definite functions k(x, y; time), where time is one positive number or several.
+
+    `pairs` is required. A class that has more to offer overrides the other members.
+    """
+
+    @property
+    def parameters(self) -> int:
+        """How many times the kernel takes: 1 by default."""
+        return 1
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """The shortest and the longest time that it can be asked for; all positive times by default."""
+        return (0.0, math.inf)
+
+    @property
+    def remedy(self) -> str:
+        """What to ask for where a time is out of range, for messages."""
+        return "other `times`"
+
+    @abstractmethod
+    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
+        """k(x_i, y_j) of all pairs, (N, M), as a function of time; without Y, of X with itself."""
+
+    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+        """k(x_i, y_i), (N,), as a function of time; without Y, k(x_i, x_i)."""
+        blocks = [slice(i, i + BLOCK) for i in range(0, len(X), BLOCK)]
+        parts = [self.pairs(X[own], None if Y is None else Y[own]) for own in blocks]
+
+        def at(time: Any) -> Evaluation:
+            found = [part.at(time).diagonal() for part in parts]
+
+            def joined(arrays: list[Array], empty: tuple[int, ...]) -> Array:
+                return np.concatenate(arrays, axis=-1) if arrays else np.zeros(empty)
+
+            return Evaluation(
+                lambda: joined([e.value for e in found], (0,)),
+                lambda: joined([e.slopes for e in found], (self.parameters, 0)),
+                lambda: joined([e.error for e in found], (0,)),
+            )
+
+        return TimeFunction(at)
+
+    def features(self, X: Any) -> TimeFunction | None:
+        """Features Phi (N, R) with k = Phi Phi', as a function of time; None (the default) where there are none.
+
+        A Gaussian process is linear in the number of points where the kernel has fewer features than that.
+        """
+        return None
+
+    def diag(self, X: Any, time: Any) -> Array:
+        """k(x, x) of every x, (N,)."""
+        return self.matched(X).at(time).value
+
+
+def is_constant(values: Array) -> bool:
+    """Whether all numbers of a non-empty array are equal."""
+    return bool(values.size) and not np.ptp(values)
+
+
+def scale_both(K: Array, row: Array, column: Array) -> Array:
+    """diag(row) K diag(column), in one pass where both are constant."""
+    if is_constant(row) and is_constant(column):
+        return K * (row[0] * column[0])
+    scaled = K * row[:, None]
+    scaled *= column
+    return scaled
