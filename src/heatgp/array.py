@@ -81,6 +81,11 @@ def sinc(r: Array) -> Array:
     return xp.where(r == 0, 1.0, xp.sin(safe) / safe)
 
 
+def wrap(angle: Array) -> Array:
+    """The representative of an angle in [-pi, pi)."""
+    return namespace(angle).remainder(angle + math.pi, 2 * math.pi) - math.pi
+
+
 def identity_like(x: Array) -> Array:
     """The identity matrix of the size of the last axis, in x's type."""
     xp = namespace(x)

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Product, Scaled, Stiefel
 from ..manifolds.contract import check_points
-from ..manifolds.parse import parse
+from ..manifolds.parse import can_be_named, parse
 from ..paths.samples import Samples
 from .composed import ProductKernel, ScaledKernel
 from .counting.coordinates import Coordinates
@@ -82,14 +82,6 @@ def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
         case OrbitKernel() | FibreKernel() if kernel.method == "exact":
             return {"kind": "exact", "manifold": name}
     raise Unsupported(f"{kernel!r} cannot be written to a file. Save the points and make the kernel again.")
-
-
-def can_be_named(manifold: Manifold) -> bool:
-    """Whether `parse` makes the manifold of its text again."""
-    try:
-        return parse(repr(manifold)) == manifold
-    except InvalidInput:
-        return False
 
 
 def named(manifold: Manifold) -> str:

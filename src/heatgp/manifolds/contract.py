@@ -175,6 +175,14 @@ class Homogeneous(Manifold):
         """How many orbit coordinates there are; one is the paper's condition "a function of the distance"."""
         return len(self.chamber)
 
+    @property
+    def einstein_constant(self) -> float | None:
+        """The constant c of Ric = c * metric: 0 where flat, None where there is no such constant or it is not known."""
+        try:
+            return 0.0 if self.scalar_curvature == 0 else None
+        except Unsupported:
+            return None
+
     def to_origin(self, x: Array, y: Array) -> Array:
         """Where an isometry that carries x to the origin carries y."""
         raise Unsupported(
@@ -206,19 +214,31 @@ class Symmetric(Homogeneous):
     def log_chamber_integral(self) -> float:
         """log of the integral of the product over the roots of |sin <alpha, theta>|^m over the chamber."""
 
+    @property
+    def chamber(self) -> tuple[tuple[float, float], ...]:
+        return self.roots.chamber
+
+    @property
+    def rank(self) -> int:
+        return self.roots.rank
+
     def log_strip(self, theta: Array) -> Array:
         return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
+
+    def length(self, theta: Array) -> Array:
+        """Distance of a pair whose orbit coordinates are theta."""
+        return self.roots.length(theta)
 
     def distance(self, x: Array, y: Array) -> Array:
         return self.length(self.orbit(x, y))
 
-    def length(self, theta: Array) -> Array:
-        """Distance of a pair whose orbit coordinates are theta."""
-        return self.roots.unit * norm(theta)
-
     @property
     def scalar_curvature(self) -> float:
-        return self.roots.scalar_curvature(self.dim, self.rank)
+        return self.roots.scalar_curvature(self.dim)
+
+    @property
+    def einstein_constant(self) -> float | None:
+        return self.roots.einstein_constant
 
 
 def angle(x: Array, y: Array) -> Array:

@@ -57,6 +57,18 @@ def parse(text: str) -> Manifold:
     return value
 
 
+def can_be_named(manifold: Manifold) -> bool:
+    """Whether the text of a manifold determines it: `parse(repr(manifold)) == manifold`.
+
+    So it does where classes are the library's and parameters are numbers and words. It does not where a manifold is
+    made of functions, or its class is the user's: two different ones may share a `repr`.
+    """
+    try:
+        return parse(repr(manifold)) == manifold
+    except InvalidInput:
+        return False
+
+
 def known() -> str:
     return ", ".join(NAMES)
 

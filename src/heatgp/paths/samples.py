@@ -13,14 +13,15 @@ import os
 import time as clock
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import HeatGPWarning, InvalidInput, Unsupported, warn
-from ..manifolds.contract import Homogeneous, Symmetric
+from ..manifolds.contract import Homogeneous
+from ..manifolds.parse import can_be_named
 from .walk import BLOCK, Schedule, Seed, check_start, entropy, schedule, simulate
 
 VERSION = 1
@@ -62,28 +63,7 @@ def effective_times(manifold: Homogeneous, times: Sequence[float] | np.ndarray, 
     plan = schedule(times, step)
     counts, lasts = np.array(plan.counts), np.array(plan.lasts)
     squares = np.maximum(counts - 1, 0) * step**2 + lasts**2
-    return np.array(plan.times) + (ricci(manifold) or 0.0) / 6 * np.cumsum(squares)
-
-
-def ricci(manifold: Homogeneous) -> float | None:
-    """The constant c of Ric = c * metric, None where there is no such constant or it is not known.
-
-    Off the flat part, Ric is the sum of m <alpha, h>² on a symmetric space (Helgason 1984); a homogeneous manifold
-    without scalar curvature is taken to be flat.
-    """
-    if not isinstance(manifold, Symmetric):
-        try:
-            return 0.0 if manifold.scalar_curvature == 0 else None
-        except Unsupported:
-            return None
-    roots = manifold.roots
-    if not roots.alpha:
-        return 0.0
-    alpha = np.array(roots.alpha) / roots.unit
-    values = np.linalg.eigvalsh((alpha.T * roots.multiplicity) @ alpha)
-    curved = values[values > 1e-9]
-    einstein = len(curved) == manifold.rank and np.ptp(curved) < 1e-9
-    return float(curved.mean()) if einstein else None
+    return np.array(plan.times) + (manifold.einstein_constant or 0.0) / 6 * np.cumsum(squares)
 
 
 def orbit_samples(
@@ -123,7 +103,7 @@ def orbit_samples(
     start = check_start(manifold, manifold.origin, paths)
     root = entropy(rng)
     file = None
-    lasting = isinstance(rng, (int, np.integer)) and says_all(manifold)
+    lasting = isinstance(rng, (int, np.integer)) and can_be_named(manifold)
     if cache is not False and lasting and (cache is not True or paths * sum(plan.counts) >= TRIVIAL):
         file = TableFile(_folder(cache), _description(manifold, plan, paths, root))
     theta = file.read("npz") if file else None
@@ -131,15 +111,6 @@ def orbit_samples(
         theta = _simulate(manifold, start, plan, paths, root, n_jobs, progress, file)
     theta.setflags(write=False)
     return Samples(manifold, np.array(plan.times), plan.step, root, theta)
-
-
-def says_all(manifold: Homogeneous) -> bool:
-    """Whether class and `repr` determine the manifold: a class of the library whose fields are numbers and words."""
-    own = type(manifold).__module__.startswith(__name__.split(".")[0] + ".manifolds.")
-    plain = (int, float, str, np.number)
-    return (
-        own and is_dataclass(manifold) and all(isinstance(getattr(manifold, f.name), plain) for f in fields(manifold))
-    )
 
 
 def _simulate(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..array import wrap
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Product, Scaled, Sphere, Torus
-from ..manifolds.spaces.torus import wrap
 from .convert import numbers, points, reject
 
 SEPARATION = 1e-8

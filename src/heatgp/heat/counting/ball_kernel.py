@@ -15,7 +15,6 @@ import numpy as np
 from ...array import Array
 from ...errors import Unsupported
 from ...manifolds import Homogeneous, Manifold
-from ...paths.samples import ricci
 from ..kernel import HeatKernel
 from .ball import ball_matrix
 
@@ -82,7 +81,7 @@ class BallPairs:
         """
         k = self.kernel
         if isinstance(k.manifold, Homogeneous):
-            time /= 1 + (ricci(k.manifold) or 0.0) * k.step / 6
+            time /= 1 + (k.manifold.einstein_constant or 0.0) * k.step / 6
         other = self.X if self.Y is None else self.Y
         p, e = ball_matrix(
             k.manifold, self.X, other, [time], paths=k.paths, step=k.step, epsilon=k.epsilon, rng=k.rng, n_jobs=k.n_jobs

@@ -22,8 +22,6 @@ from scipy.special import ive, logsumexp
 from scipy.stats import chi2
 
 from ...manifolds.contract import Symmetric
-from ...manifolds.spaces.torus import wrap
-from ...manifolds.spaces.unitary import balanced
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,7 @@ class Expansion:
 
     def lift(self, theta: np.ndarray) -> np.ndarray:
         """The orbit coordinates whose norm is the distance."""
-        return theta if self.manifold.rank == theta.shape[-1] else balanced(wrap(theta))
+        return self.manifold.roots.lift(theta)
 
     def log_density(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
         """log p_t, and the logarithm of what other geodesics than the shortest may bring."""

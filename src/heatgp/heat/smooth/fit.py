@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import AccuracyWarning, InvalidInput, Unsupported, warn
 from ...manifolds.contract import Homogeneous, Symmetric
-from ...paths.samples import Samples, ricci
+from ...paths.samples import Samples
 from ..special.spherical import NODES, chamber_nodes
 from .density import Features, SmoothProfile
 from .expansion import Expansion
@@ -104,7 +104,7 @@ def smoothable(manifold: Homogeneous) -> Symmetric:
 def step_bias(samples: Samples) -> float:
     """By how much the walk may still run fast: its Ricci curvature times step/6, or the next order of that."""
     manifold = samples.manifold
-    corrected = ricci(manifold) is not None  # by effective_times
+    corrected = manifold.einstein_constant is not None  # by effective_times
     fast = manifold.scalar_curvature / manifold.dim * samples.step
     return fast / 6 * (fast if corrected else 1.0)
 

@@ -96,10 +96,6 @@ class Grassmann(Symmetric):
         return self.beta * self.k * (self.n - self.k)
 
     @property
-    def rank(self) -> int:
-        return min(self.k, self.n - self.k)
-
-    @property
     def volume(self) -> float:
         if self.is_complex:
             logs = (math.lgamma(i) - math.lgamma(self.n - i + 1) for i in range(1, self.k + 1))
@@ -155,16 +151,12 @@ class Grassmann(Symmetric):
         return matmul(adjoint(completed(x)), y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi / 2),) * self.rank
-
-    @property
     def roots(self) -> Roots:
-        r, short = self.rank, self.beta * (self.n - 2 * self.rank)
+        r = min(self.k, self.n - self.k)
+        short = self.beta * (self.n - 2 * r)
         table = [(form, self.beta) for form in axis_pairs(r, (1, -1))]
-        table += [(form, short) for form in axes(r) if short]
-        table += [(form, 1) for form in axes(r, 2.0) if self.is_complex]
-        return Roots(tuple(form for form, _ in table), tuple(m for _, m in table))
+        table += [(form, short) for form in axes(r)] + [(form, self.beta - 1) for form in axes(r, 2.0)]
+        return Roots.of(table, coordinates=r, half_period=math.pi / 2)
 
     @property
     def log_chamber_integral(self) -> float:

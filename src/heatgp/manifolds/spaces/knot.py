@@ -8,14 +8,14 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, namespace, norm
-from ..contract import Homogeneous, require, require_integer
-from .torus import wrap
+from ...array import Array, namespace, wrap
+from ..contract import Symmetric, require, require_integer
+from ..roots import Roots
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class TorusKnot(Homogeneous):
+class TorusKnot(Symmetric):
     """The circle of length 2 pi with its embedding in R^3 as the (p, q) torus knot; a point is its angle, shape (1,).
 
     Intrinsically all knots are the same circle; `embed` ties it around the torus of radii 2 and 1:
@@ -45,10 +45,6 @@ class TorusKnot(Homogeneous):
     def volume(self) -> float:
         return 2 * math.pi
 
-    @property
-    def scalar_curvature(self) -> float:
-        return 0.0
-
     def noise(self, x: Array, z: Array) -> Array:
         return z + 0 * x
 
@@ -74,18 +70,13 @@ class TorusKnot(Homogeneous):
     def orbit(self, x: Array, y: Array) -> Array:
         return namespace(x).abs(wrap(x - y))
 
-    def length(self, theta: Array) -> Array:
-        return theta[..., 0]
-
-    def distance(self, x: Array, y: Array) -> Array:
-        return norm(self.orbit(x, y))
-
     def to_origin(self, x: Array, y: Array) -> Array:
         return wrap(y - x)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi),)
+    def roots(self) -> Roots:
+        return Roots((), ())
 
-    def log_strip(self, theta: Array) -> Array:
-        return math.log(2) + 0 * theta[..., 0]
+    @property
+    def log_chamber_integral(self) -> float:
+        return math.log(math.pi)

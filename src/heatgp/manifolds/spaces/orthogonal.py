@@ -119,9 +119,8 @@ def rotation_step(x: Array, z: Array, time: float) -> Array:
 
 def orthogonal_roots(n: int) -> Roots:
     r = n // 2
-    pairs = axis_pairs(r, (1, -1), 0.5)
-    odd = axes(r, 0.5) if n % 2 else []
-    return Roots(tuple(pairs + odd), (2,) * (len(pairs) + len(odd)))
+    forms = axis_pairs(r, (1, -1), 0.5) + (axes(r, 0.5) if n % 2 else [])
+    return Roots.of([(form, 2) for form in forms], coordinates=r)
 
 
 def log_orthogonal_integral(n: int) -> float:
@@ -207,10 +206,6 @@ class SpecialOrthogonal(Symmetric):
         return matmul(adjoint(x), y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi),) * (self.n // 2)
-
-    @property
     def roots(self) -> Roots:
         return orthogonal_roots(self.n)
 
@@ -285,10 +280,6 @@ class Orthogonal(Symmetric):
 
     def to_origin(self, x: Array, y: Array) -> Array:
         return matmul(adjoint(x), y)
-
-    @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi),) * (self.n // 2)
 
     @property
     def roots(self) -> Roots:

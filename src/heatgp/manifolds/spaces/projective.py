@@ -90,12 +90,8 @@ class RealProjective(Symmetric):
         return reflected(x, y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi / 2),)
-
-    @property
     def roots(self) -> Roots:
-        return Roots(((1.0,),), (self.dim - 1,)) if self.dim > 1 else Roots((), ())
+        return Roots.of([((1.0,), self.dim - 1)], half_period=math.pi / 2)
 
     @property
     def log_chamber_integral(self) -> float:
@@ -172,13 +168,8 @@ class ComplexProjective(Symmetric):
         return reflected(x, y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi / 2),)
-
-    @property
     def roots(self) -> Roots:
-        n = self.complex_dim
-        return Roots(((1.0,), (2.0,)), (2 * n - 2, 1)) if n > 1 else Roots(((2.0,),), (1,))
+        return Roots.of([((1.0,), 2 * self.complex_dim - 2), ((2.0,), 1)], half_period=math.pi / 2)
 
     @property
     def log_chamber_integral(self) -> float:

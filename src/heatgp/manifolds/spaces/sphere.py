@@ -124,12 +124,8 @@ class Sphere(Symmetric):
         return reflected(x, y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi),)
-
-    @property
     def roots(self) -> Roots:
-        return Roots(((1.0,),), (self.dim - 1,)) if self.dim > 1 else Roots((), ())
+        return Roots.of([((1.0,), self.dim - 1)])
 
     @property
     def log_chamber_integral(self) -> float:

@@ -8,13 +8,9 @@ from typing import final
 
 import numpy as np
 
-from ...array import Array, namespace, norm
-from ..contract import Homogeneous, require_integer
-
-
-def wrap(angle: Array) -> Array:
-    """The representative of an angle in [-pi, pi)."""
-    return namespace(angle).remainder(angle + math.pi, 2 * math.pi) - math.pi
+from ...array import Array, namespace, wrap
+from ..contract import Symmetric, require_integer
+from ..roots import Roots
 
 
 def circle_points(angle: Array) -> Array:
@@ -25,7 +21,7 @@ def circle_points(angle: Array) -> Array:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Torus(Homogeneous):
+class Torus(Symmetric):
     """The product of `dim` circles of length 2 pi, flat; a point is its angles, any real numbers modulo 2 pi.
 
     >>> Torus(1).distance(np.array([3.0]), np.array([3.0 + 2 * np.pi])) < 1e-15
@@ -44,10 +40,6 @@ class Torus(Homogeneous):
     @property
     def volume(self) -> float:
         return (2 * math.pi) ** self.dim
-
-    @property
-    def scalar_curvature(self) -> float:
-        return 0.0
 
     def noise(self, x: Array, z: Array) -> Array:
         return z + 0 * x
@@ -80,18 +72,14 @@ class Torus(Homogeneous):
         """Absolute angle differences, each in [0, pi]: reflections of a circle are isometries too."""
         return namespace(x).abs(wrap(x - y))
 
-    def length(self, theta: Array) -> Array:
-        return norm(theta)
-
-    def distance(self, x: Array, y: Array) -> Array:
-        return norm(self.orbit(x, y))
-
     def to_origin(self, x: Array, y: Array) -> Array:
         return wrap(y - x)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.pi),) * self.dim
+    def roots(self) -> Roots:
+        """There are none; the exchange of two circles is an isometry too."""
+        return Roots((), (), coordinates=self.dim)
 
-    def log_strip(self, theta: Array) -> Array:
-        return self.dim * math.log(2) + 0 * theta[..., 0]
+    @property
+    def log_chamber_integral(self) -> float:
+        return self.dim * math.log(math.pi)

@@ -34,17 +34,6 @@ def eigenangles(u: Array) -> Array:
     return xp.sort(xp.angle(xp.linalg.eigvals(u)), axis=-1)
 
 
-def balanced(theta: Array) -> Array:
-    """Eigenangles with sum 2 pi k, lifted to sum 0 with the smallest norm: the k largest lose a turn."""
-    xp = namespace(theta)
-    theta = xp.sort(theta, axis=-1)
-    n = theta.shape[-1]
-    turns = xp.round(xp.sum(theta, axis=-1, keepdims=True) / (2 * math.pi))
-    index = xp.asarray(np.arange(n), dtype=theta.dtype)
-    lift = xp.where(index < -turns, 2 * math.pi, 0.0) - xp.where(index >= n - turns, 2 * math.pi, 0.0)
-    return theta + lift
-
-
 def random_unitary(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
     """Haar measure on U(size): QR of a Gaussian matrix with the phases of R's diagonal moved into Q.
 
@@ -71,9 +60,10 @@ def unitary_step(x: Array, algebra: Array, time: float) -> Array:
     return matmul(x, expm_series(math.sqrt(time) * algebra, radius))
 
 
-def unitary_roots(n: int) -> Roots:
-    pairs = axis_pairs(n, (-1,), 0.5)
-    return Roots(tuple(pairs), (2,) * len(pairs), unit=1 / math.sqrt(2))
+def unitary_roots(n: int, sum_zero: bool) -> Roots:
+    """The roots of U(n), of SU(n) where the eigenangles have sum zero."""
+    table = [(form, 2) for form in axis_pairs(n, (-1,), 0.5)]
+    return Roots.of(table, unit=1 / math.sqrt(2), coordinates=n, signed=True, sum_zero=sum_zero)
 
 
 def log_dyson_integral(n: int) -> float:
@@ -153,12 +143,8 @@ class Unitary(Symmetric):
         return matmul(adjoint(x), y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((-math.pi, math.pi),) * self.n
-
-    @property
     def roots(self) -> Roots:
-        return unitary_roots(self.n)
+        return unitary_roots(self.n, sum_zero=False)
 
     @property
     def log_chamber_integral(self) -> float:
@@ -230,14 +216,6 @@ class SpecialUnitary(Symmetric):
     def orbit(self, x: Array, y: Array) -> Array:
         return eigenangles(matmul(adjoint(x), y))
 
-    def length(self, theta: Array) -> Array:
-        """Norm over √2 of the shortest lift of the angles with sum zero."""
-        return super().length(balanced(theta))
-
-    @property
-    def rank(self) -> int:
-        return self.n - 1
-
     def orbits(self, X: Array, Y: Array) -> Array:
         found = special_unitary_orbits(X, Y) if isinstance(X, np.ndarray) else None
         return super().orbits(X, Y) if found is None else found
@@ -246,12 +224,8 @@ class SpecialUnitary(Symmetric):
         return matmul(adjoint(x), y)
 
     @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((-math.pi, math.pi),) * self.n
-
-    @property
     def roots(self) -> Roots:
-        return unitary_roots(self.n)
+        return unitary_roots(self.n, sum_zero=True)
 
     @property
     def log_chamber_integral(self) -> float:
