@@ -5,7 +5,6 @@ import pytest
 
 from heatgp import Chart, Sphere, walk
 from heatgp.errors import InvalidInput, Unsupported
-from heatgp.manifolds.own.runge_kutta import integrate
 from heatgp.testing import check_manifold
 from own_manifolds import SPHERE_CHART, TORUS, TORUS_CHART, over_the_poles, sphere_metric, sphere_points, torus_metric
 from statistics_helpers import assert_mean
@@ -33,9 +32,9 @@ def test_speed_is_kept_and_the_order_is_four(rng):
     x = TORUS_CHART.random(rng, 50)
     v = TORUS_CHART.noise(x, rng.standard_normal(x.shape))
     errors, drifts = [], []
-    fine = integrate(TORUS_CHART, x, v, 512, False)[0]
+    fine = TORUS_CHART.integrate(x, v, 512, False)[0]
     for substeps in (16, 32):
-        y, w, drift = integrate(TORUS_CHART, x, v, substeps, False)
+        y, w, drift = TORUS_CHART.integrate(x, v, substeps, False)
         np.testing.assert_allclose(TORUS_CHART.square(y, w), TORUS_CHART.square(x, v), rtol=1e-12)
         errors.append(np.abs(y - fine).max())
         drifts.append(drift.max())

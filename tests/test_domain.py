@@ -6,7 +6,7 @@ from scipy.special import jn_zeros, jnp_zeros, jv
 
 from heatgp import Chart, Domain, Euclidean, Sphere, Torus, walk
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
-from heatgp.manifolds.contract import check_points
+from heatgp.manifolds.checks import check_points
 from heatgp.testing import check_manifold
 from own_manifolds import CAP, DISC, SPHERE, U_DOMAIN, U_SHAPE
 from statistics_helpers import assert_mean
@@ -99,8 +99,8 @@ def test_volumes_and_widths():
     assert U_DOMAIN.volume == pytest.approx(3 * 2 - 2.2 * 0.4)
     assert ANNULUS.volume == pytest.approx(8)
     assert DISC.volume == pytest.approx(np.pi, rel=2e-3)
-    assert 0.5 < U_DOMAIN.width < 0.9
-    assert 0.05 < Domain(Euclidean(2), ((0, 0), (6, 0), (6, 0.1), (0, 0.1))).width < 0.12
+    assert 0.5 < U_DOMAIN.channel_width < 0.9
+    assert 0.05 < Domain(Euclidean(2), ((0, 0), (6, 0), (6, 0.1), (0, 0.1))).channel_width < 0.12
     ball = Domain(Euclidean(3), lambda x: 1 - (x * x).sum(-1), ((-1, 1),) * 3)
     assert ball.volume == pytest.approx(4 * np.pi / 3, rel=2e-3)
 

@@ -6,7 +6,7 @@ from scipy.special import ellipeinc, ellipkinc
 
 from heatgp import Implicit, Sphere, walk
 from heatgp.errors import InvalidInput, NotConverged, OffManifold
-from heatgp.manifolds.contract import check_points
+from heatgp.manifolds.checks import check_points
 from heatgp.testing import check_manifold
 from own_manifolds import FLAT, SPHERE, SPHEROID, TORUS, sphere_equation, torus_equation, two_circles
 from statistics_helpers import assert_mean

@@ -21,7 +21,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
-from ..manifolds.contract import check_points
+from ..manifolds.checks import check_points
 from .estimators import NAMES, Task, baseline
 
 DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")

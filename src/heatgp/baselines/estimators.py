@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
+from ..manifolds.checks import check_points
 from ..manifolds.composed.product import flatten
-from ..manifolds.contract import check_points
 from .nearest import NearestClassifier, NearestRegressor
 from .recipes import CLASSIFIERS, REGRESSORS
 

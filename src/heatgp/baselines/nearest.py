@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ..errors import InvalidInput
 from ..manifolds import Manifold
-from ..manifolds.contract import check_points
+from ..manifolds.checks import check_points
 
 MOST = 25
 """The largest number of neighbours that is tried."""

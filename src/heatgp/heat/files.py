@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Product, Scaled, Stiefel
-from ..manifolds.contract import check_points
+from ..manifolds.checks import check_points
 from ..manifolds.parse import can_be_named, parse
 from ..paths.samples import Samples
 from .composed import ProductKernel, ScaledKernel

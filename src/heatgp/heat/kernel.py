@@ -17,7 +17,7 @@ import numpy as np
 from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous, Manifold
-from ..manifolds.contract import check_points
+from ..manifolds.checks import check_points
 
 Method = Literal["auto", "exact", "ball", "strip", "smooth", "reference"]
 

@@ -1,7 +1,8 @@
 """Geometry only: nothing here knows of time, kernels or Gaussian processes."""
 
 from .composed.product import Product
-from .composed.quotient import Quotient, Scaled
+from .composed.quotient import Quotient
+from .composed.scaled import Scaled
 from .contract import Homogeneous, Manifold, Symmetric
 from .own.chart import Chart
 from .own.domain import Domain

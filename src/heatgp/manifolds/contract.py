@@ -1,8 +1,47 @@
 """The contract of a manifold, and the two kinds of symmetry that a heat kernel can use.
 
-Leading axes of a point array are batch, the trailing axes are ``shape``; everything broadcasts as in NumPy and
-nothing is squeezed. Concrete classes are final frozen dataclasses; methods are pure functions over the
-namespace of the array they get, so that NumPy computes and JAX compiles the same lines.
+Leading axes of a point array are batch, the trailing axes are ``shape``; everything broadcasts as in NumPy and nothing
+is squeezed. Concrete classes are final frozen dataclasses. Methods are pure functions over the namespace of the array
+they get, so that NumPy computes and JAX compiles the same lines.
+
+Six members are required of every manifold. All others have a default, and each one that a class defines buys
+something. No code of the library asks for a member that is not in this table.
+
+========================  ================================  =========================================================
+member                    default                           what it buys
+========================  ================================  =========================================================
+shape, dim                required                          -
+noise, exp                required                          Brownian motion
+random, defect            required                          checks of points, starting points, property tests
+is_complex                False                             points that are complex arrays
+violation, remedy         "defect", "Project ..."           error messages that name what is wrong and what to do
+distance                  raises Unsupported                the ball method, nearest neighbours, search intervals
+within                    distance(x, y) < radius           the ball method where the distance is expensive
+separation                distance², else from `noise`      reference kernels that are accurate at short times
+rough_separation          separation                        faster reference kernels
+volume, volume_error      raises Unsupported, 0             normalised kernels, honest errors
+scalar_curvature          raises Unsupported                volumes of balls
+step_shape, step          exp(x, noise(x, √time z))         faster Brownian motion
+step_limit                inf                               a step of time that suits the curvature
+curvature_step_limit      step_limit                        the same without the boundary of a domain
+covering                  None                              Brownian motion simulated on a simpler manifold
+polish                    x                                 points on the manifold after millions of steps
+draws_evenly              False                             quasi-random points for reference kernels
+embed                     the coordinates of x              methods that know no geometry; plots
+straight, difference,     False, y - x,                     domains of it see a boundary between two points and
+canonical, gradient       x, noise(x, slope)                mirror paths at it
+box, periodic             None, None                        domains of it know where its coordinates end or repeat
+open_way, channel_width   True, inf                         warnings where cells are too large for a domain
+------------------------  --------------------------------  ---------------------------------------------------------
+origin, orbit, chamber,   required of `Homogeneous`         one simulation for all pairs: the methods strip and smooth
+log_strip
+orbits, to_origin         orbit of all pairs, Unsupported   faster Gram matrices; averages over fibres
+length                    raises Unsupported                the strip method
+rank, einstein_constant   from chamber, scalar_curvature    methods chosen by rank; corrected times of simulations
+------------------------  --------------------------------  ---------------------------------------------------------
+roots,                    required of `Symmetric`           chamber, rank, log_strip, length, distance and curvature;
+log_chamber_integral                                        the short-time expansion, modes of heat
+========================  ================================  =========================================================
 """
 
 from __future__ import annotations
@@ -15,17 +54,26 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from ..array import Array, inner, namespace, norm, to_complex
-from ..errors import InvalidInput, OffManifold, Unsupported
+from ..array import Array, namespace, to_complex
+from ..errors import Unsupported
 from .roots import Roots
-
-TOLERANCE = 1e-6
-"""How far a point may violate its constraints: data written with seven digits pass, wrong data do not."""
 
 
 @dataclass(frozen=True)
 class Cover:
-    """A Riemannian covering: `manifold`, with distances multiplied by `scale`, is locally the manifold below."""
+    """A Riemannian covering: `manifold`, with distances multiplied by `scale`, is locally the manifold below.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        The covering manifold.
+    scale : float
+        Distances above times this are distances below.
+    up : function
+        Points below, as NumPy arrays, to one of the points above them.
+    down : function
+        Points above to the point below them.
+    """
 
     manifold: Manifold
     scale: float
@@ -36,13 +84,18 @@ class Cover:
 class Manifold(ABC):
     """A Riemannian manifold: six members are required, the others have defaults.
 
-    Required: `shape`, `dim`, `noise`, `exp`, `random`, `defect`.
+    Required are `shape`, `dim`, `noise`, `exp`, `random` and `defect`. The module's table says what each of the other
+    members buys.
     """
 
     is_complex: ClassVar[bool] = False
+    """Whether points are complex arrays."""
     violation: ClassVar[str] = "defect"
     """What `defect` measures, for messages."""
     remedy: ClassVar[str] = "Project the points onto the manifold first."
+    """What to do with points off the manifold, for messages."""
+
+    # Required.
 
     if TYPE_CHECKING:  # at run time a dataclass field, a class variable or a property may provide them
 
@@ -77,10 +130,12 @@ class Manifold(ABC):
         """The constructor call, without arguments that have their default value."""
         if not is_dataclass(self):
             return object.__repr__(self)
-        values = [(getattr(self, f.name), f.default) for f in fields(self)]
+        values = [(vars(self)[f.name], f.default) for f in fields(self)]
         while values and values[-1][0] == values[-1][1]:
             values.pop()
         return f"{type(self).__name__}({', '.join(repr(value) for value, _ in values)})"
+
+    # Distances.
 
     def distance(self, x: Array, y: Array) -> Array:
         """Geodesic distance, where one can compute it."""
@@ -94,14 +149,36 @@ class Manifold(ABC):
         return self.distance(x, y) < radius
 
     def separation(self, x: Array, y: Array) -> Array:
-        """Squared distance of close points, up to terms of fourth order: what short-time kernels need."""
-        d = self.distance(x, y)
+        """Squared distance of close points, up to terms of fourth order: what short-time kernels need.
+
+        The square of `distance` where there is one, else d'Gd, the mean of both ends, with d = `difference(x, y)` and
+        the metric G that `noise` defines: with N the matrix of noise(x, .), G is the pseudoinverse of NN'. This assumes
+        that coordinates are smooth and that points are close: at distance r the relative error is of the order of r²
+        times the curvature. A class with a better formula defines its own.
+        """
+        try:
+            d = self.distance(x, y)
+        except Unsupported:
+            xp = namespace(x)
+            d = Manifold.embed(self, self.difference(x, y))
+            G = self._metric(x) + self._metric(y)
+            return xp.sum(d * xp.matmul(G, d[..., None])[..., 0], axis=-1) / 2
         return d * d
 
-    @property
-    def step_limit(self) -> float:
-        """The longest step of time that the geometry bears with an error of about a per cent."""
-        return math.inf
+    def _metric(self, x: Array) -> Array:
+        """The metric (..., size, size) on flattened real coordinates, zero on what is normal to the manifold."""
+        xp = namespace(x)
+        size, batch = math.prod(self.shape), (1,) * (x.ndim - len(self.shape))
+        one = xp.reshape(xp.eye(size, dtype=x.dtype), (size, *batch, *self.shape))
+        unit = xp.concat((one, 1j * one)) if self.is_complex else one
+        N = xp.moveaxis(Manifold.embed(self, self.noise(x, unit)), 0, -1)
+        return xp.linalg.pinv(xp.matmul(N, xp.swapaxes(N, -1, -2)), rtol=1e-8)
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        """A cheaper squared distance that need only tell near points from far ones."""
+        return self.separation(x, y)
+
+    # Volume and curvature.
 
     @property
     def volume(self) -> float:
@@ -118,7 +195,7 @@ class Manifold(ABC):
         """Scalar curvature, where it is constant and known."""
         raise Unsupported(f"{self!r} does not know its scalar curvature. Define `scalar_curvature`.")
 
-    # What the simulation uses: by default the paper's Algorithm 1; a manifold that can step faster overrides it.
+    # Brownian motion: by default the paper's Algorithm 1; a manifold that can step faster overrides it.
 
     @property
     def step_shape(self) -> tuple[int, ...]:
@@ -134,19 +211,78 @@ class Manifold(ABC):
         return self.exp(x, self.noise(x, math.sqrt(time) * white))
 
     @property
-    def walked_above(self) -> Cover | None:
+    def step_limit(self) -> float:
+        """The longest step of time for which the error of the geometry stays about one per cent."""
+        return math.inf
+
+    @property
+    def curvature_step_limit(self) -> float:
+        """The longest step of time that the curvature alone allows, whatever the boundary of a domain requires."""
+        return self.step_limit
+
+    @property
+    def covering(self) -> Cover | None:
         """A covering manifold on which the same Brownian motion is faster to simulate, None where there is none."""
         return None
 
     def polish(self, x: Array) -> Array:
-        """Remove what rounding has moved x off the manifold."""
+        """x without the rounding errors that have moved it off the manifold."""
         return x
 
+    draws_evenly: ClassVar[bool] = False
+    """Whether `random` asks its generator for all its numbers in one call.
+
+    Quasi-random numbers, which fill a cube more evenly than random ones, may then replace them.
+    """
+
+    # Coordinates.
+
     def embed(self, x: Array) -> Array:
-        """Coordinates (..., d) in a Euclidean space, for methods that know no geometry."""
+        """Coordinates (..., d) in a Euclidean space, for methods that know no geometry.
+
+        By default the flattened array: real parts, then imaginary parts where points are complex.
+        """
         xp = namespace(x)
         flat = xp.reshape(x, (*x.shape[: x.ndim - len(self.shape)], math.prod(self.shape)))
         return xp.concat((xp.real(flat), xp.imag(flat)), axis=-1) if self.is_complex else flat
+
+    straight: ClassVar[bool] = False
+    """Whether the points between close x and y are canonical(x + s difference(x, y)), 0 < s < 1, up to curvature."""
+
+    def difference(self, x: Array, y: Array) -> Array:
+        """y - x in coordinates, the shorter way round where a coordinate is periodic."""
+        return y - x
+
+    def canonical(self, x: Array) -> Array:
+        """The same points with coordinates in their usual range."""
+        return x
+
+    def gradient(self, x: Array, slope: Array) -> Array:
+        """The gradient, a tangent vector, of a function whose partial derivatives in the coordinates are `slope`.
+
+        By default `noise(x, slope)`: right where the metric is that of a surrounding Euclidean space.
+        """
+        return self.noise(x, slope)
+
+    periodic: ClassVar[tuple[float | None, ...] | None] = None
+    """The period of each coordinate, None for one that has none; None where no coordinate has one."""
+
+    @property
+    def box(self) -> np.ndarray | None:
+        """Low and high corner (2, d) of the coordinates where the manifold ends there; None where it does not."""
+        return None
+
+    # Boundaries.
+
+    def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
+        """Whether `number` points between close x and y, evenly spaced, are all on the manifold."""
+        batch = np.broadcast_shapes(x.shape, y.shape)[: -len(self.shape)]
+        return namespace(x).ones(batch, dtype=bool)
+
+    @property
+    def channel_width(self) -> float:
+        """About the width of the narrowest channels between boundaries; inf where there is no boundary."""
+        return math.inf
 
 
 class Homogeneous(Manifold):
@@ -155,7 +291,7 @@ class Homogeneous(Manifold):
     @property
     @abstractmethod
     def origin(self) -> np.ndarray:
-        """The point from which one simulation serves all."""
+        """The point from which one simulation serves all pairs."""
 
     @abstractmethod
     def orbit(self, x: Array, y: Array) -> Array:
@@ -172,8 +308,12 @@ class Homogeneous(Manifold):
 
     @property
     def rank(self) -> int:
-        """How many orbit coordinates there are; one is the paper's condition "a function of the distance"."""
+        """How many orbit coordinates are free; one is the paper's condition "a function of the distance"."""
         return len(self.chamber)
+
+    def length(self, theta: Array) -> Array:
+        """Distance of a pair whose orbit coordinates are theta."""
+        raise Unsupported(f"{self!r}: strips need the distance as a function of the orbit; use method='auto'.")
 
     @property
     def einstein_constant(self) -> float | None:
@@ -190,10 +330,10 @@ class Homogeneous(Manifold):
         )
 
     def orbits(self, X: Array, Y: Array) -> Array:
-        """Orbit coordinates of all pairs, (N, M, r), for functions that are smooth on the manifold.
+        """Orbit coordinates of all pairs, (N, M, r).
 
-        The same as `orbit` on the broadcast points, but for what smooth invariant functions cannot see and speed may
-        cost: digits of a coordinate next to a wall of the chamber, and the order of coordinates.
+        They may differ from `orbit` in the order of coordinates and by 1e-8 near the walls of the chamber, which
+        changes no smooth invariant function by more than rounding.
         """
         return self.orbit(X[:, None, ...], Y[None, ...])
 
@@ -207,7 +347,7 @@ class Symmetric(Homogeneous):
     @property
     @abstractmethod
     def roots(self) -> Roots:
-        """The roots and their multiplicities: all that the derived members need."""
+        """The roots and their multiplicities, from which the members below are derived."""
 
     @property
     @abstractmethod
@@ -226,7 +366,6 @@ class Symmetric(Homogeneous):
         return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
 
     def length(self, theta: Array) -> Array:
-        """Distance of a pair whose orbit coordinates are theta."""
         return self.roots.length(theta)
 
     def distance(self, x: Array, y: Array) -> Array:
@@ -239,82 +378,3 @@ class Symmetric(Homogeneous):
     @property
     def einstein_constant(self) -> float | None:
         return self.roots.einstein_constant
-
-
-def angle(x: Array, y: Array) -> Array:
-    """Angle between unit vectors, accurate at 0 and at pi, as an array (..., 1).
-
-    Reference: Kahan (2006), "How futile are mindless assessments of roundoff", section 12.
-    """
-    return 2 * namespace(x).atan2(norm(x - y), norm(x + y))[..., None]
-
-
-def line_angle(x: Array, y: Array) -> Array:
-    """Angle between the lines through unit vectors, real or complex, in [0, pi/2], as an array (..., 1)."""
-    xp = namespace(x)
-    c = inner(x, y)
-    size = xp.abs(c)
-    phase = xp.where(size == 0, 1.0, c / xp.where(size == 0, 1.0, size))
-    return angle(phase * x, y)
-
-
-def normalized(x: Array) -> Array:
-    return x / norm(x)[..., None]
-
-
-def require(condition: bool, message: str) -> None:
-    """Raise InvalidInput with the message unless the condition holds."""
-    if not condition:
-        raise InvalidInput(message)
-
-
-def require_integer(owner: str, name: str, value: object, least: int) -> None:
-    valid = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
-    require(valid, f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.")
-
-
-def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE) -> Array:
-    """x as a floating array of points of the manifold, or an error that names the first offender.
-
-    Arrays of other libraries pass through with their type; lists and integers become NumPy doubles.
-    """
-    if not hasattr(x, "__array_namespace__"):
-        x = np.asarray(x)
-    if isinstance(x, np.ndarray) and x.dtype.kind in "iu":
-        x = x.astype(float)
-    if not hasattr(x.dtype, "kind") or x.dtype.kind not in "fc":
-        raise InvalidInput(f"{name} must be a numeric array of points of {manifold!r}; its dtype is {x.dtype}.")
-    if x.ndim < len(manifold.shape) or x.shape[x.ndim - len(manifold.shape) :] != manifold.shape:
-        raise InvalidInput(
-            f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}, "
-            f"so {name} must have shape (..., {', '.join(map(str, manifold.shape))})."
-        )
-    if x.dtype.kind == "c" and not manifold.is_complex:
-        raise InvalidInput(
-            f"{name} is complex, but the points of {manifold!r} are real. Pass {name}.real if the imaginary part is 0."
-        )
-    xp = namespace(x)
-    if manifold.is_complex and x.dtype.kind == "f":
-        x = x + 0j
-    axes = tuple(range(x.ndim - len(manifold.shape), x.ndim))
-    finite = np.asarray(xp.all(xp.isfinite(x), axis=axes))
-    if not finite.all():
-        raise OffManifold(
-            f"{_first(name, ~finite)} is not finite (NaN or infinity). Remove or impute it before the fit."
-        )
-    single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
-    limit = max(tolerance, 1e-4) if single else tolerance
-    defect = np.asarray(manifold.defect(x))
-    if (defect > limit).any():
-        value = defect.flat[np.argmax(defect > limit)]
-        raise OffManifold(
-            f"{_first(name, defect > limit)} is not on {manifold!r}: "
-            f"{manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
-        )
-    return x
-
-
-def _first(name: str, bad: np.ndarray) -> str:
-    """`name[3]`, the place of the first True; plain `name` for a single point."""
-    index = ", ".join(str(int(i)) for i in np.unravel_index(np.argmax(bad), bad.shape))
-    return f"{name}[{index}]" if index else name

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import InvalidInput
 from .composed.product import Product
-from .composed.quotient import Scaled
+from .composed.scaled import Scaled
 from .contract import Manifold
 from .spaces.euclidean import Euclidean
 from .spaces.grassmann import Grassmann

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
+from .checks import check_points
 from .composed.product import flat_size, unflatten
-from .contract import Manifold, check_points
+from .contract import Manifold
 
 
 def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:

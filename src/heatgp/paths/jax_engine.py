@@ -17,8 +17,8 @@ from .walk import POLISH_EVERY, Schedule
 
 def scan_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int, root: tuple[int, ...]) -> jax.Array:
     """Positions (times, paths, *shape) on JAX's default device, in the precision of the starts."""
-    if manifold.walked_above is not None:
-        above = manifold.walked_above
+    if manifold.covering is not None:
+        above = manifold.covering
         below = scan_walk(above.manifold, np.asarray(above.up(starts)), plan.faster(above.scale**2), paths, root)
         with jax.enable_x64(below.dtype == np.float64):
             return above.down(below)

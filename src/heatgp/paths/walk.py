@@ -18,7 +18,8 @@ from tqdm import tqdm
 
 from ..array import Array
 from ..errors import InvalidInput, Unsupported
-from ..manifolds.contract import Manifold, check_points
+from ..manifolds.checks import check_points
+from ..manifolds.contract import Manifold
 
 BLOCK = 512
 """Paths that share one random stream."""
@@ -205,7 +206,7 @@ def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | N
     """How many blocks make a chunk: `chunk` paths, or what fits the cache; never so many that a core goes idle."""
     if chunk is not None and (not isinstance(chunk, (int, np.integer)) or chunk < 1):
         raise InvalidInput(f"chunk must be a positive integer; got {chunk!r}.")
-    shape = manifold.walked_above.manifold.shape if manifold.walked_above else manifold.shape
+    shape = manifold.covering.manifold.shape if manifold.covering else manifold.shape
     paths = chunk or CACHE_BYTES // (dtype.itemsize * math.prod(shape) * len(shape))
     return max(1, min(paths // block, most))
 
@@ -231,8 +232,8 @@ def walk_blocks(
     Vectors and small matrices lie with the paths contiguous: every operation of the geometry is then one long loop.
     Beyond 4 x 4, matrices are contiguous, as BLAS wants them.
     """
-    if manifold.walked_above is not None:
-        above = manifold.walked_above
+    if manifold.covering is not None:
+        above = manifold.covering
         starts, plan = np.asarray(above.up(starts)), plan.faster(above.scale**2)
         return above.down(walk_blocks(above.manifold, starts, plan, root, first, blocks, block))
     paths_last = len(manifold.shape) == 1 or math.prod(manifold.shape) <= 16

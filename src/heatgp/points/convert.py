@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 from ..array import adjoint
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, Product, SpecialOrthogonal, Sphere
-from ..manifolds.contract import check_points
+from ..manifolds.checks import check_points
 
 RIGID_MOTIONS = Product(Euclidean(3), SpecialOrthogonal(3))
 """The manifold of `rigid_to_product`: translation, then rotation."""

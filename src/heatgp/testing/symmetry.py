@@ -38,9 +38,9 @@ def orbits(s: Sample) -> Iterator[str]:
 def lengths(s: Sample) -> Iterator[str]:
     """Every orbit, near or far, has the length of its distance."""
     m = s.manifold
-    if isinstance(m, Homogeneous) and hasattr(m, "length"):
-        y = m.random(s.rng, len(s.x))
-        yield from s.apart("length(orbit) is not the distance", m.length(m.orbit(s.x, y)), m.distance(s.x, y))
+    assert isinstance(m, Homogeneous)
+    y = m.random(s.rng, len(s.x))
+    yield from s.apart("length(orbit) is not the distance", m.length(m.orbit(s.x, y)), m.distance(s.x, y))
 
 
 def strip(s: Sample) -> Iterator[str]:

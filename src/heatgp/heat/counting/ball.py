@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
 
 from ...array import Array
 from ...errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported, warn
-from ...manifolds.contract import Homogeneous, Manifold, Symmetric, check_points
+from ...manifolds.checks import check_points
+from ...manifolds.contract import Homogeneous, Manifold, Symmetric
 from ...paths.samples import effective_times
 from ...paths.walk import Schedule, Seed, check_start, entropy, schedule, simulate
 from .coordinates import Coordinates
@@ -36,9 +38,10 @@ def ball_volume(manifold: Manifold, radius: float | np.ndarray) -> np.ndarray:
     2.0
     """
     m, r = manifold.dim, np.asarray(radius, dtype=float)
-    if isinstance(manifold, Homogeneous) and hasattr(manifold, "length"):
-        centres = np.zeros((r.size, 1))
-        return strip_volumes(Coordinates(manifold, by_distance=True), centres, r.reshape(-1), 1.0)[0].reshape(r.shape)
+    if isinstance(manifold, Homogeneous):
+        with suppress(Unsupported):  # the distance is no function of the orbit
+            coordinates = Coordinates(manifold, by_distance=True)
+            return strip_volumes(coordinates, np.zeros((r.size, 1)), r.reshape(-1), 1.0)[0].reshape(r.shape)
     flat = _unit_ball(m) * r**m
     try:
         change = manifold.scalar_curvature * r**2 / (6 * (m + 2))

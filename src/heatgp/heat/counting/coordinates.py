@@ -12,10 +12,10 @@ from scipy.interpolate import PchipInterpolator
 from scipy.stats import norm as normal
 from scipy.stats import qmc
 
+from ...array import wrap
 from ...errors import Unsupported
 from ...manifolds.contract import Homogeneous, Symmetric
 from ...manifolds.roots import log_sphere_volume
-from ...manifolds.spaces.torus import wrap
 
 DIRECTIONS = 4096
 """Directions of a flat over which the area of distance spheres is averaged: errors of 1e-3 at rank 2, 1e-2 at 4."""
@@ -37,8 +37,7 @@ class Coordinates:
 
     def __post_init__(self) -> None:
         m = self.manifold
-        if not hasattr(m, "length"):
-            raise Unsupported(f"{m!r}: strips need the distance as a function of the orbit; use method='auto'.")
+        m.length(np.zeros(len(m.chamber)))  # or it says that there is no such function
         if self.number > MOST:
             raise Unsupported(
                 f"{m!r} has rank {m.rank}: boxes in more than {MOST} orbit coordinates hold too few paths. "

@@ -18,9 +18,10 @@ from scipy.spatial.transform import Rotation
 
 from ...array import Array
 from ...manifolds import Stiefel
-from ...manifolds.spaces.grassmann import completed
-from ...manifolds.spaces.orthogonal import log_rotation_volume, random_orthogonal
-from ...manifolds.spaces.unitary import log_unitary_volume, random_unitary
+from ...manifolds.spaces.frames import completed
+from ...manifolds.spaces.matrix_group import random_matrices
+from ...manifolds.spaces.orthogonal import log_rotation_volume
+from ...manifolds.spaces.unitary import log_unitary_volume
 from ..kernel import CHUNK, HeatKernel, OrbitKernel
 
 GOLDEN = (1 + math.sqrt(5)) / 2
@@ -74,8 +75,8 @@ class Cosets:
     def representatives(self, M: Stiefel) -> np.ndarray:
         size, rng = M.n - M.k, np.random.default_rng(self.seed)
         if M.is_complex:
-            return random_unitary(rng, self.number, size)
-        h = random_orthogonal(rng, self.number, size)
+            return random_matrices(rng, self.number, size, True)
+        h = random_matrices(rng, self.number, size, False)
         h[:, :, 0] *= np.linalg.det(h)[:, None]
         return h
 

@@ -20,7 +20,8 @@ from scipy.stats import chi2
 
 from ...array import Array
 from ...errors import InvalidInput, Unsupported
-from ...manifolds.contract import Homogeneous, Symmetric, check_points
+from ...manifolds.checks import check_points
+from ...manifolds.contract import Homogeneous, Symmetric
 from ..counting.coordinates import Coordinates
 from ..kernel import HeatKernel, HeatPairs, OrbitKernel, Profile, Slice
 from ..special.cubic_table import CubicTable

@@ -108,12 +108,12 @@ def _check_channels(manifold: Manifold, cells: Cells) -> None:
     index, square = cells.near(cells.nodes)
     joined = square < cells.reach**2
     over_land = joined & ~manifold.open_way(cells.nodes[:, None], cells.nodes[index], 15)
-    narrow = manifold.width < 2 * cells.spacing
+    narrow = manifold.channel_width < 2 * cells.spacing
     if narrow or over_land.sum() > 1e-3 * joined.sum():
         share = over_land.sum() / joined.sum()
         land = f"land of {manifold!r}, over which {share:.1%} of the averages reach, is"
-        what = f"channels of {manifold!r}, about {manifold.width:.2g} wide, are" if narrow else land
-        larger = (2 * cells.spacing / manifold.width) ** manifold.dim if narrow else 2**manifold.dim
+        what = f"channels of {manifold!r}, about {manifold.channel_width:.2g} wide, are" if narrow else land
+        larger = (2 * cells.spacing / manifold.channel_width) ** manifold.dim if narrow else 2**manifold.dim
         warnings.warn(
             f"The {what} hardly wider than the cells ({cells.spacing:.2g}): densities blur across. "
             f"Take references={math.ceil(len(cells.nodes) / CELLS * larger)}.",

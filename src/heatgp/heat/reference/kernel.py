@@ -14,7 +14,7 @@ from scipy.sparse import csr_array
 from ...array import Array
 from ...errors import Unsupported
 from ...manifolds import Domain, Manifold
-from ...manifolds.contract import check_points
+from ...manifolds.checks import check_points
 from ..kernel import HeatKernel
 from .cells import Cells
 

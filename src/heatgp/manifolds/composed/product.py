@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import final
 
 import numpy as np
@@ -42,11 +43,19 @@ def _from_row(is_complex: bool, shape: tuple[int, ...], row: Array) -> Array:
 
 @final
 class Product(Manifold):
-    """M1 x M2 x ... with the sum of the metrics; a point is its factors' flattened points side by side.
+    """M1 x M2 x ... with the sum of the metrics.
 
-    Complex factors are held as real parts followed by imaginary parts. `split` and `join` go back and forth;
-    factors may be products themselves.
+    A point is one flat real array: its factors' flattened points side by side, complex ones as real parts followed by
+    imaginary parts. Tangent vectors have the same form, geodesics are those of the factors. `split` and `join` convert
+    between points of the product and points of the factors, which may be products themselves.
 
+    Parameters
+    ----------
+    *factors : Manifold
+        One or more.
+
+    Examples
+    --------
     >>> from heatgp import Euclidean, Sphere
     >>> M = Product(Sphere(2), Euclidean(3))
     >>> M, M.shape, M.dim
@@ -88,8 +97,33 @@ class Product(Manifold):
         return math.prod(f.volume for f in self.factors)
 
     @property
+    def volume_error(self) -> float:
+        return math.hypot(*(f.volume_error for f in self.factors))
+
+    @property
     def scalar_curvature(self) -> float:
         return sum(f.scalar_curvature for f in self.factors)
+
+    @property
+    def step_limit(self) -> float:
+        return min(f.step_limit for f in self.factors)
+
+    @property
+    def curvature_step_limit(self) -> float:
+        return min(f.curvature_step_limit for f in self.factors)
+
+    @property
+    def channel_width(self) -> float:
+        return min(f.channel_width for f in self.factors)
+
+    @property
+    def draws_evenly(self) -> bool:  # type: ignore[override]
+        return all(f.draws_evenly for f in self.factors)
+
+    @property
+    def periodic(self) -> tuple[float | None, ...] | None:  # type: ignore[override]
+        periods = [f.periodic or (None,) * flat_size(f) for f in self.factors]
+        return sum(periods, ()) if any(f.periodic for f in self.factors) else None
 
     def split(self, x: Array) -> tuple[Array, ...]:
         """Points of the product to a tuple of points of the factors."""
@@ -105,11 +139,19 @@ class Product(Manifold):
         batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
         return xp.concat([xp.broadcast_to(row, (*batch, row.shape[-1])) for row in rows], axis=-1)
 
+    def _map(self, function: Callable[..., Array], *points: Array) -> Array:
+        """Points of the product from function(factor, part, ...) of each factor."""
+        return self.join(*(function(f, *parts) for f, *parts in zip(self.factors, *map(self.split, points))))
+
+    def _sum(self, function: Callable[..., Array], *points: Array) -> Array:
+        """The sum over the factors of function(factor, part, ...)."""
+        return sum(function(f, *parts) for f, *parts in zip(self.factors, *map(self.split, points)))
+
     def noise(self, x: Array, z: Array) -> Array:
-        return self.join(*(f.noise(a, b) for f, a, b in zip(self.factors, self.split(x), self.split(z))))
+        return self._map(lambda f, a, b: f.noise(a, b), x, z)
 
     def exp(self, x: Array, v: Array) -> Array:
-        return self.join(*(f.exp(a, b) for f, a, b in zip(self.factors, self.split(x), self.split(v))))
+        return self._map(lambda f, a, b: f.exp(a, b), x, v)
 
     @property
     def step_shape(self) -> tuple[int, ...]:
@@ -121,7 +163,7 @@ class Product(Manifold):
         return self.join(*(f.step(a, b, time) for f, a, b in zip(self.factors, self.split(x), noises)))
 
     def polish(self, x: Array) -> Array:
-        return self.join(*(f.polish(a) for f, a in zip(self.factors, self.split(x))))
+        return self._map(lambda f, a: f.polish(a), x)
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
         return self.join(*(f.random(rng, n) for f in self.factors))
@@ -131,11 +173,29 @@ class Product(Manifold):
         return xp.max(xp.stack([f.defect(a) for f, a in zip(self.factors, self.split(x))]), axis=0)
 
     def distance(self, x: Array, y: Array) -> Array:
-        distances = [f.distance(a, b) for f, a, b in zip(self.factors, self.split(x), self.split(y))]
-        return namespace(x).sqrt(sum(d * d for d in distances))
+        return namespace(x).sqrt(self._sum(lambda f, a, b: f.distance(a, b) ** 2, x, y))
+
+    def separation(self, x: Array, y: Array) -> Array:
+        return self._sum(lambda f, a, b: f.separation(a, b), x, y)
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        return self._sum(lambda f, a, b: f.rough_separation(a, b), x, y)
 
     def embed(self, x: Array) -> Array:
         return namespace(x).concat([f.embed(a) for f, a in zip(self.factors, self.split(x))], axis=-1)
+
+    def difference(self, x: Array, y: Array) -> Array:
+        return self._map(lambda f, a, b: f.difference(a, b), x, y)
+
+    def canonical(self, x: Array) -> Array:
+        return self._map(lambda f, a: f.canonical(a), x)
+
+    def gradient(self, x: Array, slope: Array) -> Array:
+        return self._map(lambda f, a, b: f.gradient(a, b), x, slope)
+
+    def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
+        closed = self._sum(lambda f, a, b: namespace(a).where(f.open_way(a, b, number), 0, 1), x, y)
+        return closed == 0
 
 
 def _cut(x: Array, sizes: list[int]) -> list[Array]:

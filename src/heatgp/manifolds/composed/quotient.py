@@ -1,26 +1,39 @@
-"""Quotients by a finite group of isometries, and manifolds with their distances scaled."""
+"""Quotients by a finite group of isometries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from ...array import Array, namespace
 from ...errors import NotConverged
-from ..contract import Manifold, require
+from ..checks import require
+from ..contract import Manifold
+from .wrapper import Wrapper
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Quotient(Manifold):
+class Quotient(Wrapper):
     """M/G for a finite group G of isometries of M, given as all its elements: functions of points to points.
 
-    A point is any of its representatives in M. The metric is M's, the distance the smallest over the group. Where
-    G has fixed points the quotient is an orbifold: Brownian motion and the heat kernel are still M's, folded.
+    A point is any of its representatives in M; `embed` gives the coordinates of that representative. Tangent vectors,
+    metric and geodesics are those of M, the distance is the smallest over the group. Where G has fixed points the
+    quotient is an orbifold: Brownian motion and the heat kernel are still those of M, summed over the group.
 
+    Parameters
+    ----------
+    cover : Manifold
+        The manifold M.
+    isometries : tuple of functions
+        All elements of G, the identity among them: each maps points (..., *shape) to points. They are tried on a few
+        random points.
+
+    Examples
+    --------
     >>> from heatgp import Sphere
     >>> RP2 = Quotient(Sphere(2), (lambda x: x, lambda x: -x))
     >>> RP2.distance(np.array([1.0, 0, 0]), np.array([-1.0, 0, 0]))
@@ -29,6 +42,7 @@ class Quotient(Manifold):
 
     cover: Manifold
     isometries: tuple[Callable[[Array], Array], ...]
+    straight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         require(
@@ -38,7 +52,7 @@ class Quotient(Manifold):
         elements = self.isometries
         require(
             isinstance(elements, (tuple, list)) and bool(elements) and all(callable(g) for g in elements),
-            f"Quotient needs a non-empty tuple of functions of points to points, one an element; got {elements!r}.",
+            f"Quotient needs a non-empty tuple of functions of points to points; got {elements!r}.",
         )
         object.__setattr__(self, "isometries", tuple(elements))
         problem = group_problem(self.cover, self.isometries)
@@ -48,62 +62,28 @@ class Quotient(Manifold):
         return f"Quotient({self.cover!r}, <{len(self.isometries)} isometries>)"
 
     @property
-    def is_complex(self) -> bool:  # type: ignore[override]
-        return self.cover.is_complex
-
-    @property
-    def violation(self) -> str:  # type: ignore[override]
-        return self.cover.violation
-
-    @property
-    def remedy(self) -> str:  # type: ignore[override]
-        return self.cover.remedy
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.cover.shape
-
-    @property
-    def dim(self) -> int:
-        return self.cover.dim
+    def base(self) -> Manifold:
+        return self.cover
 
     @property
     def volume(self) -> float:
         return self.cover.volume / len(self.isometries)
 
-    @property
-    def scalar_curvature(self) -> float:
-        return self.cover.scalar_curvature
-
-    def noise(self, x: Array, z: Array) -> Array:
-        return self.cover.noise(x, z)
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return self.cover.exp(x, v)
-
-    @property
-    def step_shape(self) -> tuple[int, ...]:
-        return self.cover.step_shape
-
-    def step(self, x: Array, z: Array, time: float) -> Array:
-        return self.cover.step(x, z, time)
-
-    def polish(self, x: Array) -> Array:
-        return self.cover.polish(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        return self.cover.random(rng, n)
-
-    def defect(self, x: Array) -> Array:
-        return self.cover.defect(x)
-
     def distance(self, x: Array, y: Array) -> Array:
-        xp = namespace(x)
-        return xp.min(xp.stack([self.cover.distance(x, g(y)) for g in self.isometries]), axis=0)
+        return self._over_group(namespace(x).min, self.cover.distance, x, y)
 
-    def embed(self, x: Array) -> Array:
-        """The cover's coordinates: they depend on the representative, which is what a quotient is for."""
-        return self.cover.embed(x)
+    def separation(self, x: Array, y: Array) -> Array:
+        return self._over_group(namespace(x).min, self.cover.separation, x, y)
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        return self._over_group(namespace(x).min, self.cover.rough_separation, x, y)
+
+    def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
+        return self._over_group(namespace(x).any, lambda a, b: self.cover.open_way(a, b, number), x, y)
+
+    def _over_group(self, reduce: Callable, function: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+        """The values of a function of x and of each image of y, reduced to one."""
+        return reduce(namespace(x).stack([function(x, g(y)) for g in self.isometries]), axis=0)
 
 
 def group_problem(cover: Manifold, isometries: tuple[Callable[[Array], Array], ...]) -> str | None:
@@ -140,93 +120,3 @@ def _matches(cover: Manifold, x: np.ndarray, images: list[np.ndarray]) -> list[i
             return float("inf")
 
     return [number for number, image in enumerate(images) if apart(image) < 1e-6]
-
-
-@final
-@dataclass(frozen=True, repr=False)
-class Scaled(Manifold):
-    """M with all distances multiplied by `scale`: p_t becomes scale^-dim p_(t/scale²).
-
-    >>> from heatgp import SpecialOrthogonal
-    >>> trace_metric = Scaled(SpecialOrthogonal(3), 2**0.5)  # tr(X'Y) instead of tr(X'Y)/2
-    """
-
-    base: Manifold
-    scale: float
-
-    def __post_init__(self) -> None:
-        require(isinstance(self.base, Manifold), f"Scaled needs a manifold; got {self.base!r}.")
-        require(
-            isinstance(self.scale, (int, float)) and 0 < self.scale < float("inf"),
-            f"Scaled needs a positive finite scale; got {self.scale!r}.",
-        )
-
-    @property
-    def is_complex(self) -> bool:  # type: ignore[override]
-        return self.base.is_complex
-
-    @property
-    def violation(self) -> str:  # type: ignore[override]
-        return self.base.violation
-
-    @property
-    def remedy(self) -> str:  # type: ignore[override]
-        return self.base.remedy
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.base.shape
-
-    @property
-    def dim(self) -> int:
-        return self.base.dim
-
-    @property
-    def volume(self) -> float:
-        return self.base.volume * self.scale**self.dim
-
-    @property
-    def scalar_curvature(self) -> float:
-        return self.base.scalar_curvature / self.scale**2
-
-    def noise(self, x: Array, z: Array) -> Array:
-        return self.base.noise(x, z) / self.scale
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return self.base.exp(x, v)
-
-    @property
-    def step_shape(self) -> tuple[int, ...]:
-        return self.base.step_shape
-
-    def step(self, x: Array, z: Array, time: float) -> Array:
-        return self.base.step(x, z, time / self.scale**2)
-
-    def polish(self, x: Array) -> Array:
-        return self.base.polish(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        return self.base.random(rng, n)
-
-    def defect(self, x: Array) -> Array:
-        return self.base.defect(x)
-
-    def separation(self, x: Array, y: Array) -> Array:
-        return self.scale**2 * self.base.separation(x, y)
-
-    def rough_separation(self, x: Array, y: Array) -> Array:
-        return self.scale**2 * getattr(self.base, "rough_separation", self.base.separation)(x, y)
-
-    @property
-    def step_limit(self) -> float:
-        return self.scale**2 * self.base.step_limit
-
-    @property
-    def volume_error(self) -> float:
-        return self.base.volume_error
-
-    def distance(self, x: Array, y: Array) -> Array:
-        return self.scale * self.base.distance(x, y)
-
-    def embed(self, x: Array) -> Array:
-        return self.scale * self.base.embed(x)

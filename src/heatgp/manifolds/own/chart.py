@@ -14,13 +14,12 @@ from scipy.stats import qmc
 
 from ...array import Array, namespace
 from ...errors import InvalidInput, Unsupported
-from ..contract import Manifold, require, require_integer
+from ..checks import check_bounds, require, require_integer
+from ..contract import Manifold
 from .curvature import ricci
-from .differentiate import derivative, is_numpy
-from .level_set import check_bounds
+from .differentiate import derivative, function_name, is_numpy, repeat
 from .pointwise import apply, dot, small_solve
 from .rejection import accepted
-from .runge_kutta import integrate
 
 DRIFT = 1e-9
 """Relative drift of the speed in `exp` beyond which a geodesic is integrated again with shorter substeps."""
@@ -35,13 +34,29 @@ STEP_SUBSTEPS = (16,)
 @final
 @dataclass(frozen=True, repr=False)
 class Chart(Manifold):
-    """One coordinate patch with the metric tensor G(x), a function of coordinates (..., dim) to (..., dim, dim).
+    """One coordinate patch with a metric tensor G(x).
 
-    `periodic` has for each coordinate its period or None. `bounds` are (low, high) for each coordinate; a periodic one
-    may have None, which means (0, period). `wrap` brings coordinates that have left the bounds back, where the patch
-    closes on itself otherwise: over the pole of a sphere (theta, phi) becomes (-theta, phi + pi). Where a patch ends,
-    and nothing wraps it, take a Domain of it.
+    A point is its coordinates, of shape (dim,), a tangent vector v is a change of coordinates, its squared norm
+    v'G(x)v. Geodesics are integrated numerically. It has no symmetry and no orbit coordinates; `separation` is the
+    squared distance of close points.
 
+    Parameters
+    ----------
+    metric : function
+        G, from coordinates (..., dim) to symmetric positive definite matrices (..., dim, dim).
+    dim : int
+        The number of coordinates.
+    periodic : tuple, optional
+        For each coordinate its period, or None.
+    bounds : tuple of pairs, optional
+        (low, high) for each coordinate; a periodic one may have None, which means (0, period). Volume and uniform
+        points need them.
+    wrap : function, optional
+        Brings coordinates that have left the bounds back, where the patch closes on itself otherwise: over the pole of
+        a sphere (theta, phi) becomes (-theta, phi + pi). Where a patch ends and nothing wraps it, take a Domain of it.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> def metric(x):
     ...     one, r = np.ones_like(x[..., 0]), 2 + np.cos(x[..., 1])
@@ -53,9 +68,11 @@ class Chart(Manifold):
 
     metric: Callable[[Array], Array]
     dim: int
-    periodic: tuple[float | None, ...] | None = None
+    periodic: tuple[float | None, ...] | None = None  # type: ignore[misc]
     bounds: tuple[tuple[float, float], ...] | None = None
     wrap: Callable[[Array], Array] | None = None
+    draws_evenly: ClassVar[bool] = True
+    straight: ClassVar[bool] = True
     violation: ClassVar[str] = "the distance outside the bounds, in coordinates"
     remedy: ClassVar[str] = "Bring the coordinates into the bounds."
 
@@ -82,7 +99,7 @@ class Chart(Manifold):
         self.factor(np.asarray(x))
 
     def __repr__(self) -> str:
-        return f"Chart({getattr(self.metric, '__name__', 'metric')}, {self.dim})"
+        return f"Chart({function_name(self.metric, 'metric')}, {self.dim})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -90,7 +107,7 @@ class Chart(Manifold):
 
     @property
     def box(self) -> np.ndarray:
-        """Low and high corner of the bounds, (2, dim)."""
+        """Low and high corner of the bounds, (2, dim); Unsupported where there are none."""
         if self.bounds is None:
             raise Unsupported(f"{self!r} has no bounds: pass bounds=((low, high), ...) for its coordinates.")
         return np.array(self.bounds).T
@@ -153,6 +170,10 @@ class Chart(Manifold):
         """L'^-1 z with L L' = G: covariance G^-1."""
         return small_solve(namespace(x).swapaxes(self.factor(x), -1, -2), z)
 
+    def gradient(self, x: Array, slope: Array) -> Array:
+        """G^-1 slope."""
+        return small_solve(self.metric(x), slope)
+
     def exp(self, x: Array, v: Array) -> Array:
         """The geodesic by the classical Runge-Kutta method, its speed corrected after every substep.
 
@@ -180,19 +201,46 @@ class Chart(Manifold):
         """Position, not wrapped, and velocity of the geodesic after time one; speeds are kept exactly."""
         x, v = x + 0 * v, v + 0 * x
         shape, x, v = x.shape, x.reshape(-1, self.dim), v.reshape(-1, self.dim)
-        y, w, change = integrate(self, x, v, 1, quick)
+        y, w, change = self.integrate(x, v, 1, quick)
         for substeps in finer if is_numpy(x) else finer[:4]:
             again = ~(change <= drift)
             if is_numpy(x):
                 if not again.any():
                     break
-                y[again], w[again], change[again] = integrate(self, x[again], v[again], substeps, False)
+                y[again], w[again], change[again] = self.integrate(x[again], v[again], substeps, False)
             else:  # compiled code has one path for all points, and no more substeps than bearable
-                new = integrate(self, x, v, substeps, False)
+                new = self.integrate(x, v, substeps, False)
                 where = namespace(x).where
                 y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
                 change = where(again, new[2], change)
         return y.reshape(shape), w.reshape(shape)
+
+    def integrate(self, x: Array, v: Array, substeps: int, quick: bool) -> tuple[Array, Array, Array]:
+        """Position, velocity and the largest relative change of the squared speed before it was corrected.
+
+        The classical Runge-Kutta method in `substeps` equal steps.
+        """
+        xp = namespace(x)
+        h = 1 / substeps
+        start = self.square(x, v)
+        still = start == 0
+
+        def substep(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+            x, v, change = state
+            a1 = self.acceleration(x, v, quick)
+            v2 = v + h / 2 * a1
+            a2 = self.acceleration(x + h / 2 * v, v2, quick)
+            v3 = v + h / 2 * a2
+            a3 = self.acceleration(x + h / 2 * v2, v3, quick)
+            v4 = v + h * a3
+            a4 = self.acceleration(x + h * v3, v4, quick)
+            x = x + h / 6 * (v + 2 * v2 + 2 * v3 + v4)
+            v = v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+            ratio = xp.where(still, 1.0, self.square(x, v) / xp.where(still, 1.0, start))
+            return x, v / xp.sqrt(ratio)[..., None], xp.maximum(change, xp.abs(ratio - 1))
+
+        with np.errstate(all="ignore"):  # a singular metric gives nan, which `geodesic` tries again
+            return repeat(substeps, substep, (x, v, 0 * start))
 
     def defect(self, x: Array) -> Array:
         """How far outside the bounds the coordinates are, the periodic ones aside; 0 without bounds."""

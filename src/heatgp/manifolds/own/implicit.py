@@ -13,9 +13,10 @@ from scipy.stats import qmc
 
 from ...array import Array, namespace, norm, sinc
 from ...errors import InvalidInput, NotConverged
-from ..contract import Manifold, require, require_integer
-from .differentiate import derivative, gradient, is_numpy, largest, repeat
-from .level_set import check_bounds, find_points
+from ..checks import check_bounds, require, require_integer
+from ..contract import Manifold
+from ..roots import log_unit_ball_volume
+from .differentiate import derivative, function_name, gradient, is_numpy, largest, repeat
 from .pointwise import dot, lift, row_solve, small_solve, tangent
 from .rejection import accepted
 
@@ -33,10 +34,24 @@ TUBE = 0.05
 class Implicit(Manifold):
     """The points of R^ambient with g(x) = 0, with the metric of R^ambient: an ellipsoid, a torus of revolution, ...
 
-    `constraint` is g, from points (..., ambient) to (..., ambient - dim), or to (...) when that is one number. Its
-    Jacobian (..., ambient - dim, ambient) is `jacobian` where given, JAX's derivative for JAX arrays, else differences.
-    `bounds` (low, high) for each coordinate is a box that holds the manifold; it is searched for where not given.
+    A point has shape (ambient,), a tangent vector is orthogonal to the gradients of g. Geodesics are integrated
+    numerically. It has no symmetry and no orbit coordinates; `separation` is the squared distance of close points.
 
+    Parameters
+    ----------
+    constraint : function
+        g, from points (..., ambient) to (..., ambient - dim), or to (...) when that is one number.
+    dim : int
+        The dimension of the manifold.
+    ambient : int
+        The dimension of the surrounding space.
+    jacobian : function, optional
+        The derivative of g, (..., ambient - dim, ambient); by default JAX's for JAX arrays, else differences.
+    bounds : tuple of pairs, optional
+        (low, high) for each coordinate: a box that holds the manifold. It is searched for where not given.
+
+    Examples
+    --------
     >>> sphere = Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3)
     >>> sphere.exp(np.array([1.0, 0, 0]), np.array([0, np.pi / 2, 0])).round(8) + 0.0
     array([0., 1., 0.])
@@ -47,6 +62,8 @@ class Implicit(Manifold):
     ambient: int
     jacobian: Callable[[Array], Array] | None = None
     bounds: tuple[tuple[float, float], ...] | None = None
+    draws_evenly: ClassVar[bool] = True
+    straight: ClassVar[bool] = True
     violation: ClassVar[str] = "the distance |g(x)|/|g'(x)|"
     remedy: ClassVar[str] = "Project the points with manifold.project(x)."
 
@@ -66,7 +83,7 @@ class Implicit(Manifold):
             )
 
     def __repr__(self) -> str:
-        return f"Implicit({getattr(self.constraint, '__name__', 'g')}, {self.dim}, {self.ambient})"
+        return f"Implicit({function_name(self.constraint, 'g')}, {self.dim}, {self.ambient})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -207,10 +224,10 @@ class Implicit(Manifold):
     @cached_property
     def _points(self) -> np.ndarray:
         """Some hundred points all over the manifold, or an error about the equation."""
-        return find_points(self)
+        return self._find_points()
 
     @cached_property
-    def box(self) -> np.ndarray:
+    def _search_box(self) -> np.ndarray:
         """Low and high corner, (2, ambient), of a box that holds the manifold and the tube about it."""
         low, high = np.array(self.bounds).T if self.bounds else (self._points.min(0), self._points.max(0))
         margin = self._radius + (0 if self.bounds else 0.05 * (high - low))
@@ -239,8 +256,8 @@ class Implicit(Manifold):
         while kept < 150_000 and tried < 100 * batch:
             kept += len(self._tube(points.random(batch)))
             tried += batch
-        fibre = math.pi ** (self.codim / 2) / math.gamma(self.codim / 2 + 1) * self._radius**self.codim
-        return float(np.prod(np.diff(self.box, axis=0))) * kept / tried / fibre
+        fibre = math.exp(log_unit_ball_volume(self.codim)) * self._radius**self.codim
+        return float(np.prod(np.diff(self._search_box, axis=0))) * kept / tried / fibre
 
     @property
     def volume_error(self) -> float:
@@ -256,14 +273,76 @@ class Implicit(Manifold):
         Points uniform in the box, those of a thin tube about the manifold projected onto it. Reference: Weyl (1939),
         On the volume of tubes: the fibres of a tube have equal volume up to the square of its radius.
         """
-        remedy = f"{self!r} fills hardly any of the box {self.box.T.tolist()}. Pass tighter bounds."
+        remedy = f"{self!r} fills hardly any of the box {self._search_box.T.tolist()}. Pass tighter bounds."
         return accepted(rng, n, self.ambient, self._tube, 1 << 17 if n > 1000 else 1 << 13, remedy)
 
     def _tube(self, u: np.ndarray) -> np.ndarray:
         """Of points u of the unit cube, stretched to the box, those near the manifold, projected onto it."""
-        x = self.box[0] + u * (self.box[1] - self.box[0])
+        x = self._search_box[0] + u * (self._search_box[1] - self._search_box[0])
         steep = 2 * float(np.max(norm(self.normals(self._points), 2)))
         x = x[norm(self.value(x)) < 2 * steep * self._radius]
         x = x[self.defect(x) < 2 * self._radius]
         y = self.project(x)
         return y[norm(x - y) < self._radius]
+
+    # The search for points.
+
+    def _find_points(self) -> np.ndarray:
+        """Points of the manifold from all sides: Newton's method from normal points, ever better centred and scaled."""
+        rng = np.random.default_rng(0)
+        starts = 1.5 * rng.standard_normal((8, 512, self.ambient))
+        low, high = np.array(self.bounds or [(-1.0, 1.0)] * self.ambient).T
+        found = np.empty((0, self.ambient))
+        for k, start in enumerate(starts):
+            x = self.project((low + high) / 2 + np.max(high - low) / 2 * start)
+            x = x[np.isfinite(x).all(axis=1)]
+            if self.bounds is not None:
+                x = x[((x >= low) & (x <= high)).all(axis=1)]
+            elif len(x):
+                extent = np.max(high - low)
+                low, high = (x.min(0), x.max(0)) if k == 0 else (np.minimum(low, x.min(0)), np.maximum(high, x.max(0)))
+                if k == len(starts) - 1 and np.max(high - low) > 1.2 * extent:
+                    raise InvalidInput(
+                        f"{self!r} seems to be unbounded: points were found up to {np.abs(x).max():.1e} away. "
+                        "Pass bounds that hold it, or cut it off with Domain."
+                    )
+            found = np.concatenate((found, x)) if k else x
+        require(
+            len(found) >= 16,
+            f"{self!r}: hardly a point with g(x) = 0 was found near the origin. Check that g changes sign and that its "
+            "gradient does not vanish where g does ((|x|² - 1)² is wrong, |x|² - 1 right), or pass bounds.",
+        )
+        self._check_regular(found, rng)
+        return found
+
+    def _check_regular(self, x: np.ndarray, rng: np.random.Generator) -> None:
+        """Raise InvalidInput if the Jacobian loses rank somewhere: random moves that shrink around the worst point."""
+
+        def least(points: np.ndarray) -> np.ndarray:
+            return np.linalg.svd(self.normals(points), compute_uv=False)[..., -1]
+
+        steepness = least(x)
+        usual = np.median(steepness)
+        off = np.median(least(x + 0.1 * np.ptp(x, axis=0).max() * rng.standard_normal(x.shape)))
+        worst, value = x[np.argmin(steepness)], steepness.min()
+        size = np.ptp(x, axis=0).max()
+        reach = 0.3 * size
+        for _ in range(200):
+            near = self.project(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20)
+            near = near[np.isfinite(near).all(axis=1)]
+            if self.bounds is not None:
+                low, high = np.array(self.bounds).T
+                near = near[((near >= low) & (near <= high)).all(axis=1)]
+            steepness = least(near)
+            if len(near) and steepness.min() < 0.9 * value:
+                worst, value = near[np.argmin(steepness)], steepness.min()
+            else:
+                reach /= 2
+            if reach < 1e-7 * size or value < 1e-5 * max(usual, off):
+                break
+        if not value > 1e-5 * max(usual, off):
+            raise InvalidInput(
+                f"{self!r}: the gradient of the constraint vanishes at x = {np.round(worst, 4).tolist()} "
+                f"(|g'| = {value:.1e}, usually {max(usual, off):.1e}), where g(x) = 0 is no self. Move the level, cut "
+                "the point off with bounds, or use an equation whose gradient vanishes nowhere on it."
+            )

@@ -10,6 +10,8 @@ import math
 
 import numpy as np
 
+from ...array import wrap
+
 Complex = tuple[np.ndarray, np.ndarray]
 """Real and imaginary part."""
 CACHED = 1 << 13
@@ -59,7 +61,7 @@ def unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
     trace = np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T
     centre = np.angle(np.conj(np.linalg.det(X))[:, None] * np.linalg.det(Y)) / 2
     half = _angle((trace * np.exp(-1j * centre)).real / 2)
-    return np.sort(_wrapped(np.stack((centre - half, centre + half), axis=-1)), axis=-1)
+    return np.sort(wrap(np.stack((centre - half, centre + half), axis=-1)), axis=-1)
 
 
 def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
@@ -191,7 +193,3 @@ def _cross(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 def _angle(cosine: np.ndarray) -> np.ndarray:
     return np.arccos(np.clip(cosine, -1.0, 1.0))
-
-
-def _wrapped(angle: np.ndarray) -> np.ndarray:
-    return np.remainder(angle + math.pi, 2 * math.pi) - math.pi

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..contract import Homogeneous, require_integer
+from ..checks import require_integer
+from ..contract import Homogeneous
 from ..roots import log_sphere_volume
 
 
@@ -18,11 +19,23 @@ from ..roots import log_sphere_volume
 class Euclidean(Homogeneous):
     """R^n with the usual metric: the heat kernel is the Gaussian of variance t.
 
+    Points and tangent vectors have shape (n,), geodesics are straight lines. The orbit coordinate of a pair is its
+    distance, in [0, inf).
+
+    Parameters
+    ----------
+    n : int
+        The dimension, at least 1.
+
+    Examples
+    --------
     >>> Euclidean(2).distance(np.zeros(2), np.array([3.0, 4.0]))
     np.float64(5.0)
     """
 
     n: int
+    draws_evenly: ClassVar[bool] = True
+    straight: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require_integer("Euclidean", "n", self.n, 1)

@@ -4,40 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 
-from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, newton_schulz, to_complex
-from ...array import orthonormality_defect as defect_of
-from ..contract import Symmetric, require, require_integer
+from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, to_complex
+from ..contract import Symmetric
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
-from .orthogonal import random_orthogonal
+from .frames import Field, Frames
 from .projective import projector
-from .unitary import random_unitary
-
-Field = Literal["real", "complex"]
-
-
-def check_frames(name: str, n: object, k: object, field: object) -> None:
-    """n, k and field of a Stiefel manifold or a Grassmannian, or a clear error."""
-    require_integer(name, "n", n, 2)
-    require_integer(name, "k", k, 1)
-    require(field in ("real", "complex"), f"{name} needs field = 'real' or 'complex'; got {field!r}.")
-
-
-def random_frames(rng: np.random.Generator, number: int, n: int, k: int, field: Field) -> np.ndarray:
-    """Uniform orthonormal k-frames: the first k columns of a Haar matrix."""
-    draw = random_unitary if field == "complex" else random_orthogonal
-    return np.ascontiguousarray(draw(rng, number, n)[:, :, :k])
-
-
-def completed(x: Array) -> Array:
-    """A square matrix with orthonormal columns, the first of which are those of x."""
-    xp = namespace(x)
-    q, _ = xp.linalg.qr(x, mode="complete")
-    return xp.concat((x, q[..., x.shape[-1] :]), axis=-1)
 
 
 def principal_angles(x: Array, y: Array) -> Array:
@@ -55,12 +31,23 @@ def principal_angles(x: Array, y: Array) -> Array:
 
 @final
 @dataclass(frozen=True, repr=False)
-class Grassmann(Symmetric):
-    """Gr(n, k): the k-dimensional subspaces of R^n or C^n, an orthonormal basis (n, k) each; 1 <= k <= n - 1.
+class Grassmann(Frames, Symmetric):
+    """Gr(n, k): the k-dimensional subspaces of R^n or C^n, 1 <= k <= n - 1, with the metric tr(D*D).
 
-    The metric is tr(D*D) on tangent vectors D with x*D = 0: the distance is the norm of the principal angles.
-    Orbit coordinates are the min(k, n-k) principal angles that need not vanish, increasing.
+    A point is any orthonormal basis (n, k) of the subspace, a tangent vector at x a matrix D with x*D = 0. Geodesics
+    turn each principal direction at its own speed; the distance is the norm of the principal angles. Orbit coordinates
+    are the min(k, n-k) principal angles that need not vanish, increasing in [0, pi/2].
 
+    Parameters
+    ----------
+    n : int
+        The dimension of the surrounding space.
+    k : int
+        The dimension of the subspaces.
+    field : "real" or "complex", default "real"
+
+    Examples
+    --------
     >>> float(Grassmann(4, 2).distance(np.eye(4)[:, :2], np.eye(4)[:, 2:]).round(4))  # pi / √2
     2.2214
     """
@@ -68,28 +55,10 @@ class Grassmann(Symmetric):
     n: int
     k: int
     field: Field = "real"
-    violation = "|x*x - I|"
-    remedy = "Orthonormalise with numpy.linalg.qr."
-
-    def __post_init__(self) -> None:
-        check_frames("Grassmann", self.n, self.k, self.field)
-        require(
-            self.k < self.n,
-            f"Grassmann needs 1 <= k <= n - 1; got n = {self.n}, k = {self.k}. The whole space is one point.",
-        )
 
     @property
-    def is_complex(self) -> bool:  # type: ignore[override]
-        return self.field == "complex"
-
-    @property
-    def beta(self) -> int:
-        """Real dimension of the field."""
-        return 2 if self.is_complex else 1
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.n, self.k)
+    def _full(self) -> str:
+        return "The whole space is one point."
 
     @property
     def dim(self) -> int:
@@ -122,22 +91,9 @@ class Grassmann(Symmetric):
         c, s = cos_sinc_series(matmul(adjoint(v), v), radius)
         return matmul(x, c) + matmul(v, s)
 
-    def polish(self, x: Array) -> Array:
-        return newton_schulz(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        return random_frames(rng, n, self.n, self.k, self.field)
-
-    def defect(self, x: Array) -> Array:
-        return defect_of(x)
-
     def embed(self, x: Array) -> Array:
         """The orthogonal projector onto the subspace, flattened."""
         return sum(projector(x[..., j]) for j in range(self.k))
-
-    @property
-    def origin(self) -> np.ndarray:
-        return np.eye(self.n, self.k, dtype=complex if self.is_complex else float)
 
     def orbit(self, x: Array, y: Array) -> Array:
         return principal_angles(x, y)[..., self.k - self.rank :]
@@ -146,9 +102,6 @@ class Grassmann(Symmetric):
         if not isinstance(X, np.ndarray):
             return super().orbits(X, Y)
         return subspace_orbits(X, Y)[..., self.k - self.rank :]
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return matmul(adjoint(completed(x)), y)
 
     @property
     def roots(self) -> Roots:

@@ -9,23 +9,11 @@ from typing import ClassVar, final
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ...array import (
-    Array,
-    adjoint,
-    expm_series,
-    expm_skew,
-    identity_like,
-    matmul,
-    namespace,
-    newton_schulz,
-    sinc,
-    skew,
-    stack_last,
-)
-from ...array import orthonormality_defect as defect_of
-from ..contract import Cover, Symmetric, require_integer
+from ...array import Array, expm_series, identity_like, matmul, namespace, sinc, stack_last
+from ..contract import Cover
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import orthogonal_orbits, rotation_orbits
+from .matrix_group import MatrixGroup
 from .sphere import Sphere
 
 
@@ -47,15 +35,6 @@ def rotation_angles(r: Array) -> Array:
     sines = xp.linalg.svdvals(one - r)  # decreasing: the pairs, and for odd n a zero at the end
     cosines = xp.flip(xp.linalg.svdvals(one + r), axis=-1)  # increasing: the pairs, and for odd n a two at the end
     return 2 * xp.atan2(sines, cosines)[..., : 2 * (n // 2) : 2]
-
-
-def random_orthogonal(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
-    """Haar measure on O(size): QR of a Gaussian matrix with the signs of R's diagonal moved into Q.
-
-    Reference: Mezzadri (2007), Notices of the AMS 54, 592-604.
-    """
-    q, r = np.linalg.qr(rng.standard_normal((n, size, size)))
-    return q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[:, None, :]
 
 
 def skew_from_entries(z: Array, n: int) -> Array:
@@ -117,175 +96,110 @@ def rotation_step(x: Array, z: Array, time: float) -> Array:
     return matmul(x, expm_series(skew_from_entries(w, n), math.sqrt(time) * (2 * math.sqrt(n) + 7)))
 
 
-def orthogonal_roots(n: int) -> Roots:
-    r = n // 2
-    forms = axis_pairs(r, (1, -1), 0.5) + (axes(r, 0.5) if n % 2 else [])
-    return Roots.of([(form, 2) for form in forms], coordinates=r)
-
-
-def log_orthogonal_integral(n: int) -> float:
-    """In u = sin²(theta/2) the sines make a Selberg integral."""
-    return log_selberg(n // 2, 1.5 if n % 2 else 0.5, 0.5, 1.0)
-
-
 def log_rotation_volume(n: int) -> float:
+    """log of the volume of SO(n), a bundle of spheres."""
     return sum(log_sphere_volume(d) for d in range(1, n))
+
+
+class OrthogonalGroup(MatrixGroup):
+    """Real matrices with orthonormal columns; white noise of a step is the entries above the diagonal."""
+
+    @property
+    def dim(self) -> int:
+        return self.n * (self.n - 1) // 2
+
+    @property
+    def step_shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        return rotation_step(x, z, time)
+
+    @property
+    def roots(self) -> Roots:
+        r = self.n // 2
+        forms = axis_pairs(r, (1, -1), 0.5) + (axes(r, 0.5) if self.n % 2 else [])
+        return Roots.of([(form, 2) for form in forms], coordinates=r)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """In u = sin²(theta/2) the sines make a Selberg integral."""
+        return log_selberg(self.n // 2, 1.5 if self.n % 2 else 0.5, 0.5, 1.0)
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class SpecialOrthogonal(Symmetric):
+class SpecialOrthogonal(OrthogonalGroup):
     """SO(n), the rotation matrices, with <X, Y> = tr(X'Y)/2: on SO(3) the distance is the rotation angle.
 
-    Orbit coordinates are the rotation angles of x'y, decreasing in [0, pi].
+    Points are matrices (n, n) with x'x = I and determinant one, tangent vectors at x are xX with skew X, geodesics are
+    x exp(tX). Orbit coordinates are the n // 2 rotation angles of x'y, decreasing in [0, pi].
 
+    Parameters
+    ----------
+    n : int
+        The size of the matrices, at least 2.
+
+    Examples
+    --------
     >>> SpecialOrthogonal(3).distance(np.eye(3), np.diag([1.0, -1, -1])) / np.pi
     np.float64(1.0)
     """
 
     n: int
+    special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Take the nearest rotation: u @ vt of numpy.linalg.svd, with determinant one."
-
-    def __post_init__(self) -> None:
-        require_integer("SpecialOrthogonal", "n", self.n, 2)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.n, self.n)
-
-    @property
-    def dim(self) -> int:
-        return self.n * (self.n - 1) // 2
 
     @property
     def volume(self) -> float:
         return math.exp(log_rotation_volume(self.n))
 
-    def noise(self, x: Array, z: Array) -> Array:
-        return matmul(x, skew(z))
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return matmul(x, expm_skew(matmul(adjoint(x), v)))
-
     @property
-    def walked_above(self) -> Cover | None:
+    def covering(self) -> Cover | None:
         """SO(3) is the sphere S^3 of unit quaternions up to sign, of twice the size: great circles are cheaper."""
         return Cover(Sphere(3), 2.0, to_quaternions, from_quaternions) if self.n == 3 else None
 
-    @property
-    def step_shape(self) -> tuple[int, ...]:
-        return (self.dim,)
+    def angles(self, r: Array) -> Array:
+        return rotation_angles(r)
 
-    def step(self, x: Array, z: Array, time: float) -> Array:
-        return rotation_step(x, z, time)
-
-    def polish(self, x: Array) -> Array:
-        return newton_schulz(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        q = random_orthogonal(rng, n, self.n)
-        q[:, :, 0] *= np.linalg.det(q)[:, None]
-        return q
-
-    def defect(self, x: Array) -> Array:
-        xp = namespace(x)
-        return xp.maximum(defect_of(x), xp.abs(xp.linalg.det(x) - 1))
-
-    @property
-    def origin(self) -> np.ndarray:
-        return np.eye(self.n)
-
-    def orbit(self, x: Array, y: Array) -> Array:
-        return rotation_angles(matmul(adjoint(x), y))
-
-    def orbits(self, X: Array, Y: Array) -> Array:
-        return rotation_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return matmul(adjoint(x), y)
-
-    @property
-    def roots(self) -> Roots:
-        return orthogonal_roots(self.n)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_orthogonal_integral(self.n)
+    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return rotation_orbits(X, Y)
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Orthogonal(Symmetric):
+class Orthogonal(OrthogonalGroup):
     """O(n) with <X, Y> = tr(X'Y)/2: two copies of SO(n), infinitely far from each other.
 
-    Orbit coordinates are the rotation angles of x'y, infinite where x and y differ in the sign of the determinant.
+    Points are matrices (n, n) with x'x = I, tangent vectors at x are xX with skew X, geodesics are x exp(tX). Orbit
+    coordinates are the n // 2 rotation angles of x'y, infinite where x and y differ in the sign of the determinant.
 
+    Parameters
+    ----------
+    n : int
+        The size of the matrices, at least 2.
+
+    Examples
+    --------
     >>> Orthogonal(3).distance(np.eye(3), -np.eye(3))
     np.float64(inf)
     """
 
     n: int
-    violation: ClassVar[str] = "|x'x - I|"
-    remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr."
-
-    def __post_init__(self) -> None:
-        require_integer("Orthogonal", "n", self.n, 2)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.n, self.n)
-
-    @property
-    def dim(self) -> int:
-        return self.n * (self.n - 1) // 2
 
     @property
     def volume(self) -> float:
         return 2 * math.exp(log_rotation_volume(self.n))
 
-    def noise(self, x: Array, z: Array) -> Array:
-        return matmul(x, skew(z))
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return matmul(x, expm_skew(matmul(adjoint(x), v)))
-
-    @property
-    def step_shape(self) -> tuple[int, ...]:
-        return (self.dim,)
-
-    def step(self, x: Array, z: Array, time: float) -> Array:
-        return rotation_step(x, z, time)
-
-    def polish(self, x: Array) -> Array:
-        return newton_schulz(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        return random_orthogonal(rng, n, self.n)
-
-    def defect(self, x: Array) -> Array:
-        return defect_of(x)
-
-    @property
-    def origin(self) -> np.ndarray:
-        return np.eye(self.n)
-
-    def orbit(self, x: Array, y: Array) -> Array:
-        xp = namespace(x)
-        r = matmul(adjoint(x), y)
+    def angles(self, r: Array) -> Array:
+        xp = namespace(r)
         return xp.where(xp.linalg.det(r)[..., None] > 0, rotation_angles(r), math.inf)
 
-    def orbits(self, X: Array, Y: Array) -> Array:
-        return orthogonal_orbits(X, Y) if isinstance(X, np.ndarray) else super().orbits(X, Y)
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return matmul(adjoint(x), y)
-
-    @property
-    def roots(self) -> Roots:
-        return orthogonal_roots(self.n)
+    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        return orthogonal_orbits(X, Y)
 
     @property
     def log_chamber_integral(self) -> float:
         """The chamber is that of one component, whose volume is half."""
-        return log_orthogonal_integral(self.n) + math.log(2)
+        return super().log_chamber_integral + math.log(2)

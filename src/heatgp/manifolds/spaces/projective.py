@@ -6,18 +6,30 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-import numpy as np
-
-from ...array import Array, namespace, to_complex
-from ..contract import Symmetric, line_angle, normalized, require_integer
+from ...array import Array, inner, namespace
+from ..checks import require_integer
 from ..roots import Roots, log_sphere_volume
-from .sphere import first_axis, great_circle, great_circle_step, log_sine_integral, project_out, reflected, unit_defect
+from .unit_vectors import UnitVectors, angle, log_sine_integral
 
 
-def line_orbits(X: Array, Y: Array) -> Array:
-    """Angles between all lines through the rows of X and of Y."""
-    xp = namespace(X)
-    return xp.acos(xp.clip(xp.abs(xp.conj(X) @ Y.T), 0, 1))[..., None]
+class Lines(UnitVectors):
+    """Lines through the origin of R^n or C^n, each held as any of its unit vectors."""
+
+    def embed(self, x: Array) -> Array:
+        """The orthogonal projector onto the line, flattened."""
+        return projector(x)
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        """Angle between the lines, in [0, pi/2], accurate at both ends."""
+        xp = namespace(x)
+        c = inner(x, y)
+        size = xp.abs(c)
+        phase = xp.where(size == 0, 1.0, c / xp.where(size == 0, 1.0, size))
+        return angle(phase * x, y)
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        xp = namespace(X)
+        return xp.acos(xp.clip(xp.abs(xp.conj(X) @ Y.T), 0, 1))[..., None]
 
 
 def projector(x: Array) -> Array:
@@ -30,19 +42,26 @@ def projector(x: Array) -> Array:
 
 @final
 @dataclass(frozen=True, repr=False)
-class RealProjective(Symmetric):
-    """RP^dim, the lines of R^(dim+1) as unit vectors up to sign, with the metric of the sphere: distances are angles.
+class RealProjective(Lines):
+    """RP^dim, the lines of R^(dim+1), with the metric of the sphere: distances are angles.
 
-    Brownian motion is the sphere's: Ye et al. (2024), "Simulation of Brownian paths on S^(n-1)".
+    Points are unit vectors of shape (dim + 1,) up to sign, tangent vectors at x are orthogonal to x, geodesics are
+    great circles. The orbit coordinate of a pair is the angle between the lines, in [0, pi/2].
 
+    Parameters
+    ----------
+    dim : int
+        The dimension, at least 1.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> x = np.array([1.0, 0, 0])
     >>> RealProjective(2).distance(x, -x)
     np.float64(0.0)
     """
 
     dim: int
-    violation: ClassVar[str] = "||x| - 1|"
-    remedy: ClassVar[str] = "Divide each point by its norm."
 
     def __post_init__(self) -> None:
         require_integer("RealProjective", "dim", self.dim, 1)
@@ -55,40 +74,6 @@ class RealProjective(Symmetric):
     def volume(self) -> float:
         return math.exp(log_sphere_volume(self.dim)) / 2
 
-    def noise(self, x: Array, z: Array) -> Array:
-        return project_out(x, z)
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return great_circle(x, v)
-
-    def step(self, x: Array, z: Array, time: float) -> Array:
-        return great_circle_step(x, z, time)
-
-    def polish(self, x: Array) -> Array:
-        return normalized(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        return normalized(rng.standard_normal((n, *self.shape)))
-
-    def defect(self, x: Array) -> Array:
-        return unit_defect(x)
-
-    def embed(self, x: Array) -> Array:
-        return projector(x)
-
-    @property
-    def origin(self) -> np.ndarray:
-        return first_axis(self.dim + 1)
-
-    def orbit(self, x: Array, y: Array) -> Array:
-        return line_angle(x, y)
-
-    def orbits(self, X: Array, Y: Array) -> Array:
-        return line_orbits(X, Y)
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return reflected(x, y)
-
     @property
     def roots(self) -> Roots:
         return Roots.of([((1.0,), self.dim - 1)], half_period=math.pi / 2)
@@ -100,12 +85,21 @@ class RealProjective(Symmetric):
 
 @final
 @dataclass(frozen=True, repr=False)
-class ComplexProjective(Symmetric):
-    """CP^n, n = `complex_dim`: the lines of C^(n+1) as unit vectors up to a phase, Fubini-Study metric.
+class ComplexProjective(Lines):
+    """CP^n, n = `complex_dim`: the lines of C^(n+1), with the Fubini-Study metric of distance arccos |<x, y>|.
 
-    The distance is arccos |<x, y>|, so that S^(2n+1) -> CP^n is a Riemannian submersion and CP^1 is a sphere of
-    radius 1/2. One step of Brownian motion is Ye et al. (2024), "Simulation of Brownian paths on P_C^(n-1)".
+    Points are complex unit vectors of shape (n + 1,) up to a phase, tangent vectors v at x have x*v = 0 and the norm of
+    C^(n+1), geodesics are great circles: S^(2n+1) -> CP^n is a Riemannian submersion, and CP^1 is a sphere of radius
+    1/2. The orbit coordinate of a pair is the distance, in [0, pi/2].
 
+    Parameters
+    ----------
+    complex_dim : int
+        The complex dimension n, at least 1; `dim` is 2n.
+
+    Examples
+    --------
+    >>> import numpy as np
     >>> x = np.array([1.0, 0, 0])
     >>> ComplexProjective(2).distance(x, 1j * x)
     np.float64(0.0)
@@ -113,8 +107,6 @@ class ComplexProjective(Symmetric):
 
     complex_dim: int
     is_complex: ClassVar[bool] = True
-    violation: ClassVar[str] = "||x| - 1|"
-    remedy: ClassVar[str] = "Divide each point by its norm."
 
     def __post_init__(self) -> None:
         require_integer("ComplexProjective", "complex_dim", self.complex_dim, 1)
@@ -131,41 +123,6 @@ class ComplexProjective(Symmetric):
     def volume(self) -> float:
         n = self.complex_dim
         return math.exp(n * math.log(math.pi) - math.lgamma(n + 1))
-
-    def noise(self, x: Array, z: Array) -> Array:
-        return project_out(x, z)
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return great_circle(x, v)
-
-    def step(self, x: Array, z: Array, time: float) -> Array:
-        return great_circle_step(x, to_complex(z), time)
-
-    def polish(self, x: Array) -> Array:
-        return normalized(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        z = rng.standard_normal((2, n, *self.shape))
-        return normalized(z[0] + 1j * z[1])
-
-    def defect(self, x: Array) -> Array:
-        return unit_defect(x)
-
-    def embed(self, x: Array) -> Array:
-        return projector(x)
-
-    @property
-    def origin(self) -> np.ndarray:
-        return first_axis(self.complex_dim + 1, complex)
-
-    def orbit(self, x: Array, y: Array) -> Array:
-        return line_angle(x, y)
-
-    def orbits(self, X: Array, Y: Array) -> Array:
-        return line_orbits(X, Y)
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return reflected(x, y)
 
     @property
     def roots(self) -> Roots:

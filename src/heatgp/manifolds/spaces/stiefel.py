@@ -18,51 +18,49 @@ from ...array import (
     identity_like,
     matmul,
     namespace,
-    newton_schulz,
     norm,
     skew,
     to_complex,
 )
-from ...array import orthonormality_defect as defect_of
 from ...errors import Unsupported
-from ..contract import Homogeneous, require
 from ..roots import log_sphere_volume
-from .grassmann import Field, check_frames, completed, random_frames
+from .frames import Field, Frames
 from .stiefel_log import log_norm
 from .unitary import log_unitary_volume
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Stiefel(Homogeneous):
-    """V(k, n): orthonormal k-frames (n, k) of R^n or C^n with the canonical metric tr D*(I - xx*/2)D; k <= n - 1.
+class Stiefel(Frames):
+    """V(k, n): orthonormal k-frames of R^n or C^n, 1 <= k <= n - 1, with the canonical metric tr D*(I - xx*/2)D.
 
-    It is O(n)/O(n-k) or U(n)/U(n-k) with the metric of the group (Edelman, Arias, Smith 1998, section 2.4.1);
-    V(1, n) over the reals is the sphere, over the complex numbers a sphere squashed along the phase.
-    Orbit coordinates are the entries of x*y: a complete invariant, since x*x and y*y are the identity.
+    A point is a matrix (n, k) with x*x = I, a tangent vector at x a matrix D with skew-Hermitian x*D. It is O(n)/O(n-k)
+    or U(n)/U(n-k) with the metric of the group (Edelman, Arias, Smith 1998, section 2.4.1), and its geodesics are
+    exp(tW) x with skew-Hermitian W. V(1, n) over the reals is the sphere, over the complex numbers a sphere squashed
+    along the phase. Orbit coordinates are the entries of x*y: a complete invariant, since x*x and y*y are the identity.
+    It is not a symmetric space, and the distance is no known function of them.
+
+    Parameters
+    ----------
+    n : int
+        The dimension of the surrounding space.
+    k : int
+        The number of vectors in a frame.
+    field : "real" or "complex", default "real"
+
+    Examples
+    --------
+    >>> Stiefel(4, 2).dim, Stiefel(4, 2).shape
+    (5, (4, 2))
     """
 
     n: int
     k: int
     field: Field = "real"
-    violation = "|x*x - I|"
-    remedy = "Orthonormalise with numpy.linalg.qr."
-
-    def __post_init__(self) -> None:
-        check_frames("Stiefel", self.n, self.k, self.field)
-        group = "Unitary" if self.field == "complex" else "Orthogonal"
-        require(
-            self.k < self.n,
-            f"Stiefel needs 1 <= k <= n - 1; got n = {self.n}, k = {self.k}. Full frames are {group}(n).",
-        )
 
     @property
-    def is_complex(self) -> bool:  # type: ignore[override]
-        return self.field == "complex"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.n, self.k)
+    def _full(self) -> str:
+        return f"Full frames are {'Unitary' if self.is_complex else 'Orthogonal'}(n)."
 
     @property
     def dim(self) -> int:
@@ -117,7 +115,7 @@ class Stiefel(Homogeneous):
         z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
         v = self.noise(x, z)
         # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
-        radius = math.sqrt(time * (2 if self.is_complex else 1)) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        radius = math.sqrt(time * self.beta) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         if 2 * radius > LARGE:
             return self.exp(x, v)
         a = matmul(adjoint(x), v)
@@ -129,15 +127,6 @@ class Stiefel(Homogeneous):
         e = expm_series(w * scale[:, None] / scale, 2 * radius)[..., : self.k]
         return matmul(x, e[..., : self.k, :]) + matmul(v, e[..., self.k :, :] / radius)
 
-    def polish(self, x: Array) -> Array:
-        return newton_schulz(x)
-
-    def random(self, rng: np.random.Generator, n: int) -> Array:
-        return random_frames(rng, n, self.n, self.k, self.field)
-
-    def defect(self, x: Array) -> Array:
-        return defect_of(x)
-
     def distance(self, x: Array, y: Array) -> Array:
         """Length of the geodesic that the iterative logarithm finds, NotConverged where it finds none.
 
@@ -145,18 +134,11 @@ class Stiefel(Homogeneous):
         """
         return log_norm(x, y)
 
-    @property
-    def origin(self) -> np.ndarray:
-        return np.eye(self.n, self.k, dtype=complex if self.is_complex else float)
-
     def orbit(self, x: Array, y: Array) -> Array:
         xp = namespace(x)
         a = matmul(adjoint(x), y)
         a = xp.reshape(a, (*a.shape[:-2], self.k * self.k))
         return xp.concat((xp.real(a), xp.imag(a)), axis=-1) if self.is_complex else a
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return matmul(adjoint(completed(x)), y)
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         """The chord is at most √2 times the distance, so that only close pairs need the logarithm."""
@@ -168,7 +150,7 @@ class Stiefel(Homogeneous):
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((-1.0, 1.0),) * (self.k * self.k * (2 if self.is_complex else 1))
+        return ((-1.0, 1.0),) * (self.k * self.k * self.beta)
 
     def log_strip(self, theta: Array) -> Array:
         """log of the density of A = x*y: det(I - A*A)^((n-2k-1)/2) real, ^(n-2k) complex, for n >= 2k.

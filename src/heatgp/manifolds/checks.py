@@ -1,0 +1,103 @@
+"""Checks of what users pass: parameters of manifolds, boxes, and points."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..array import Array, namespace
+from ..errors import InvalidInput, OffManifold
+
+if TYPE_CHECKING:
+    from .contract import Manifold
+
+TOLERANCE = 1e-6
+"""How far a point may violate its constraints: data written with seven digits pass, wrong data do not."""
+
+
+def require(condition: bool, message: str) -> None:
+    """Raise InvalidInput with the message unless the condition holds."""
+    if not condition:
+        raise InvalidInput(message)
+
+
+def require_integer(owner: str, name: str, value: object, least: int) -> None:
+    """Raise InvalidInput unless the parameter `name` of `owner` is an integer of at least `least`."""
+    valid = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
+    require(valid, f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.")
+
+
+def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float], ...]:
+    """Bounds as n pairs of finite numbers, low < high."""
+    pairs = np.asarray(bounds, dtype=float)
+    if pairs.shape != (n, 2) or not np.isfinite(pairs).all() or not (pairs[:, 0] < pairs[:, 1]).all():
+        raise InvalidInput(f"{owner} needs bounds of {n} pairs (low, high), finite, low < high; got {bounds!r}.")
+    return tuple((float(low), float(high)) for low, high in pairs)
+
+
+def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE) -> Array:
+    """x as a floating array of points of the manifold, or an error that names the first offender.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    x : array or nested list of shape (..., *manifold.shape)
+        Arrays of other libraries pass through with their type; lists and integers become NumPy doubles.
+    name : str, default "X"
+        What messages call x.
+    tolerance : float, default 1e-6
+        The largest defect allowed; at least 1e-4 for single precision.
+
+    Returns
+    -------
+    Array
+        x, complex where the manifold is.
+
+    Raises
+    ------
+    InvalidInput
+        If x is not numeric or has another shape.
+    OffManifold
+        If a point is not finite or not on the manifold.
+    """
+    if not hasattr(x, "__array_namespace__"):
+        x = np.asarray(x)
+    if isinstance(x, np.ndarray) and x.dtype.kind in "iu":
+        x = x.astype(float)
+    if not hasattr(x.dtype, "kind") or x.dtype.kind not in "fc":
+        raise InvalidInput(f"{name} must be a numeric array of points of {manifold!r}; its dtype is {x.dtype}.")
+    if x.ndim < len(manifold.shape) or x.shape[x.ndim - len(manifold.shape) :] != manifold.shape:
+        raise InvalidInput(
+            f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}, "
+            f"so {name} must have shape (..., {', '.join(map(str, manifold.shape))})."
+        )
+    if x.dtype.kind == "c" and not manifold.is_complex:
+        raise InvalidInput(
+            f"{name} is complex, but the points of {manifold!r} are real. Pass {name}.real if the imaginary part is 0."
+        )
+    xp = namespace(x)
+    if manifold.is_complex and x.dtype.kind == "f":
+        x = x + 0j
+    axes = tuple(range(x.ndim - len(manifold.shape), x.ndim))
+    finite = np.asarray(xp.all(xp.isfinite(x), axis=axes))
+    if not finite.all():
+        raise OffManifold(
+            f"{_first(name, ~finite)} is not finite (NaN or infinity). Remove or impute it before the fit."
+        )
+    single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
+    limit = max(tolerance, 1e-4) if single else tolerance
+    defect = np.asarray(manifold.defect(x))
+    if (defect > limit).any():
+        value = defect.flat[np.argmax(defect > limit)]
+        raise OffManifold(
+            f"{_first(name, defect > limit)} is not on {manifold!r}: "
+            f"{manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
+        )
+    return x
+
+
+def _first(name: str, bad: np.ndarray) -> str:
+    """`name[3]`, the place of the first True; plain `name` for a single point."""
+    index = ", ".join(str(int(i)) for i in np.unravel_index(np.argmax(bad), bad.shape))
+    return f"{name}[{index}]" if index else name

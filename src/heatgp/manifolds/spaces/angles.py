@@ -1,0 +1,73 @@
+"""What flat tori share: their points are angles."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from ...array import Array, namespace, wrap
+from ..contract import Symmetric
+from ..roots import Roots
+
+
+class Angles(Symmetric):
+    """`dim` angles, any real numbers modulo 2 pi, with the flat metric.
+
+    A tangent vector is `dim` numbers with the norm of R^dim, geodesics are straight lines modulo 2 pi.
+    """
+
+    draws_evenly: ClassVar[bool] = True
+    straight: ClassVar[bool] = True
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    @property
+    def volume(self) -> float:
+        return (2 * math.pi) ** self.dim
+
+    @property
+    def periodic(self) -> tuple[float | None, ...]:  # type: ignore[override]
+        return (2 * math.pi,) * self.dim
+
+    def noise(self, x: Array, z: Array) -> Array:
+        return z + 0 * x
+
+    def exp(self, x: Array, v: Array) -> Array:
+        return wrap(x + v)
+
+    def canonical(self, x: Array) -> Array:
+        """The same angles in [-pi, pi)."""
+        return wrap(x)
+
+    def difference(self, x: Array, y: Array) -> Array:
+        return wrap(y - x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        return rng.uniform(-math.pi, math.pi, (n, self.dim))
+
+    def defect(self, x: Array) -> Array:
+        return namespace(x).zeros(x.shape[:-1])
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.zeros(self.dim)
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        """Absolute angle differences, each in [0, pi]: reflections of a circle are isometries too."""
+        return namespace(x).abs(wrap(x - y))
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return wrap(y - x)
+
+    @property
+    def roots(self) -> Roots:
+        """None: the space is flat. Exchanging two circles is an isometry, as it is of all tables of roots."""
+        return Roots((), (), coordinates=self.dim)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        return self.dim * math.log(math.pi)

@@ -1,0 +1,100 @@
+"""What spheres and projective spaces share: their points are unit vectors."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from ...array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc, to_complex
+from ..contract import Symmetric
+
+
+class UnitVectors(Symmetric):
+    """Unit vectors of R^n or C^n: all of them, or up to a sign or a phase.
+
+    A tangent vector at x is orthogonal to x (in C^n: x*v = 0), its norm is that of R^n or C^n, and geodesics are great
+    circles. One step of Brownian motion is Ye et al. (2024), "Simulation of Brownian paths on S^(n-1)": a tangent
+    normal vector along a great circle. Projecting white noise gives it without a basis of the tangent space.
+    """
+
+    violation: ClassVar[str] = "||x| - 1|"
+    remedy: ClassVar[str] = "Divide each point by its norm."
+    draws_evenly: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """(n,)."""
+
+    def noise(self, x: Array, z: Array) -> Array:
+        """The part of z orthogonal to x."""
+        return z - x * inner(x, z)
+
+    def exp(self, x: Array, v: Array) -> Array:
+        """cos|v| x + sin|v| v/|v|."""
+        r = norm(v)[..., None]
+        return namespace(x).cos(r) * x + sinc(r) * v
+
+    def step(self, x: Array, z: Array, time: float) -> Array:
+        v = self.noise(x, math.sqrt(time) * (to_complex(z) if self.is_complex else z))
+        square = namespace(v).real(inner(v, v))
+        # The norm of z concentrates at the root of its number of real entries; nothing is beyond seven deviations.
+        radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * (2 if self.is_complex else 1)) + 7)
+        c, s = cos_sinc_numbers(square, radius)
+        return c * x + s * v
+
+    def polish(self, x: Array) -> Array:
+        return normalized(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        if not self.is_complex:
+            return normalized(rng.standard_normal((n, *self.shape)))
+        z = rng.standard_normal((2, n, *self.shape))
+        return normalized(z[0] + 1j * z[1])
+
+    def defect(self, x: Array) -> Array:
+        """| |x| - 1 |."""
+        return namespace(x).abs(norm(x) - 1)
+
+    @property
+    def origin(self) -> np.ndarray:
+        first = np.eye(1, self.shape[0])[0]
+        return first + 0j if self.is_complex else first
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return reflected(x, y)
+
+
+def normalized(x: Array) -> Array:
+    """x / |x|."""
+    return x / norm(x)[..., None]
+
+
+def angle(x: Array, y: Array) -> Array:
+    """Angle between unit vectors, accurate at 0 and at pi, as an array (..., 1).
+
+    Reference: Kahan (2006), "How futile are mindless assessments of roundoff", section 12.
+    """
+    return 2 * namespace(x).atan2(norm(x - y), norm(x + y))[..., None]
+
+
+def reflected(x: Array, y: Array) -> Array:
+    """y under the reflection that carries the unit vector x, up to a phase, to the first axis."""
+    xp = namespace(x)
+    first = x[..., :1]
+    size = xp.abs(first)
+    if is_complex(x):
+        phase = xp.where(size == 0, 1.0, xp.conj(first) / xp.where(size == 0, 1.0, size))
+        x, y = phase * x, phase * y
+    v = x - xp.asarray(np.eye(1, x.shape[-1])[0], dtype=x.dtype)
+    square = xp.real(inner(v, v))
+    return y - 2 * v * inner(v, y) / xp.where(square == 0, 1.0, square)
+
+
+def log_sine_integral(sines: float, cosines: float) -> float:
+    """log of the integral of sin^a cos^b over [0, pi/2]."""
+    a, b = (sines + 1) / 2, (cosines + 1) / 2
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b) - math.log(2)
