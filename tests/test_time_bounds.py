@@ -5,7 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from heatgp import Euclidean, Orthogonal, Product, Scaled, Sphere, Torus, heat_kernel
+from heatgp import (
+    Chart,
+    Euclidean,
+    GPRegressor,
+    Orthogonal,
+    Product,
+    Scaled,
+    Sphere,
+    Stiefel,
+    Torus,
+    heat_kernel,
+)
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.estimators.time_bounds import time_bounds
 from heatgp.heat.composed import ProductKernel
@@ -70,13 +81,39 @@ def test_within_the_times_of_a_table():
         time_bounds(Table((0.4, 0.4)), X)
 
 
-def test_chords_where_there_is_no_distance():
+def test_rough_distances_where_there_is_no_distance():
     class Undistanced:
         def distance(self, x, y):
             raise Unsupported("no distance")
 
-        def embed(self, x):
-            return 2 * x
+        def rough_separation(self, x, y):
+            return 4 * ((x - y) ** 2).sum(-1)
 
     X = np.array([[0.0], [1.0], [5.0]])
     assert time_bounds(Table((0.0, np.inf), Undistanced()), X) == pytest.approx((0.4**2, 30.0**2))
+
+
+def test_frames_too_far_apart_for_the_iteration(rng):
+    M = Stiefel(4, 3)
+    low, high = time_bounds(Table((0.0, np.inf), M), M.random(rng, 40))
+    assert 1e-3 < low < 1 < high < 1e3
+
+
+def kilometres(x):
+    """The plane in degrees of 111 km, curved a little so that it is no plane."""
+    one = 111.0**2 * (1 + 0.1 * np.cos(x[..., 0]))
+    return one[..., None, None] * np.eye(2)
+
+
+def test_a_metric_in_other_units_than_its_coordinates(rng):
+    """Times are square kilometres, though coordinates are degrees."""
+    chart = Chart(kilometres, 2, periodic=(2 * np.pi, 2 * np.pi))
+    X = chart.random(rng, 30)
+    degrees = time_bounds(Table((0.0, np.inf), Torus(2)), X)
+    low, high = time_bounds(Table((0.0, np.inf), chart), X)
+    assert 0.8 * 111**2 < low / degrees[0] < 1.2 * 111**2
+    assert low < high < 1.2 * 111**2 * degrees[1]
+    kernel = heat_kernel(chart, references=40, paths=1000, rng=0)
+    model = GPRegressor(chart, kernel=kernel).fit(X, np.sin(X[:, 0]))
+    assert kernel.times[0] <= model.time_ < 1e6
+    assert np.isfinite(model.predict(X)).all()

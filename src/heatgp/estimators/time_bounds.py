@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from ..errors import HeatGPError, InvalidInput
 from ..heat.composed import ProductKernel
@@ -42,10 +41,12 @@ def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> 
 
 
 def _distances(manifold: Manifold, X: np.ndarray) -> np.ndarray:
-    """Geodesic distances of all pairs; of chords where the manifold has none. Between components: zero."""
+    """Distances of all pairs: geodesic ones, or the rough ones of a manifold that has none. Between components: zero.
+
+    Rough distances are in the units of the metric, as times must be; coordinates need not be.
+    """
     try:
         distances = np.asarray(manifold.distance(X[:, None], X[None]))
     except HeatGPError:
-        embedded = np.asarray(manifold.embed(X))
-        distances = cdist(embedded, embedded)
+        distances = np.sqrt(manifold.rough_separation(X[:, None], X[None]))
     return np.where(np.isfinite(distances), distances, 0.0)

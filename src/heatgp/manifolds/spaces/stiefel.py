@@ -134,6 +134,11 @@ class Stiefel(Frames):
         """
         return log_norm(x, y)
 
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        """The squared norm of y - x in the metric at x: no iteration that might fail."""
+        d = y - x
+        return norm(d, axes=2) ** 2 - norm(matmul(adjoint(x), d), axes=2) ** 2 / 2
+
     def orbit(self, x: Array, y: Array) -> Array:
         xp = namespace(x)
         a = matmul(adjoint(x), y)
