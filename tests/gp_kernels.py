@@ -7,98 +7,78 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from heatgp.covariance import Evaluation, Kernel, TimeFunction, gram
+
 
 @dataclass(frozen=True)
-class RBF:
+class RBF(Kernel):
     """exp(-|x - y|^2 / 2 time): the heat kernel of Euclidean space, 1 on the diagonal; length-scale sqrt(time)."""
 
-    parameters: int = 1
+    def pairs(self, X, Y=None):
+        squared = cdist(X, X if Y is None else Y, "sqeuclidean")
+
+        def at(time):
+            K = Evaluation(
+                lambda: np.exp(squared * (-0.5 / time)),
+                lambda: (K.value * squared * (0.5 / time))[None],
+            )
+            return K
+
+        return TimeFunction(at)
+
+
+@dataclass(frozen=True)
+class ARD(Kernel):
+    """The product of one RBF for each coordinate, each with its own time."""
+
+    dim: int
+
+    @property
+    def parameters(self):
+        return self.dim
 
     def pairs(self, X, Y=None):
-        return RBFPairs(cdist(X, X if Y is None else Y, "sqeuclidean"))
+        squared = (X.T[:, :, None] - (X if Y is None else Y).T[:, None, :]) ** 2
 
-    def diag(self, X, time):
-        return np.ones(len(X))
+        def at(time):
+            K = Evaluation(
+                lambda: np.exp(-0.5 * np.tensordot(1 / np.asarray(time), squared, axes=1)),
+                lambda: K.value * squared / (2 * np.asarray(time)[:, None, None]),
+            )
+            return K
 
-
-@dataclass(frozen=True)
-class RBFPairs:
-    squared: np.ndarray
-
-    def __call__(self, time):
-        return np.exp(self.squared * (-0.5 / time))
-
-    def slope(self, time):
-        K = self(time)
-        return K, (K * self.squared * (0.5 / time))[None]
+        return TimeFunction(at)
 
 
 @dataclass(frozen=True)
-class ARD:
-    """The product of one RBF a coordinate, each with its own time."""
-
-    parameters: int
-
-    def pairs(self, X, Y=None):
-        Y = X if Y is None else Y
-        return ARDPairs((X.T[:, :, None] - Y.T[:, None, :]) ** 2)
-
-    def diag(self, X, time):
-        return np.ones(len(X))
-
-
-@dataclass(frozen=True)
-class ARDPairs:
-    squared: np.ndarray
-
-    def __call__(self, time):
-        return np.exp(-0.5 * np.tensordot(1 / np.asarray(time), self.squared, axes=1))
-
-    def slope(self, time):
-        K = self(time)
-        return K, K * self.squared / (2 * np.asarray(time)[:, None, None])
-
-
-@dataclass(frozen=True)
-class Cosines:
+class Cosines(Kernel):
     """A kernel of low rank on the line, features cos(j x) and sin(j x); its variance depends on x and on time."""
 
     frequencies: int = 6
-    parameters: int = 1
 
-    def features(self, X, time):
+    def features(self, X):
         j = np.arange(1, self.frequencies + 1)
-        root = np.exp(-0.25 * time * j**2)
-        return np.hstack([root * np.cos(X * j), 0.5 * root * np.sin(X * j)])
+        waves = np.hstack([np.cos(X * j), 0.5 * np.sin(X * j)])
+
+        def at(time):
+            Phi = Evaluation(
+                lambda: waves * np.tile(np.exp(-0.25 * time * j**2), 2),
+                lambda: (Phi.value * np.tile(-0.25 * time * j**2, 2))[None],
+            )
+            return Phi
+
+        return TimeFunction(at)
 
     def pairs(self, X, Y=None):
-        return CosinePairs(self, X, X if Y is None else Y)
-
-    def diag(self, X, time):
-        return np.square(self.features(X, time)).sum(axis=1)
+        left, right = self.features(X), self.features(X if Y is None else Y)
+        return TimeFunction(lambda time: gram(left.at(time), right.at(time)))
 
 
 @dataclass(frozen=True)
-class CosinePairs:
-    kernel: Cosines
-    X: np.ndarray
-    Y: np.ndarray
-
-    def __call__(self, time):
-        return self.kernel.features(self.X, time) @ self.kernel.features(self.Y, time).T
-
-    def slope(self, time):
-        j = np.arange(1, self.kernel.frequencies + 1)
-        rate = np.tile(-0.5 * time * j**2, 2)
-        left = self.kernel.features(self.X, time)
-        return self(time), ((left * rate) @ self.kernel.features(self.Y, time).T)[None]
-
-
-@dataclass(frozen=True)
-class Full:
+class Full(Kernel):
     """Any kernel without its features: the dense route."""
 
-    kernel: object
+    kernel: Kernel
 
     @property
     def parameters(self):
@@ -107,8 +87,16 @@ class Full:
     def pairs(self, X, Y=None):
         return self.kernel.pairs(X, Y)
 
-    def diag(self, X, time):
-        return self.kernel.diag(X, time)
+
+def log_time_slopes(function, time, step=1e-4):
+    """The derivatives of an array in each log time, by central differences."""
+    times = np.atleast_1d(np.asarray(time, dtype=float))
+
+    def moved(k, by):
+        changed = np.where(np.arange(len(times)) == k, times * np.exp(by), times)
+        return function(changed[0] if np.ndim(time) == 0 else tuple(changed))
+
+    return np.stack([(moved(k, step) - moved(k, -step)) / (2 * step) for k in range(len(times))])
 
 
 def wavy(n, seed=0, dim=2):

@@ -6,7 +6,15 @@ import numpy as np
 from scipy.sparse import coo_array, diags_array
 from scipy.sparse.linalg import expm_multiply
 
+from heatgp import Reference
+
 SMALL = {"references": 120, "paths": 48_000, "rng": 0}
+
+
+def reference_kernel(manifold, **options):
+    return Reference(**options).kernel(manifold)
+
+
 """Size of the reference kernels of quick tests."""
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import heatgp as hg
-from heatgp.heat.exact.find import exact_kernel
+from heatgp.heat.methods import Exact
 from heatgp.manifolds.spaces.all_pairs import hermitian_eigenvalues_3, unit_quaternions
 
 SPACES = [
@@ -38,7 +38,7 @@ def test_heat_kernels_cannot_tell_them_from_orbit(M, time):
     rng = np.random.default_rng(1)
     X = M.random(rng, 12)
     Y = np.concatenate([M.random(rng, 8), *(near(M, X, size, rng) for size in (1e-9, 1e-4, 0.03)), X])
-    at = exact_kernel(M).profile.at(time)
+    at = Exact().kernel(M).profile.at(time)
     diagonal = at(M.orbit(M.origin, M.origin))
     assert np.abs(at(M.orbits(X, Y)) - at(M.orbit(X[:, None], Y))).max() < 3e-11 * diagonal
 

@@ -19,8 +19,8 @@ from heatgp import (
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
 from heatgp.heat.counting.ball import ball_matrix, ball_profile, ball_volume, chosen_radius
-from heatgp.heat.exact.groups import special_orthogonal
-from heatgp.heat.exact.rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
+from heatgp.heat.exact.families import complex_projective, real_projective, special_orthogonal, sphere
+from heatgp.heat.exact.flat import EuclideanProfile, TorusProfile
 
 EXACT = [
     (Euclidean(1), EuclideanProfile(1)),

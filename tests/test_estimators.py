@@ -27,7 +27,7 @@ from heatgp import (
     Torus,
     heat_kernel,
 )
-from heatgp.gp.kernel import Normalized
+from heatgp.gp.kernels import Normalized
 from heatgp.gp.scores import auc
 from heatgp.points import latlon_to_sphere
 

@@ -81,6 +81,13 @@ def test_classes_that_do_not_overlap_need_no_warning():
     assert gp.score(X, LABELS) == 1.0
 
 
+def test_warnings_point_at_the_line_of_the_user():
+    with pytest.warns(BoundWarning) as caught:
+        GPRegressor(S2).fit(X, np.full(40, 7.0))
+    first = test_warnings_point_at_the_line_of_the_user.__code__.co_firstlineno
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 2)]
+
+
 def at(index, value):
     changed = Y.copy()
     changed[index] = value
@@ -92,8 +99,8 @@ def at(index, value):
     [
         ({}, X, at(3, np.nan), r"y\[3\] = nan is not finite\. Remove such observations"),
         ({}, X, at(3, np.inf), r"y\[3\] = inf is not finite"),
-        ({}, X, Y[:, None], r"y must be 40 real numbers, one a point; got shape \(40, 1\).*y\[:, 0\]"),
-        ({}, X, Y[1:], r"y must be 40 real numbers, one a point; got shape \(39,\)"),
+        ({}, X, Y[:, None], r"y must be 40 real numbers, one for each point; got shape \(40, 1\).*y\[:, 0\]"),
+        ({}, X, Y[1:], r"y must be 40 real numbers, one for each point; got shape \(39,\)"),
         ({}, X, Y + 0j, "got shape .*, dtype complex128"),
         ({}, X, LABELS, "dtype <U4. Labels are for GPClassifier"),
         ({}, X, 1e300 * Y, "y has the size .* Change its unit"),
@@ -104,8 +111,13 @@ def at(index, value):
         ({"kernel": "rbf"}, X, Y, "kernel = 'rbf' is not known. Give one of 'auto', 'exact', .*'precomputed'"),
         ({"kernel": heat_kernel(Sphere(3))}, X, Y, r"is a kernel of Sphere\(3\); the manifold is Sphere\(2\)"),
         ({"kernel": ["exact"] * 2}, X, Y, r"a list of 2 kernels needs a product of as many; got Sphere\(2\)"),
-        ({"time": "long"}, X, Y, "time = 'long' is not known. Give a positive number, None, 'each' or one a factor"),
-        ({"time": "each"}, X, Y, r"time = 'each' is one a factor, but Sphere\(2\) is no product"),
+        (
+            {"time": "long"},
+            X,
+            Y,
+            "time = 'long' is not known. Give a positive number, None, 'each' or one for each fac",
+        ),
+        ({"time": "each"}, X, Y, r"time = 'each' is one time for each factor, but Sphere\(2\) is no product"),
         ({"time": -1}, X, Y, "time = -1.0 must be positive and finite. Give None to learn it"),
         ({"time": 1j}, X, Y, "time = 1j must be a number"),
         ({"amplitude": "large"}, X, Y, "amplitude = 'large' must be a number, or None to learn it"),
@@ -125,7 +137,7 @@ def test_regression_says_what_is_wrong(arguments, points, targets, message):
     [
         ({}, np.ones(40), "y has the one class 1.0: there is nothing to tell apart. Give at least two"),
         ({}, Y, "y holds numbers such as .*, not labels. Use GPRegressor"),
-        ({}, LABELS[1:], r"y has shape \(39,\) and X 40 points: one label a point"),
+        ({}, LABELS[1:], r"y has shape \(39,\) and X 40 points: one label for each point"),
         ({}, LABELS[:, None], r"y has shape \(40, 1\) and X 40 points"),
         ({}, [np.nan, 1.0] * 20, r"y\[0\] is not finite"),
         ({}, np.array([1, "a"] * 20, object), "the labels in y cannot be sorted .* Give all of one type"),

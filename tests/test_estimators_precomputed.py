@@ -105,7 +105,9 @@ def test_wrong_matrices_are_named(matrix, message):
 
 def test_wrong_rows_are_named():
     gp = GPRegressor(kernel="precomputed", amplitude=1.0, noise=0.1).fit(gram(X), Y)
-    with pytest.raises(InvalidInput, match=r"k\(new, X\), 50 columns, one a training point; X has shape \(8, 3\)"):
+    with pytest.raises(
+        InvalidInput, match=r"k\(new, X\), 50 columns, one for each training point; X has shape \(8, 3\)"
+    ):
         gp.predict(Z)
     with pytest.raises(
         InvalidInput, match=r"prior has shape \(3,\); needed is k\(new, new\) of 8 new points, \(8, 8\)"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from exact_reference import assert_agrees, chamber_quadrature, grassmannian, hard_angles
-from heatgp.heat.exact.grassmann import complex_grassmannian
-from heatgp.heat.exact.rank_one import complex_projective
+from heatgp.heat.exact.families import complex_grassmannian, complex_projective
 
 
 @pytest.mark.parametrize("time", [0.003, 0.05, 0.5, 5.0])

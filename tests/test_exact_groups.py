@@ -8,8 +8,8 @@ import pytest
 
 from exact_reference import assert_agrees, chamber_quadrature, hard_angles, orthogonal
 from exact_reference import unitary as unitary_reference
-from heatgp.heat.exact.groups import special_orthogonal, special_unitary, unitary
-from heatgp.heat.exact.rank_one import sphere
+from heatgp.heat.exact.families import special_orthogonal, sphere
+from heatgp.heat.exact.unitary import UnitaryProfile
 
 TIMES = [0.003, 0.03, 0.07, 0.3, 2.0, 10.0]
 
@@ -28,7 +28,7 @@ def test_unitary_against_the_determinants(n, time):
     theta = hard_angles(n, time, np.pi, np.random.default_rng(n), low=-np.pi)
     theta = np.vstack([theta, np.where(np.arange(n) % 2, -np.pi, np.pi)])  # far apart, yet equal
     theta = theta[:: 1 if n < 4 else 3]
-    assert_agrees(unitary(n), partial(unitary_reference, n), time, theta, slopes=3)
+    assert_agrees(UnitaryProfile(n), partial(unitary_reference, n), time, theta, slopes=3)
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_large_groups_against_the_determinants(time):
         assert_agrees(special_orthogonal(n), partial(orthogonal, n), time, theta[::2], slopes=2)
     for n in (5, 6):
         theta = hard_angles(n, time, np.pi, rng, low=-np.pi)[::3]
-        assert_agrees(unitary(n), partial(unitary_reference, n), time, theta, slopes=2)
+        assert_agrees(UnitaryProfile(n), partial(unitary_reference, n), time, theta, slopes=2)
 
 
 @pytest.mark.parametrize("time", TIMES)
@@ -68,7 +68,7 @@ def test_unitary_two_splits_into_circle_and_sphere(time):
     turned = np.abs((phase + 2 * np.pi) % (2 * np.pi) - np.pi)
     expected = circle(np.abs(phase)[:, None]) * ball(angle[:, None])
     expected += circle(turned[:, None]) * ball(np.pi - angle[:, None])
-    np.testing.assert_allclose(unitary(2).at(time)(theta), expected, rtol=0, atol=1e-12 * expected[0])
+    np.testing.assert_allclose(UnitaryProfile(2).at(time)(theta), expected, rtol=0, atol=1e-12 * expected[0])
 
 
 @pytest.mark.parametrize("time", [0.003, 0.05, 0.07, 0.12, 0.5, 1.9, 2.1, 4.1, 10.0, 40.0])
@@ -84,9 +84,9 @@ def test_unitary_is_circle_times_special_unitary(n, time):
     keep = line > 1e-30 * line.max()
     line, distance, turns = line[keep], distance[keep], turns[keep]
     change = line * (distance**2 / time - 1) / (2 * time)
-    kernel = special_unitary(n).at(time)
+    kernel = UnitaryProfile(n, special=True).at(time)
     around = theta[:, None] + 2 * np.pi * turns[:, None] / n
-    whole = unitary(n).at(time)
+    whole = UnitaryProfile(n).at(time)
     scale = whole(np.zeros(n))
     np.testing.assert_allclose(kernel(around) @ line / scale, whole(theta + phi) / scale, rtol=0, atol=1e-12)
     slope = (kernel(around) @ change + kernel.slope(around) @ line) / scale * time
@@ -102,7 +102,7 @@ def test_special_unitary_at_the_identity_is_the_sum_of_squared_dimensions(n):
         weight = np.append(np.cumsum(labels[::-1])[::-1], 0) + rho
         dimension = np.prod([(weight[i] - weight[j]) / (j - i) for i in range(n) for j in range(i + 1, n)])
         total += dimension**2 * np.exp(-time * (weight @ weight - weight.sum() ** 2 / n - rho @ rho))
-    kernel = special_unitary(n)
+    kernel = UnitaryProfile(n, special=True)
     np.testing.assert_allclose(kernel.at(time)(np.zeros(n)) * kernel.volume, total, rtol=1e-12)
 
 
@@ -152,7 +152,7 @@ def test_unitary_groups_have_mass_one_and_the_right_mean(n, special, time):
         theta = np.hstack([theta, -theta.sum(axis=1, keepdims=True)])
     z = np.exp(1j * theta)
     weight = np.prod([np.abs(z[:, i] - z[:, j]) ** 2 for i in range(n) for j in range(i)], axis=0) * np.ones(len(z))
-    profile = special_unitary(n) if special else unitary(n)
+    profile = UnitaryProfile(n, special=True) if special else UnitaryProfile(n)
     mass = profile.at(time)(theta) * weight * profile.volume / weight.sum()
     assert abs(mass.sum() - 1) < 1e-11
     rate = n - 1 / n if special else n
@@ -162,8 +162,14 @@ def test_unitary_groups_have_mass_one_and_the_right_mean(n, special, time):
 @pytest.mark.parametrize("time", [0.05, 0.5, 5.0])
 def test_kernels_respect_the_symmetries_of_the_angles(time):
     rng = np.random.default_rng(4)
-    for profile in (special_orthogonal(5), special_orthogonal(6), unitary(3), special_unitary(3), special_unitary(4)):
-        turning = profile in (unitary(3), special_unitary(3), special_unitary(4))
+    for profile in (
+        special_orthogonal(5),
+        special_orthogonal(6),
+        UnitaryProfile(3),
+        UnitaryProfile(3, special=True),
+        UnitaryProfile(4, special=True),
+    ):
+        turning = profile in (UnitaryProfile(3), UnitaryProfile(3, special=True), UnitaryProfile(4, special=True))
         size = profile.n if turning else profile.rank
         theta = rng.uniform(0, 1.5 * np.sqrt(time), (20, size)) % np.pi
         theta[:, -1] -= theta.sum(axis=1) if turning else 0
@@ -185,7 +191,9 @@ def eigenangles(x, y):
 
 
 @pytest.mark.parametrize("time", [1e-3, 0.05, 0.3, 3.0])
-@pytest.mark.parametrize("profile", [special_orthogonal(4), special_orthogonal(5), unitary(3), special_unitary(3)])
+@pytest.mark.parametrize(
+    "profile", [special_orthogonal(4), special_orthogonal(5), UnitaryProfile(3), UnitaryProfile(3, special=True)]
+)
 def test_gram_matrices_are_positive_definite_to_rounding(profile, time):
     rng = np.random.default_rng(5)
     real = profile in (special_orthogonal(4), special_orthogonal(5))
@@ -195,7 +203,7 @@ def test_gram_matrices_are_positive_definite_to_rounding(profile, time):
     noise[40], noise[41] = noise[0], noise[1]
     x = np.linalg.qr(noise)[0]
     determinant = np.linalg.det(x)
-    x[:, :, 0] /= (np.sign(determinant) if real else determinant)[:, None] if profile != unitary(3) else 1
+    x[:, :, 0] /= (np.sign(determinant) if real else determinant)[:, None] if profile != UnitaryProfile(3) else 1
     theta = eigenangles(x, x)
     if real:
         theta = np.sort(np.abs(theta), axis=-1)[..., n % 2 :: 2]
@@ -205,7 +213,9 @@ def test_gram_matrices_are_positive_definite_to_rounding(profile, time):
     np.testing.assert_allclose(gram, gram.T, rtol=0, atol=1e-12 * gram.max())
 
 
-@pytest.mark.parametrize("profile, size", [(special_orthogonal(8), 4), (unitary(6), 6), (special_unitary(5), 5)])
+@pytest.mark.parametrize(
+    "profile, size", [(special_orthogonal(8), 4), (UnitaryProfile(6), 6), (UnitaryProfile(5, special=True), 5)]
+)
 def test_extreme_times(profile, size):
     theta = np.array([np.zeros(size), np.linspace(-1, 1, size)])
     theta[1] -= theta[1].mean()

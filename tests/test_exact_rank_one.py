@@ -4,7 +4,8 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from heatgp.heat.exact.rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
+from heatgp.heat.exact.families import complex_projective, real_projective, sphere
+from heatgp.heat.exact.flat import EuclideanProfile, TorusProfile
 
 TIMES = [1e-3, 0.03, 0.1, 1.0, 10.0]
 TOLERANCE = 1e-12  # of p_t(x, x); 1e-10 is promised

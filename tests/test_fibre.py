@@ -7,22 +7,21 @@ from scipy.integrate import quad
 import heatgp as hg
 from heatgp.errors import InvalidInput
 from heatgp.heat.exact.fibre import finite_group, lift
-from heatgp.heat.exact.find import exact_kernel
-from heatgp.heat.methods import fibre_kernel
+from heatgp.heat.methods import Exact
 
-SO5 = exact_kernel(hg.SpecialOrthogonal(5))
+SO5 = Exact().kernel(hg.SpecialOrthogonal(5))
 
 
 def test_frames_of_one_column_are_a_sphere():
     M, S = hg.Stiefel(4, 1), hg.Sphere(3)
     X = M.random(np.random.default_rng(0), 6)
-    np.testing.assert_allclose(exact_kernel(M)(X, time=0.3), exact_kernel(S)(X[..., 0], time=0.3), rtol=1e-12)
+    np.testing.assert_allclose(Exact().kernel(M)(X, time=0.3), Exact().kernel(S)(X[..., 0], time=0.3), rtol=1e-12)
 
 
 def test_all_but_one_column_are_a_rotation():
     X = hg.SpecialOrthogonal(4).random(np.random.default_rng(0), 6)
-    group = exact_kernel(hg.SpecialOrthogonal(4))(X, time=0.3)
-    np.testing.assert_allclose(exact_kernel(hg.Stiefel(4, 3))(X[..., :3], time=0.3), group, rtol=1e-10, atol=1e-14)
+    group = Exact().kernel(hg.SpecialOrthogonal(4))(X, time=0.3)
+    np.testing.assert_allclose(Exact().kernel(hg.Stiefel(4, 3))(X[..., :3], time=0.3), group, rtol=1e-10, atol=1e-14)
 
 
 @pytest.mark.parametrize("time", [0.02, 0.3])
@@ -39,7 +38,7 @@ def test_circle_average_is_the_integral_over_the_circle(time):
         turn[3:, 3:] = [[c, -s], [s, c]]
         return float(SO5(g[None], (h @ turn)[None], time=time)[0, 0])
 
-    kernel = exact_kernel(M)
+    kernel = Exact().kernel(M)
     peak = kernel.diag(X[:1], time)[0]
     expected = quad(turned, -np.pi, np.pi, limit=200, epsabs=1e-10 * peak, epsrel=0)[0]
     assert abs(kernel(X[:1], X[1:], time=time)[0, 0] - expected) < 1e-9 * peak
@@ -50,7 +49,7 @@ def test_mass_is_one_and_the_frame_itself_decays(M, rng):
     """Uniform points: the mean of vol p is one, and that of vol p Re tr(x*y) / k is exp(-lambda t/2)."""
     Y = M.random(rng, 20_000)
     time = 0.8
-    weight = M.volume * exact_kernel(M)(M.origin, Y, time=time)
+    weight = M.volume * Exact().kernel(M)(M.origin, Y, time=time)
     overlap = np.einsum("ij,nij->n", M.origin.conj(), Y).real / M.k
     decay = np.exp(-M.n * time) if M.is_complex else np.exp(-(M.n - 1) * time / 2)
     for values, expected in ((weight, 1.0), (weight * overlap, decay)):
@@ -71,7 +70,7 @@ def test_random_cosets_are_positive_definite_and_near_the_average(rng):
     X = M.random(rng, 12)
     X[6:] = M.exp(X[:6], 0.5 * M.noise(X[:6], X[6:]))
     kernel = hg.heat_kernel(M)
-    assert repr(kernel) == "heat_kernel(Stiefel(5, 2), method='auto', fibre=2)"
+    assert repr(kernel) == "heat_kernel(Stiefel(5, 2), method='fibre-average', fibre=2)"
     K = kernel(X, time=0.4)
     eigenvalues = np.linalg.eigvalsh(K)
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
@@ -90,11 +89,30 @@ def test_slope_and_errors_of_the_random_average(rng):
     kernel = hg.heat_kernel(M, fibre=2)
     difference = (kernel(X, time=0.40004) - kernel(X, time=0.39996)) / 8e-5
     np.testing.assert_allclose(kernel.derivative(X, time=0.4), difference, atol=1e-6 * kernel.diag(X, 0.4).max() / 0.4)
-    parts = [part.pairs(X)(0.4) for part in kernel.replicates(4)]  # as a model asks them
-    assert len(parts) == 2
+    (source,) = kernel.replicates(4)  # as a model asks for them
+    parts = [part.pairs(X).at(0.4).value for part in source.kernels]
+    assert len(parts) == 4
+    assert source.fraction == 0.25  # one of four pairs of cosets in each
     assert 0 < np.abs(parts[0] - parts[1]).max() < 0.2 * kernel.diag(X, 0.4).max()
     with pytest.raises(InvalidInput, match="fibre must be a positive integer; got 0"):
-        fibre_kernel(M, 0)
+        hg.FibreAverage(fibre=0)
+
+
+@pytest.mark.parametrize("fibre", [1, 2])
+def test_replicates_show_the_spread_over_random_cosets(fibre, rng):
+    """The standard error that four replicates show is that of kernels with other random cosets."""
+    M = hg.Stiefel(5, 2)
+    X = M.random(rng, 6)
+    kernels = [hg.FibreAverage(fibre=fibre, seed=100 * seed).kernel(M) for seed in range(24)]
+    spread = np.std([kernel.pairs(X).at(0.35).value for kernel in kernels], axis=0, ddof=1)
+    stated = []
+    for kernel in kernels[:6]:
+        (source,) = kernel.replicates(4)
+        parts = [part.pairs(X).at(0.35).value for part in source.kernels]
+        stated.append(source.fraction * np.var(parts, axis=0, ddof=1))
+    off = ~np.eye(6, dtype=bool)
+    ratio = np.sqrt(np.mean(stated, axis=0)[off].mean() / (spread[off] ** 2).mean())
+    assert 0.7 < ratio < 1.4
 
 
 @pytest.mark.parametrize("time", [0.31, 0.4, 0.5])

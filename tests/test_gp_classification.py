@@ -10,9 +10,10 @@ from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotConverged
 from heatgp.gp.classification import INFERENCE, condition_classifier, one_against_rest
 from heatgp.gp.ep import expectation_propagation
-from heatgp.gp.kernel import Normalized, Params
+from heatgp.gp.kernels import Normalized
 from heatgp.gp.laplace import derivatives, laplace
-from heatgp.gp.latent import Prior
+from heatgp.gp.params import Params
+from heatgp.gp.prior import Prior
 from heatgp.gp.probit import log_likelihood
 from heatgp.gp.scores import reliability
 
@@ -59,7 +60,7 @@ def sequential_ep(K, y, sweeps=60):
 @pytest.mark.parametrize("amplitude, time", [(1.0, 0.7), (10.0, 0.3), (200.0, 0.3)])
 def test_ep_equals_the_sequential_textbook(amplitude, time):
     X, y = labelled(25)
-    nu, tau, mu, variance, log_z = sequential_ep(amplitude * RBF().pairs(X)(time), y)
+    nu, tau, mu, variance, log_z = sequential_ep(amplitude * RBF().pairs(X).at(time).value, y)
     posterior = condition_classifier(RBF(), X, y, Params(time, amplitude))
     found = posterior.approximation
     np.testing.assert_allclose(found.precision, tau, rtol=1e-6, atol=1e-8)
@@ -69,8 +70,8 @@ def test_ep_equals_the_sequential_textbook(amplitude, time):
     np.testing.assert_allclose(posterior.log_marginal_likelihood, log_z, atol=1e-6)
     # Alg. 3.6: the predictive moments
     Z = np.random.default_rng(1).normal(size=(6, 2))
-    C = amplitude * RBF().pairs(X)(time) + np.diag(1 / tau)
-    cross = amplitude * RBF().pairs(Z, X)(time)
+    C = amplitude * RBF().pairs(X).at(time).value + np.diag(1 / tau)
+    cross = amplitude * RBF().pairs(Z, X).at(time).value
     mean, spread = cross @ np.linalg.solve(C, nu / tau), amplitude - np.sum(cross * np.linalg.solve(C, cross.T).T, 1)
     np.testing.assert_allclose(posterior.moments(Z)[0], mean, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(posterior.moments(Z)[1], spread, rtol=1e-6, atol=1e-6)
@@ -90,7 +91,7 @@ def test_three_points_by_integration(inference, amplitude, tolerance):
     weight = weight / weight.sum()
     z = np.stack(np.meshgrid(node, node, node, indexing="ij"), axis=-1).reshape(-1, 3)
     w = np.einsum("i,j,k->ijk", weight, weight, weight).ravel()
-    K = amplitude * RBF().pairs(X)(0.8)
+    K = amplitude * RBF().pairs(X).at(0.8).value
     f = z @ np.linalg.cholesky(K).T
     joint = w * np.prod(norm.cdf(y * f), axis=1)
     # the integral is itself checked: an orthant probability of three variables has a closed form (Sheppard)
@@ -99,7 +100,7 @@ def test_three_points_by_integration(inference, amplitude, tolerance):
     assert abs(joint.sum() - orthant) < 1e-7
     assert abs(np.exp(posterior.log_marginal_likelihood) - orthant) < min(tolerance, 1e-3 if inference == "ep" else 1)
     assert abs(posterior.log_marginal_likelihood - np.log(orthant)) < tolerance
-    cross = amplitude * RBF().pairs(new, X)(0.8)
+    cross = amplitude * RBF().pairs(new, X).at(0.8).value
     mean = f @ np.linalg.solve(K, cross.T)
     variance = amplitude - np.sum(cross * np.linalg.solve(K, cross.T).T, axis=1)
     probability = joint @ norm.cdf(mean / np.sqrt(1 + variance)) / joint.sum()
@@ -108,7 +109,7 @@ def test_three_points_by_integration(inference, amplitude, tolerance):
 
 def test_laplace_is_at_the_mode_with_the_curvature_there():
     X, y = labelled(15)
-    K = 3.0 * RBF().pairs(X)(0.5)
+    K = 3.0 * RBF().pairs(X).at(0.5).value
     inverse = np.linalg.inv(K)
     found = condition_classifier(RBF(), X, y, Params(0.5, 3.0), inference="laplace").approximation
 
@@ -144,11 +145,10 @@ def test_gradients_are_differences(inference, kernel):
 
     def found(log_time, log_amplitude):
         prior = Prior.of(kernel, X, 1.0)
-        values, slopes = prior.slopes(np.exp(log_time))
-        scale = np.exp(log_amplitude) ** (0.5 if prior.pairs is None else 1.0)
+        at = prior.at(np.exp(log_time))
         return (
-            INFERENCE[inference](lambda s: prior.factor(values, s, np.exp(log_amplitude)), y, tolerance=1e-10),
-            scale * slopes,
+            INFERENCE[inference](lambda s: prior.factor(at, s, np.exp(log_amplitude)), y, tolerance=1e-10),
+            np.exp(log_amplitude) ** prior.form.power * at.slopes,
         )
 
     t, a = np.log(time), np.log(amplitude)
@@ -173,9 +173,9 @@ def test_a_start_changes_nothing(inference):
     X, y = labelled(40)
     prior = Prior.of(RBF(), X, 1.0)
     run = INFERENCE[inference]
-    near = run(lambda s: prior.factor(prior.values(0.5), s, 8.0), y)
-    cold = run(lambda s: prior.factor(prior.values(0.4), s, 10.0), y)
-    warm = run(lambda s: prior.factor(prior.values(0.4), s, 10.0), y, start=near)
+    near = run(lambda s: prior.factor(prior.at(0.5), s, 8.0), y)
+    cold = run(lambda s: prior.factor(prior.at(0.4), s, 10.0), y)
+    warm = run(lambda s: prior.factor(prior.at(0.4), s, 10.0), y, start=near)
     np.testing.assert_allclose(warm.mean, cold.mean, atol=1e-6)
     np.testing.assert_allclose(warm.log_evidence, cold.log_evidence, atol=1e-9)
 
@@ -194,7 +194,7 @@ def test_probabilities_are_calibrated_on_data_from_the_model():
     probabilities, happened = [], []
     for _ in range(30):
         X = rng.uniform(-2, 2, size=(150, 2))
-        K = 4.0 * RBF().pairs(X)(0.5) + 1e-9 * np.eye(150)
+        K = 4.0 * RBF().pairs(X).at(0.5).value + 1e-9 * np.eye(150)
         f = np.linalg.cholesky(K) @ rng.normal(size=150)
         y = np.where(rng.uniform(size=150) < norm.cdf(f), 1.0, -1.0)
         posterior = condition_classifier(RBF(), X[:75], y[:75], Params(0.5, 4.0))
@@ -252,7 +252,7 @@ def test_one_against_rest():
 def test_errors_say_what_to_do():
     X, y = labelled(20)
     prior = Prior.of(RBF(), X, 1.0)
-    K = prior.values(0.5)
+    K = prior.at(0.5)
     with pytest.raises(NotConverged, match=r"after 2 iterations the largest change of a site is .* > 1e-08\. Use a sm"):
         expectation_propagation(lambda s: prior.factor(K, s, 10.0), y, iterations=2)
     with pytest.raises(NotConverged, match="did not reach the mode: after 1 steps"):

@@ -1,6 +1,7 @@
 """Learning the parameters: gradients, optima, bounds, and the awkward cases."""
 
 import warnings
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp.errors import BoundWarning, InvalidInput, NotPositiveDefinite
 from heatgp.gp.classification import condition_classifier
 from heatgp.gp.fit import Bounds, fit_classification, fit_regression
-from heatgp.gp.kernel import Params, Precomputed
+from heatgp.gp.kernels import Normalized, Precomputed
+from heatgp.gp.params import Params
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
 from heatgp.gp.search import ascend
@@ -53,7 +55,7 @@ def test_both_maxima_of_two_readings_are_seen():
     rng = np.random.default_rng(7)
     found = []
     for _ in range(8):
-        y = np.linalg.cholesky(RBF().pairs(X)(1.0) + 0.05 * np.eye(10)) @ rng.normal(size=10)
+        y = np.linalg.cholesky(RBF().pairs(X).at(1.0).value + 0.05 * np.eye(10)) @ rng.normal(size=10)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BoundWarning)
             fit = fit_regression(RBF(), X, y, BOUNDS, mean="zero")
@@ -89,7 +91,7 @@ def test_given_values_are_held():
 def test_each_time_is_learned():
     rng = np.random.default_rng(4)
     X = rng.uniform(-2, 2, size=(120, 2))
-    C = ARD(2).pairs(X)((0.3, 4.0)) + 0.01 * np.eye(120)
+    C = ARD(2).pairs(X).at((0.3, 4.0)).value + 0.01 * np.eye(120)
     fit = fit_regression(ARD(2), X, np.linalg.cholesky(C) @ rng.normal(size=120), BOUNDS)
     np.testing.assert_allclose(np.log(fit.params.time), np.log([0.3, 4.0]), atol=0.7)
     together = fit_regression(RBF(), X, np.linalg.cholesky(C) @ rng.normal(size=120), BOUNDS)
@@ -99,13 +101,13 @@ def test_each_time_is_learned():
 def test_precomputed_has_no_time():
     X, y = wavy(60)
     expected = fit_regression(RBF(), X, y, BOUNDS, time=0.5)
-    found = fit_regression(Precomputed(RBF().pairs(X)(0.5)), np.arange(60), y, BOUNDS)
+    found = fit_regression(Precomputed(RBF().pairs(X).at(0.5).value), np.arange(60), y, BOUNDS)
     assert found.params.time == ()
     np.testing.assert_allclose(found.params.noise, expected.params.noise, rtol=1e-3)
     np.testing.assert_allclose(found.log_marginal_likelihood, expected.log_marginal_likelihood, atol=1e-8)
     labels = np.sign(y - 3 + np.random.default_rng(0).normal(size=60))
     expected = fit_classification(RBF(), X, labels, BOUNDS, time=0.5)
-    classes = fit_classification(Precomputed(RBF().pairs(X)(0.5)), np.arange(60), labels, BOUNDS)
+    classes = fit_classification(Precomputed(RBF().pairs(X).at(0.5).value), np.arange(60), labels, BOUNDS)
     np.testing.assert_allclose(classes.params.amplitude, expected.params.amplitude, rtol=1e-6)
 
 
@@ -164,7 +166,7 @@ def test_duplicate_points():
 def test_noise_fixed_at_zero_learns_the_rest():
     X = np.linspace(-2, 2, 25)[:, None]
     rng = np.random.default_rng(1)
-    y = np.linalg.cholesky(RBF().pairs(X)(0.05) + 1e-10 * np.eye(25)) @ rng.normal(size=25)
+    y = np.linalg.cholesky(RBF().pairs(X).at(0.05).value + 1e-10 * np.eye(25)) @ rng.normal(size=25)
     fit = fit_regression(RBF(), X, y, BOUNDS, noise=0.0)
     assert fit.params.noise == 0.0
     assert 0.02 < fit.params.time < 0.12
@@ -186,6 +188,34 @@ def test_bounds_are_named():
         fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)))
 
 
+@dataclass(frozen=True)
+class Limited(RBF):
+    """A kernel of a user's own, which can be asked for these times only and says nothing of a remedy."""
+
+    times = (1e-3, 1e-2)
+
+
+@pytest.mark.parametrize("kernel", [Limited(), Normalized(Limited())], ids=["plain", "normalized"])
+def test_bounds_of_the_kernel_itself_are_named(kernel):
+    X, y = wavy(40)
+    with pytest.warns(BoundWarning) as caught:
+        fit = fit_regression(kernel, X, y, Bounds(time=kernel.times), noise=0.01)
+    assert fit.on_bound == ("time",)
+    assert str(caught[0].message) == (
+        "time sits on the upper bound 0.01 of its search. The bound is the kernel's own: a kernel with other `times` "
+        "goes further."
+    )
+
+
+def test_warnings_point_at_the_line_of_the_caller():
+    X, y = wavy(40)
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), noise=0.01)
+        fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)))
+    first = test_warnings_point_at_the_line_of_the_caller.__code__.co_firstlineno
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 3), (__file__, first + 4)]
+
+
 def test_classes_that_do_not_overlap_have_no_noise_and_that_is_an_answer():
     X, _ = wavy(40)
     labels = np.sign(np.sum(X**2, axis=1) - 2)
@@ -205,7 +235,7 @@ def test_coverage_after_learning():
     inside = []
     for _ in range(25):
         X = rng.uniform(-3, 3, size=(160, 1))
-        C = 2.0 * RBF().pairs(X)(0.3) + 0.1 * np.eye(160)
+        C = 2.0 * RBF().pairs(X).at(0.3).value + 0.1 * np.eye(160)
         y = np.linalg.cholesky(C) @ rng.normal(size=160) - 4.0
         params = fit_regression(RBF(), X[:80], y[:80], BOUNDS).params
         posterior = condition(RBF(), X[:80], y[:80], params)
@@ -215,7 +245,7 @@ def test_coverage_after_learning():
 
 def test_indefinite_kernels_are_an_error_or_get_enough_noise():
     X, y = wavy(40)
-    K = RBF().pairs(X)(0.5)
+    K = RBF().pairs(X).at(0.5).value
     values, vectors = eigh(K)
     slightly = (vectors * np.where(values < 1e-3, -1e-3, values)) @ vectors.T
     slightly = (slightly + slightly.T) / 2

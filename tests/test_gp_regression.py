@@ -10,7 +10,8 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotPositiveDefinite
-from heatgp.gp.kernel import Normalized, Params, Precomputed
+from heatgp.gp.kernels import Normalized, Precomputed
+from heatgp.gp.params import Params
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
 
@@ -25,9 +26,9 @@ def data():
 
 
 def covariances(X, Z):
-    K = PARAMS.amplitude * RBF().pairs(X)(PARAMS.time) + PARAMS.noise * np.eye(len(X))
-    cross = PARAMS.amplitude * RBF().pairs(Z, X)(PARAMS.time)
-    return K, cross, PARAMS.amplitude * RBF().pairs(Z)(PARAMS.time)
+    K = PARAMS.amplitude * RBF().pairs(X).at(PARAMS.time).value + PARAMS.noise * np.eye(len(X))
+    cross = PARAMS.amplitude * RBF().pairs(Z, X).at(PARAMS.time).value
+    return K, cross, PARAMS.amplitude * RBF().pairs(Z).at(PARAMS.time).value
 
 
 def test_equals_scikit_learn(data):
@@ -109,7 +110,7 @@ def test_more_features_than_points_goes_the_dense_way():
 def test_precomputed(data):
     X, y, Z = data
     everything = np.vstack([X, Z])
-    gram = RBF().pairs(everything)(0.7)
+    gram = RBF().pairs(everything).at(0.7).value
     train, new = np.arange(40), np.arange(40, 49)
     expected = condition(RBF(), X, y, PARAMS)
     params = Params((), PARAMS.amplitude, PARAMS.noise)
@@ -130,7 +131,7 @@ def test_intervals_cover_and_samples_have_the_moments():
     inside, total = 0.0, 40
     for _ in range(total):
         X = rng.uniform(-3, 3, size=(80, 1))
-        C = 2.0 * RBF().pairs(X)(0.5) + 0.1 * np.eye(80)
+        C = 2.0 * RBF().pairs(X).at(0.5).value + 0.1 * np.eye(80)
         y = 5.0 + np.linalg.cholesky(C) @ rng.normal(size=80)
         posterior = condition(RBF(), X[:40], y[:40], params)
         inside += coverage(y[40:], *posterior.moments(X[40:], noise=True), level=0.9) / total

@@ -73,7 +73,7 @@ def test_products_multiply_and_may_have_a_time_each(rng):
     (a, b), (c, d) = M.split(X), M.split(Y)
     kernel = hg.heat_kernel(M)
     np.testing.assert_allclose(kernel(X, Y, time=0.2), sphere(a, c, time=0.2) * plane(b, d, time=0.2), rtol=1e-12)
-    each = ProductKernel(M, kernel.factors, each=True)
+    each = ProductKernel(M, kernel.factors, own_times=True)
     assert each.parameters == 2
     expected = sphere(a, c, time=0.2) * plane(b, d, time=0.5)
     np.testing.assert_allclose(each(X, Y, time=(0.2, 0.5)), expected, rtol=1e-12)
@@ -119,19 +119,20 @@ def test_scaled_metrics_change_the_clock(rng):
 @pytest.mark.parametrize("method", ["strip", "smooth", "ball"])
 def test_estimates_say_what_they_are_and_come_back_from_files(method, tmp_path, rng):
     M = hg.Sphere(2)
-    kernel = hg.heat_kernel(M, method, paths=40_000, step=0.01, times=[0.1, 0.3], rng=1, cache=False)
+    kernel = hg.heat_kernel(M, method, paths=40_000, step=0.01, times=[0.1, 0.3], rng=1)
     assert repr(kernel).startswith(f"heat_kernel(Sphere(2), method='{method}', paths=40000, step=0.01)")
     X = M.random(rng, 5)
-    for version in (kernel, kernel.positive_definite()):
+    for version in (kernel, kernel.as_positive_definite()):
         version.save(tmp_path / "kernel.npz")
         again = hg.load_kernel(tmp_path / "kernel.npz")
         np.testing.assert_array_equal(again(X, time=0.2), version(X, time=0.2))
         np.testing.assert_array_equal(again.standard_error(X, time=0.2), version.standard_error(X, time=0.2))
         assert repr(again) == repr(version)
-    parts = kernel.replicates(2)
+    (source,) = kernel.replicates(2)
     whole, error = kernel(X, time=0.2), kernel.standard_error(X, time=0.2)
-    assert len(parts) == 2
-    for part in parts:
+    assert len(source.kernels) == 2
+    assert source.fraction == 0.5
+    for part in source.kernels:
         assert (np.abs(part(X, time=0.2) - whole) < 5 * (error + part.standard_error(X, time=0.2))).all()
 
 
@@ -153,7 +154,7 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
     with pytest.raises(InvalidInput, match="is not a kernel of heatgp, or is damaged"):
         hg.load_kernel(path)
     np.savez(path, description=np.array(json.dumps({"format": 99})))
-    with pytest.raises(InvalidInput, match="has format 99; this version reads 1"):
+    with pytest.raises(InvalidInput, match="has format 99; this version reads 2"):
         hg.load_kernel(path)
     hg.heat_kernel(hg.Sphere(2)).save(path)
     whole = path.read_bytes()
@@ -164,8 +165,11 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
         with pytest.raises(InvalidInput, match="is not a kernel of heatgp, or is damaged"):
             hg.load_kernel(path)
     quotient = hg.Quotient(hg.Sphere(2), (lambda x: x, lambda x: -x))
-    with pytest.raises(Unsupported, match="made of functions, which a file cannot hold"):
-        hg.heat_kernel(quotient).save(path)
+    hg.heat_kernel(quotient).save(path)
+    with pytest.raises(InvalidInput, match="whose functions a file cannot hold"):
+        hg.load_kernel(path)
+    X = np.eye(3)
+    np.testing.assert_array_equal(hg.load_kernel(path, quotient)(X, time=0.3), hg.heat_kernel(quotient)(X, time=0.3))
 
 
 @pytest.mark.parametrize("time", [0, -1.0, np.nan, np.inf])
@@ -178,7 +182,8 @@ def test_times_that_are_no_times_are_named(time):
 def test_bad_input_is_named_before_any_work():
     S2 = hg.Sphere(2)
     with pytest.raises(
-        InvalidInput, match="method must be one of auto, exact, ball, strip, smooth, reference; got 'fft'"
+        InvalidInput,
+        match="must be one of auto, exact, ball, strip, smooth, reference, fibre-average; got 'fft'",
     ):
         hg.heat_kernel(S2, "fft")
     with pytest.raises(InvalidInput, match=r"needs a manifold, such as Sphere\(2\); got 3"):
@@ -208,7 +213,7 @@ def test_too_few_paths_for_the_dimension_are_warned_of():
 def test_auto_takes_the_best_there_is():
     assert hg.heat_kernel(hg.SpecialOrthogonal(8)).method == "exact"
     assert hg.heat_kernel(hg.Grassmann(5, 2), paths=500, cache=False).method == "smooth"
-    assert hg.heat_kernel(hg.Stiefel(5, 2)).method == "fibre"
+    assert hg.heat_kernel(hg.Stiefel(5, 2)).method == "fibre-average"
     mixed = hg.heat_kernel(hg.Product(hg.Sphere(2), hg.Grassmann(5, 2)), paths=500, cache=False)
     assert mixed.method == "exact x smooth"
 
@@ -233,7 +238,7 @@ def test_nothing_is_simulated_before_bad_input_is_named(M, method, options, text
     monkeypatch.setattr("heatgp.paths.samples.simulate", None)
     monkeypatch.setattr("heatgp.heat.counting.ball.simulate", None)
     with pytest.raises((InvalidInput, Unsupported), match=text):
-        hg.heat_kernel(M, method, cache=False, **options)
+        hg.heat_kernel(M, method, **options, **({} if method == "ball" else {"cache": False}))
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from heatgp import GPClassifier, GPRegressor, Product, Sphere, Torus, heat_kernel
+from heatgp.covariance import TimeFunction
 from heatgp.estimators.kernel_error import KernelError
 from heatgp.heat.composed import ProductKernel
-from heatgp.heat.kernel import HeatKernel
+from heatgp.heat.kernel import HeatKernel, Replicates
 
 S2 = Sphere(2)
 EXACT = heat_kernel(S2)
@@ -18,36 +19,19 @@ GIVEN = {"time": 0.4, "amplitude": 1.5}
 
 @dataclass(frozen=True)
 class FastClock(HeatKernel):
-    """The kernel of the sphere with a clock that is wrong; its parts have the clocks above."""
+    """The kernel of the sphere with a clock that is wrong; the kernels of parts of its data have these clocks."""
 
     clock: float = 1.0
+    parts: tuple[float, ...] = CLOCKS
     manifold = S2
     method = "fast clock"
 
     def pairs(self, X, Y=None):
-        return FastPairs(EXACT.pairs(X, Y), self.clock)
-
-    def diag(self, X, time):
-        return EXACT.diag(X, time * self.clock)
+        exact = EXACT.pairs(X, Y)
+        return TimeFunction(lambda time: exact.at(time * self.clock))
 
     def replicates(self, number):
-        assert number == len(CLOCKS)
-        return [FastClock(clock) for clock in CLOCKS]
-
-
-@dataclass(frozen=True)
-class FastPairs:
-    inner: object
-    clock: float
-
-    def __call__(self, time):
-        return self.inner(time * self.clock)
-
-    def slope(self, time):
-        return self.inner.slope(time * self.clock)
-
-    def error(self, time):
-        raise NotImplementedError
+        return [Replicates(tuple(FastClock(clock) for clock in self.parts), 1 / len(self.parts))]
 
 
 @pytest.fixture
@@ -89,12 +73,29 @@ def test_exact_kernels_have_none(data):
 
 def test_products_pass_the_question_on(rng):
     M = Product(S2, Torus(1))
-    parts = ProductKernel(M, (FastClock(), heat_kernel(Torus(1)))).replicates(4)
-    assert [part.factors[0].clock for part in parts] == list(CLOCKS)
+    (source,) = ProductKernel(M, (FastClock(), heat_kernel(Torus(1)))).replicates(4)
+    assert [kernel.factors[0].clock for kernel in source.kernels] == list(CLOCKS)
+    assert source.fraction == 1 / 4
     assert heat_kernel(M).replicates(4) == []
     X = M.random(rng, 20)
     gp = GPRegressor(M, kernel=[FastClock(), "exact"], time=(0.4, 0.5), amplitude=1.0, noise=0.1).fit(X, X[:, 0])
     assert (gp.kernel_error(X).error > 0).all()
+
+
+def test_variances_of_independent_sources_add(rng):
+    """Each source moves alone, whatever the number of its parts."""
+    M = Product(S2, S2)
+    X, Z = M.random(rng, 20), M.random(rng, 7)
+    fixed = {"time": (0.4, 0.5), "amplitude": 1.0, "noise": 0.1}
+    halves = (0.8, 1.3)
+    gp = GPRegressor(M, kernel=[FastClock(), FastClock(parts=halves)], **fixed).fit(X, X[:, 0] * X[:, 4])
+
+    def predictions(times):
+        return [GPRegressor(M, **{**fixed, "time": t}).fit(X, X[:, 0] * X[:, 4]).predict(Z) for t in times]
+
+    first = np.var(predictions([(0.4 * c, 0.5) for c in CLOCKS]), axis=0, ddof=1) / 4
+    second = np.var(predictions([(0.4, 0.5 * c) for c in halves]), axis=0, ddof=1) / 2
+    np.testing.assert_allclose(gp.kernel_error(Z).error, np.sqrt(first + second), rtol=1e-6)
 
 
 def test_it_says_whether_more_paths_would_help():

@@ -19,21 +19,18 @@ from heatgp import (
     TorusKnot,
     Unitary,
 )
-from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
-from heatgp.heat.counting.strip import strip_profile
-from heatgp.heat.exact.groups import special_orthogonal
-from heatgp.heat.exact.rank_one import EuclideanProfile, complex_projective, real_projective, sphere
-from heatgp.heat.kernel import OrbitKernel
-from heatgp.heat.positive.zonal import PositiveProfile, Zonal, half_time_kernel, positive_definite, zonal
-from heatgp.heat.sampled import EstimatedKernel
+from heatgp.errors import AccuracyWarning, Unsupported
+from heatgp.heat.exact.families import complex_projective, real_projective, sphere
+from heatgp.heat.methods import Exact, Strip
+from heatgp.heat.positive.zonal import PositiveProfile, Zonal, zonal
 from heatgp.paths.samples import orbit_samples
 
 
-def strip_kernel(manifold, times, paths):
+def strip_kernel(manifold, times, paths, **options):
     samples = orbit_samples(manifold, times, paths=paths, step=0.02, rng=0, cache=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
-        return EstimatedKernel(manifold, "strip", strip_profile(samples), samples=samples)
+        return Strip(**options).from_samples(samples)
 
 
 @pytest.mark.parametrize(
@@ -96,8 +93,8 @@ def test_an_exact_kernel_is_left_as_it_is(manifold, exact):
 def test_a_counted_kernel_on_the_sphere_becomes_positive_definite():
     """100,000 paths: negative eigenvalues before, none beyond rounding after, at no cost in accuracy."""
     kernel = strip_kernel(Sphere(2), np.geomspace(0.06, 0.5, 6), 100_000)
-    better = positive_definite(kernel)
-    assert positive_definite(better) is better
+    better = kernel.as_positive_definite()
+    assert better.as_positive_definite() is better
     X = Sphere(2).random(np.random.default_rng(1), 300)
     theta = np.linspace(0, np.pi, 200)[:, None]
     for time in (0.07, 0.1, 0.3, 0.5):
@@ -116,12 +113,12 @@ def test_other_spaces_of_rank_one(manifold):
     kernel = strip_kernel(manifold, [0.1, 0.2], 5000)
     X = manifold.random(np.random.default_rng(2), 150)
     assert np.linalg.eigvalsh(kernel(X, time=0.15))[0] < 0
-    eigenvalues = np.linalg.eigvalsh(positive_definite(kernel)(X, time=0.15))
+    eigenvalues = np.linalg.eigvalsh(kernel.as_positive_definite()(X, time=0.15))
     assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
 
 
 def test_slope_is_the_derivative_in_time():
-    profile = positive_definite(strip_kernel(Sphere(2), [0.1, 0.15, 0.2], 5000)).profile
+    profile = strip_kernel(Sphere(2), [0.1, 0.15, 0.2], 5000).as_positive_definite().profile
     theta, h = np.linspace(0, 3, 30)[:, None], 1e-6
     for time in (0.12, 0.18):
         difference = (profile.at(time + h)(theta) - profile.at(time - h)(theta)) / (2 * h)
@@ -131,48 +128,28 @@ def test_slope_is_the_derivative_in_time():
 
 
 def test_the_other_component_of_o3_stays_out_of_reach():
-    kernel = positive_definite(strip_kernel(Orthogonal(3), [0.1], 2000)).profile.at(0.1)
+    kernel = strip_kernel(Orthogonal(3), [0.1], 2000).as_positive_definite().profile.at(0.1)
     theta = np.array([[math.inf], [0.2]])
     assert kernel(theta)[0] == kernel.error(theta)[0] == 0 < kernel(theta)[1]
 
 
-@pytest.mark.filterwarnings("ignore::heatgp.errors.AccuracyWarning")
-def test_reference_points_reproduce_the_kernel_within_the_stated_error():
-    """Chapman-Kolmogorov by Monte Carlo: exact halves, so that the error is that of the reference points alone."""
-    exact = OrbitKernel(Sphere(2), "exact", sphere(2))
-    rng = np.random.default_rng(0)
-    X, Y = Sphere(2).random(rng, 20), Sphere(2).random(rng, 15)
-    kernel = half_time_kernel(exact, 2000, rng=3)
-    K, error = kernel(X, Y, time=0.4), kernel.standard_error(X, Y, time=0.4)
-    deviation = (K - exact(X, Y, time=0.4)) / error
+def test_strips_on_a_torus_become_positive_definite():
+    """Its spherical functions are products of cosines, summed over the orders of the circles."""
+    manifold = Torus(2)
+    kernel = strip_kernel(manifold, [0.2, 0.3], 20_000)
+    better = kernel.as_positive_definite()
+    X = manifold.random(np.random.default_rng(0), 200)
+    before, after = (np.linalg.eigvalsh(k(X, time=0.25)) for k in (kernel, better))
+    assert before[0] < -1e-3 * before[-1]
+    assert after[0] > -1e-12 * after[-1]
+    exact = Exact().kernel(manifold)(X, time=0.25)
+    deviation = (better(X, time=0.25) - exact) / better.standard_error(X, time=0.25)
     assert abs(deviation).max() < 5
     assert np.sqrt(np.mean(deviation**2)) < 1.5
-    assert error.max() < 0.1 * K.max()
-    np.testing.assert_allclose(kernel.features(X, 0.4) @ kernel.features(Y, 0.4).T, K, rtol=1e-12)
-    np.testing.assert_allclose(kernel.diag(X, 0.4), np.diag(kernel(X, time=0.4)), rtol=1e-12)
-    h = 1e-5
-    difference = (kernel(X, Y, time=0.4 + h) - kernel(X, Y, time=0.4 - h)) / (2 * h)
-    np.testing.assert_allclose(kernel.derivative(X, Y, time=0.4), difference, atol=1e-7)
-    assert kernel.pairs(X).slope(0.4)[1].shape == (1, 20, 20)
-
-
-def test_at_rank_two_through_reference_points():
-    manifold = SpecialOrthogonal(4)
-    kernel = strip_kernel(manifold, [0.2, 0.3], 5000)
-    better = half_time_kernel(kernel)
-    assert better.times == pytest.approx((0.4, 0.6), rel=0.01)
-    X = manifold.random(np.random.default_rng(0), 100)
-    eigenvalues = np.linalg.eigvalsh(better(X, time=0.5))
-    assert eigenvalues[0] > -1e-12 * eigenvalues[-1]
-    exact = special_orthogonal(4).at(0.5)(manifold.orbit(X[:, None], X[None]))
-    deviation = (better(X, time=0.5) - exact) / better.standard_error(X, time=0.5)
-    assert np.sqrt(np.mean(deviation**2)) < 2
 
 
 def test_what_it_cannot_do_is_said():
-    with pytest.raises(Unsupported, match=r"Euclidean\(2\): zonal polynomials.*method='exact'"):
-        positive_definite(OrbitKernel(Euclidean(2), "strip", EuclideanProfile(2)))
-    with pytest.raises(Unsupported, match=r"Euclidean\(2\) is not compact"):
-        half_time_kernel(OrbitKernel(Euclidean(2), "exact", EuclideanProfile(2)))
-    with pytest.raises(InvalidInput, match="one or more reference points; got 0"):
-        half_time_kernel(OrbitKernel(Sphere(2), "exact", sphere(2)), 0)
+    with pytest.raises(Unsupported, match=r"Euclidean\(2\) is not positive definite.*method='auto'"):
+        strip_kernel(Euclidean(2), [0.1], 500).as_positive_definite()
+    with pytest.raises(Unsupported, match=r"SpecialOrthogonal\(8\) is not positive definite.*up to rank three"):
+        strip_kernel(SpecialOrthogonal(8), [0.1], 500, distance=True).as_positive_definite()

@@ -9,7 +9,7 @@ from heatgp.heat.positive.modes import ModeProfile
 
 
 def kernel_of(M):
-    return hg.heat_kernel(M, "smooth", paths=2000, cache=False).positive_definite()
+    return hg.heat_kernel(M, "smooth", paths=2000, cache=False).as_positive_definite()
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_a_noisy_estimate_of_rank_two_becomes_positive_definite(rng):
     with pytest.warns(hg.errors.AccuracyWarning):
         strip = hg.heat_kernel(M, "strip", times=[0.3, 0.4], step=0.05, paths=3000, cache=False)
     X = M.random(rng, 60)
-    before, after = strip(X, time=0.35), strip.positive_definite()(X, time=0.35)
+    before, after = strip(X, time=0.35), strip.as_positive_definite()(X, time=0.35)
     assert np.linalg.eigvalsh(before)[0] < -1e-3 * before.max()
     assert np.linalg.eigvalsh(after)[0] > -1e-12 * after.max()
 

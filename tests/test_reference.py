@@ -1,13 +1,30 @@
+"""Kernels through reference points: features, errors, files, what is too coarse."""
+
+import copy
+import pickle
 import warnings
 
 import numpy as np
 import pytest
 
-from heat_solutions import SMALL, assert_within_error
-from heatgp import Domain, Euclidean, GPRegressor, Implicit, Manifold, Scaled, Sphere, heat_kernel, load_kernel
+import heat_solutions
+from heat_solutions import SMALL, assert_within_error, reference_kernel
+from heatgp import (
+    Domain,
+    Euclidean,
+    GPRegressor,
+    Implicit,
+    Manifold,
+    Scaled,
+    Sphere,
+    heat_kernel,
+    load_kernel,
+)
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
-from heatgp.heat.reference.build import reference_kernel
+from heatgp.heat.reference.build import _last_steps as last_steps
+from heatgp.heat.reference.build import _plan as plan_of
 from heatgp.heat.reference.cells import make_cells
+from heatgp.heat.reference.quasi import Quasi
 from own_manifolds import (
     SPHERE,
     SPHERE_CHART,
@@ -16,6 +33,9 @@ from own_manifolds import (
     U_DOMAIN,
     sphere_points,
 )
+
+HELPER = heat_solutions.__file__
+"""Where the tests' own `reference_kernel` calls the library."""
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +64,7 @@ def test_gram_matrices_are_positive_definite(sphere, points):
 
 
 def test_features(sphere, points):
-    phi = sphere.features(points, 0.7)
+    phi = sphere.features(points).at(0.7).value
     np.testing.assert_allclose(phi @ phi.T, sphere(points, time=0.7), rtol=1e-12)
     np.testing.assert_allclose(sphere.diag(points, 0.7), (phi**2).sum(1), rtol=1e-12)
     np.testing.assert_allclose(sphere(points, points[:3], time=0.7), phi @ phi[:3].T, rtol=1e-12)
@@ -53,20 +73,20 @@ def test_features(sphere, points):
 @pytest.mark.parametrize("time", [0.4, 1.0, 12.0])
 def test_slopes_are_derivatives_in_log_time(sphere, points, time):
     pairs = sphere.pairs(points, points[:5])
-    value, slope = pairs.slope(time)
-    np.testing.assert_allclose(value, pairs(time))
-    difference = (pairs(time * np.exp(1e-4)) - pairs(time * np.exp(-1e-4))) / 2e-4
+    slope = pairs.at(time).slopes
+    difference = (pairs.at(time * np.exp(1e-4)).value - pairs.at(time * np.exp(-1e-4)).value) / 2e-4
     np.testing.assert_allclose(slope[0], difference, atol=1e-6 * np.abs(slope).max())
-    rows = (sphere.features(points, time * np.exp(1e-4)) - sphere.features(points, time * np.exp(-1e-4))) / 2e-4
-    np.testing.assert_allclose(sphere.feature_rows(points).slope(time)[1][0], rows, atol=1e-6 * np.abs(rows).max())
+    features = sphere.features(points)
+    rows = (features.at(time * np.exp(1e-4)).value - features.at(time * np.exp(-1e-4)).value) / 2e-4
+    np.testing.assert_allclose(features.at(time).slopes[0], rows, atol=1e-6 * np.abs(rows).max())
 
 
 def test_every_density_integrates_to_one(sphere, points):
     """Over the reference points exactly, at the times of the table; over uniform points within their noise."""
-    phi = sphere.features(points, float(sphere.grid[2]))
+    phi = sphere.features(points).at(float(sphere.grid[2])).value
     np.testing.assert_allclose(phi @ np.sqrt(sphere.weights), 1, rtol=1e-5)
     many = Sphere(2).random(np.random.default_rng(1), 20_000)
-    mean = sphere.features(many, 0.5).mean(axis=0) * 4 * np.pi / np.sqrt(sphere.weights)
+    mean = sphere.features(many).at(0.5).value.mean(axis=0) * 4 * np.pi / np.sqrt(sphere.weights)
     assert np.abs(mean - 1).max() < 0.06
 
 
@@ -78,8 +98,9 @@ def test_more_paths_err_less(points, sphere):
 
     few = reference_kernel(Sphere(2), references=120, paths=1200, rng=0)
     assert error(sphere) < error(few) / 2
-    parts = sphere.replicates(4)
-    assert len(parts) == 4
+    (source,) = sphere.replicates(4)
+    parts = source.kernels
+    assert (len(parts), source.fraction) == (4, 0.25)
     assert error(sphere) < np.mean([error(part) for part in parts])
 
 
@@ -172,6 +193,48 @@ def test_a_class_of_the_user_s(points):
     assert np.abs(kernel(points, time=1.0) - exact(points, 1.0)).max() < 0.05 * exact(points, 1.0).max()
 
 
+class SixMembers(Manifold):
+    """A sphere that knows no more than is required: no distance, no volume."""
+
+    dim, shape = 2, (3,)
+    noise, exp, defect, random = (
+        (lambda self, *args, name=name: getattr(Sphere(2), name)(*args))
+        for name in ("noise", "exp", "defect", "random")
+    )
+
+
+def test_six_members_are_enough(points):
+    with pytest.warns(
+        AccuracyWarning, match=r"does not know its volume: 12\.\d+ is estimated.*Define.*`volume`"
+    ) as caught:
+        kernel = reference_kernel(SixMembers(), **SMALL)
+    assert {warning.filename for warning in caught} == {HELPER}
+    assert kernel.cells.volume == pytest.approx(4 * np.pi, rel=4 * kernel.cells.volume_error)
+    assert kernel.cells.volume_error < 0.01
+    assert_within_error(kernel, points, exact(points, 1.0), 1.0)
+
+
+@pytest.mark.parametrize(("dim", "references"), [(2, 60), (3, 60), (4, 80), (5, 100), (6, 120)])
+def test_walks_end_later_for_later_times(dim, references):
+    """The averages of the last step are whole numbers: rounding them must not let an end come before another."""
+    cells, coarse = make_cells(Sphere(dim), 5 * references, references, np.random.default_rng(0))
+    for ratio in (1.15, 1.5, 4.0):
+        low = 3 * coarse.spacing**2
+        halves = np.geomspace(low, max(2.0, ratio) * low, 8 if ratio < 1.5 else 4) / 2
+        averages, ends = last_steps(cells, halves, None, False)
+        assert (averages >= 1).all()
+        assert (np.diff(ends, prepend=0.0) > 0).all()
+        np.testing.assert_allclose(ends + cells.width + averages * cells.time, halves)
+        assert min(plan_of(cells, ends, None).counts) >= 1
+
+
+def test_copies_of_quasi_random_numbers():
+    quasi = Quasi(np.random.default_rng(0))
+    for twin in (copy.copy(quasi), copy.deepcopy(quasi), pickle.loads(pickle.dumps(quasi))):
+        assert twin.random((4, 2)).shape == (4, 2)
+        assert twin.integers(0, 3) in (0, 1, 2)
+
+
 def test_scaled(points):
     kernel = reference_kernel(Scaled(SPHERE, 0.1), **SMALL)
     assert np.abs(kernel(points, time=0.01) * 0.01 - exact(points, 1.0)).max() < 0.05 * exact(points, 1.0).max()
@@ -188,8 +251,8 @@ def test_every_point_has_a_density():
 
 def test_one_part_of_the_paths_has_no_error(sphere, points):
     with pytest.raises(Unsupported, match=r"replicates\(2\)"):
-        sphere.replicates(4)[0].standard_error(points, time=1.0)
-    assert sphere.replicates(2)[0].standard_error(points, time=1.0).min() > 0
+        sphere.replicates(4)[0].kernels[0].standard_error(points, time=1.0)
+    assert sphere.replicates(2)[0].kernels[0].standard_error(points, time=1.0).min() > 0
 
 
 def test_wrong_arguments(sphere):

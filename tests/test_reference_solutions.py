@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from heat_solutions import SMALL, assert_within_error, neumann_kernel, revolution_kernel
+from heat_solutions import SMALL, assert_within_error, neumann_kernel, reference_kernel, revolution_kernel
 from heatgp import Domain, Euclidean, Implicit, Sphere, heat_kernel
-from heatgp.heat.reference.build import reference_kernel
 from own_manifolds import SPHEROID, TORUS, TORUS_CHART, U_DOMAIN, sphere_equation
 
 

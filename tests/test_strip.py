@@ -25,9 +25,14 @@ from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.heat.counting.coordinates import Coordinates
 from heatgp.heat.counting.counted import ENOUGH
 from heatgp.heat.counting.strip import strip_profile, strip_volumes
-from heatgp.heat.exact.grassmann import complex_grassmannian
-from heatgp.heat.exact.groups import special_orthogonal
-from heatgp.heat.exact.rank_one import EuclideanProfile, TorusProfile, complex_projective, real_projective, sphere
+from heatgp.heat.exact.families import (
+    complex_grassmannian,
+    complex_projective,
+    real_projective,
+    special_orthogonal,
+    sphere,
+)
+from heatgp.heat.exact.flat import EuclideanProfile, TorusProfile
 from heatgp.paths.samples import orbit_samples
 
 TIMES = [0.08, 0.12, 0.2, 0.3]

@@ -57,7 +57,7 @@ def test_one_interval_a_factor(rng):
     M = Product(Sphere(2), Torus(1))
     X = M.random(rng, 50)
     kernel = heat_kernel(M)
-    each = time_bounds(ProductKernel(M, kernel.factors, each=True), X)
+    each = time_bounds(ProductKernel(M, kernel.factors, own_times=True), X)
     for bounds, factor, part in zip(each, kernel.factors, M.split(X)):
         assert bounds == time_bounds(factor, part)
 

@@ -4,7 +4,7 @@ from .baselines import compare
 from .estimators import GPClassifier, GPRegressor
 from .heat.files import load_kernel
 from .heat.kernel import HeatKernel
-from .heat.methods import heat_kernel
+from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
 from .manifolds import (
     Chart,
     ComplexProjective,
@@ -35,10 +35,14 @@ from .points.spd import product_to_spd, spd_to_product
 __version__ = "0.1.0"
 
 __all__ = [
+    "Auto",
+    "Ball",
     "Chart",
     "ComplexProjective",
     "Domain",
     "Euclidean",
+    "Exact",
+    "FibreAverage",
     "GPClassifier",
     "GPRegressor",
     "Grassmann",
@@ -46,15 +50,19 @@ __all__ = [
     "Homogeneous",
     "Implicit",
     "Manifold",
+    "Method",
     "Orthogonal",
     "Product",
     "Quotient",
     "RealProjective",
+    "Reference",
     "Scaled",
+    "Smooth",
     "SpecialOrthogonal",
     "SpecialUnitary",
     "Sphere",
     "Stiefel",
+    "Strip",
     "Symmetric",
     "Torus",
     "TorusKnot",

@@ -82,8 +82,8 @@ def sinc(r: Array) -> Array:
 
 
 def wrap(angle: Array) -> Array:
-    """The representative of an angle in [-pi, pi)."""
-    return namespace(angle).remainder(angle + math.pi, 2 * math.pi) - math.pi
+    """The representative of an angle in [-pi, pi]; smaller angles are not changed, to the last digit."""
+    return angle - 2 * math.pi * namespace(angle).round(angle / (2 * math.pi))
 
 
 def identity_like(x: Array) -> Array:

@@ -154,6 +154,15 @@ def gram(left: Evaluation, right: Evaluation, error: Compute | None = None) -> E
     return Evaluation(lambda: left.value @ right.value.T, slopes, error)
 
 
+def inner_products(left: Evaluation, right: Evaluation, error: Compute | None = None) -> Evaluation:
+    """The inner product of each row of features (N, R) with the same row of others."""
+    return Evaluation(
+        lambda: (left.value * right.value).sum(axis=-1),
+        lambda: (left.slopes * right.value + left.value * right.slopes).sum(axis=-1),
+        error,
+    )
+
+
 @dataclass(frozen=True)
 class TimeFunction:
     """A quantity as a function of time; what does not depend on the time has been computed before."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -10,28 +11,93 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..errors import InvalidInput
-from ..gp.fit import Bounds
-from ..gp.kernel import Normalized, Params
-from ..heat.methods import heat_kernel
+from ..covariance import Kernel, TimeFunction
+from ..errors import InvalidInput, Unsupported
+from ..gp.fit import Bounds, Fit
+from ..gp.kernels import Normalized
+from ..gp.params import Given, Params
 from ..manifolds import Manifold
 from ..manifolds.rows import as_points
-from .kernels import chosen_kernel
+from .kernel_error import KernelError, kernel_error
+from .kernels import chosen_kernel, without_normalization
 from .precomputed import gram_kernel, with_rows
 from .time_bounds import time_bounds
 
 
 class HeatGP(BaseEstimator):
-    """The base of GPRegressor and GPClassifier."""
+    """The base of GPRegressor and GPClassifier, with the arguments that both have."""
 
-    manifold: Any
-    kernel: Any
-    time: Any
-    amplitude: Any
-    normalize: bool
-    time_bounds: Any
-    rng: Any
-    n_jobs: Any
+    posteriors_: Sequence[Any]
+
+    def __init__(
+        self,
+        manifold: Any,
+        kernel: Any,
+        time: Any,
+        amplitude: Any,
+        normalize: bool,
+        time_bounds: Any,
+        rng: Any,
+        n_jobs: Any,
+    ) -> None:
+        self.manifold = manifold
+        self.kernel = kernel
+        self.time = time
+        self.amplitude = amplitude
+        self.normalize = normalize
+        self.time_bounds = time_bounds
+        self.rng = rng
+        self.n_jobs = n_jobs
+
+    @abstractmethod
+    def _predict_with(self, kernel: Kernel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
+
+    def log_marginal_likelihood(self) -> float:
+        """The logarithm of the evidence, log p(y), at the parameters used.
+
+        Returns
+        -------
+        float. With more than two classes the sum over the models of one class against the rest.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+        """
+        return sum(posterior.log_marginal_likelihood for posterior in self._fitted)
+
+    def kernel_error(self, X: Any) -> KernelError:
+        """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?
+
+        Predictions are made again, at the fitted parameters, with kernels from parts of the simulation.
+
+        Parameters
+        ----------
+        X : array of N points, (N, *manifold.shape), or rows of flattened points.
+
+        Returns
+        -------
+        KernelError with `error` (N,), the standard error of each prediction due to the kernel; `spread` (N,), the
+        standard deviation of f, or √(p (1 - p)) of a class probability (of several classes the largest, as of
+        `error`); and `share`, their ratio. Printed, it says whether more paths would help.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+        Unsupported : with kernel="precomputed".
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> S2 = hg.Sphere(2)
+        >>> X = S2.random(np.random.default_rng(0), 30)
+        >>> print(hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).kernel_error(X))
+        the kernel is exact: no part of the predictive error comes from it
+        """
+        if self._fitted and self._precomputed:
+            raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
+        points = as_points(self.manifold, X)
+        return kernel_error(self.kernel_, lambda kernel: self._predict_with(kernel, points))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -41,11 +107,32 @@ class HeatGP(BaseEstimator):
         return tags
 
     @property
+    def _fitted(self) -> Sequence[Any]:
+        """The Gaussian processes that have seen the data, or NotFittedError."""
+        check_is_fitted(self, "posteriors_")
+        return self.posteriors_
+
+    @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
+    def _prepare(self, X: Any, y: Any, check: Callable[[Any, int], Any]) -> tuple[np.ndarray, Any, TimeFunction]:
+        """Checked points (the row numbers of a Gram matrix), what `check` makes of y, and the kernel on the points.
+
+        The kernel is made last: it may take a simulation.
+        """
+        self._check_arguments()
+        gram = gram_kernel(X) if self._precomputed else None
+        points = as_points(self.manifold, X) if gram is None else np.arange(len(gram.gram))
+        if not len(points):
+            raise InvalidInput(f"X has shape {np.shape(X)}: no point. Give at least one.")
+        self.n_features_in_ = int(np.prod(np.shape(X)[1:]))
+        targets = check(y, len(points))
+        self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
+        return points, targets, self.kernel_.pairs(points)
+
     def _check_arguments(self) -> None:
-        """What can be said about the arguments before looking at the data."""
+        """InvalidInput where the arguments are wrong whatever the data are."""
         for name in ("amplitude", "noise"):
             value = getattr(self, name, None)
             if value is not None and not isinstance(value, Real):
@@ -56,50 +143,35 @@ class HeatGP(BaseEstimator):
         elif not isinstance(self.manifold, Manifold):
             raise InvalidInput(f"manifold = {self.manifold!r} must be a manifold, such as Sphere(2).")
 
-    def _training_points(self, X: Any) -> np.ndarray:
-        """Checked points; of a Gram matrix the numbers of its rows."""
-        self._check_arguments()
-        points = np.arange(len(gram_kernel(X).gram)) if self._precomputed else as_points(self.manifold, X)
-        if not len(points):
-            raise InvalidInput(f"X has shape {np.shape(X)}: no point. Give at least one.")
-        self.n_features_in_ = int(np.prod(np.shape(X)[1:]))
-        return points
+    def _heat_kernel(self) -> Kernel:
+        chosen = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
+        return Normalized(chosen) if self.normalize else chosen
 
-    def _covariance(self, X: Any) -> Any:
-        """The kernel of the model."""
-        if self._precomputed:
-            return gram_kernel(X)
-        make = partial(heat_kernel, rng=self.rng, n_jobs=self.n_jobs)
-        kernel = chosen_kernel(self.manifold, self.kernel, self.time, make).positive_definite()
-        return Normalized(kernel) if self.normalize else kernel
-
-    @property
-    def _time(self) -> Any:
-        """The time given, None to learn all of it."""
-        return None if isinstance(self.time, str) else self.time
+    def _learn(
+        self, fit: Callable[..., Fit], points: np.ndarray, y: np.ndarray, pairs: TimeFunction, **options: Any
+    ) -> tuple[Params, Fit | None]:
+        """The parameters, and the result of the search where some of them are not given."""
+        time = None if isinstance(self.time, str) else self.time
+        given = Given.of(self.kernel_, time, self.amplitude, options.get("noise", 0.0)).params
+        if given is not None:
+            return given, None
+        found = fit(
+            self.kernel_, points, y, self._bounds(points), time=time, amplitude=self.amplitude, pairs=pairs, **options
+        )
+        return found.params, found
 
     def _bounds(self, points: np.ndarray) -> Bounds:
         if self._precomputed:
-            return Bounds(time=(1.0, 2.0))  # of no time at all
+            return Bounds(time=(1.0, 2.0))  # any interval: there is no time
         if self.time_bounds is not None:
             return Bounds(time=self.time_bounds)
-        return Bounds(time=time_bounds(plain_kernel(self.kernel_), points))
+        return Bounds(time=time_bounds(without_normalization(self.kernel_), points))
 
-    def _at(self, posterior: Any, X: Any, prior: Any = None) -> tuple[Any, np.ndarray]:
-        """The posterior and what it calls the points X; rows of Gram matrices join the kernel."""
+    def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], np.ndarray]:
+        """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
+        posteriors = self._fitted
         if self._precomputed:
-            return with_rows(posterior, X, prior)
+            return with_rows(posteriors, X, prior)
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
-        return posterior, as_points(self.manifold, X)
-
-    def _used_time(self, params: Params) -> Any:
-        return None if self._precomputed else params.time
-
-    def _check_fitted(self) -> None:
-        check_is_fitted(self, "kernel_")
-
-
-def plain_kernel(kernel: Any) -> Any:
-    """A kernel without its normalisation."""
-    return kernel.kernel if isinstance(kernel, Normalized) else kernel
+        return posteriors, as_points(self.manifold, X)

@@ -8,29 +8,41 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
+from ..covariance import Kernel
 from ..errors import InvalidInput
 from ..gp.classification import ClassPosterior, chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
-from ..gp.search import Given
 from ..manifolds import Manifold
 from .base import HeatGP
-from .kernel_error import KernelError, kernel_error
 
 
 class GPClassifier(ClassifierMixin, HeatGP):
     """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(0, amplitude * p_t / p_t(x, x)).
 
-    Parameters are those of `GPRegressor`, without noise and mean, and `inference`: "ep" (expectation propagation, as in
-    Ye et al. 2024) or "laplace". More than two classes are fitted one against the rest, each with a time and an
-    amplitude of its own. The amplitude is searched for up to 10,000: there f is so large that labels have no noise,
-    which is the answer where the classes do not overlap, and more would change no prediction.
+    More than two classes are fitted one against the rest, each with a time and an amplitude of its own. The amplitude
+    is searched for up to 10,000. There f is so large that labels have no noise, which is the answer where the classes
+    do not overlap; a larger amplitude would change no prediction.
+
+    Parameters
+    ----------
+    manifold : Manifold, default None. Where the points live; not used with kernel="precomputed".
+    kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
+        as in `GPRegressor`.
+    time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
+    amplitude : number, default None (learned). The prior variance of f.
+    inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
+    normalize, time_bounds, rng, n_jobs : as in `GPRegressor`.
 
     Attributes
     ----------
-    classes_ : the labels, sorted.
-    time_, amplitude_ : the parameters used; with more than two classes one entry a class.
-    posteriors_ : one Gaussian process, or one a class.
+    classes_ : array, the labels, sorted.
+    time_, amplitude_ : the parameters used; with more than two classes one for each class.
+    kernel_ : Kernel, the covariance used.
+    posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
+    n_features_in_ : int, numbers in one point of X.
 
+    Examples
+    --------
     >>> import heatgp as hg
     >>> CP2 = hg.ComplexProjective(2)
     >>> X = CP2.random(np.random.default_rng(0), 80)
@@ -52,94 +64,145 @@ class GPClassifier(ClassifierMixin, HeatGP):
         rng: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.manifold = manifold
-        self.kernel = kernel
-        self.time = time
-        self.amplitude = amplitude
+        super().__init__(manifold, kernel, time, amplitude, normalize, time_bounds, rng, n_jobs)
         self.inference = inference
-        self.normalize = normalize
-        self.time_bounds = time_bounds
-        self.rng = rng
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn what is None and condition on the labels; X (N, *shape), or rows of flattened points."""
-        chosen(self.inference)
-        points = self._training_points(X)
-        self.classes_, numbers = _classes(y, len(points))
-        self.kernel_ = self._covariance(X)
-        pairs = self.kernel_.pairs(points)
-        ones = [1] if len(self.classes_) == 2 else range(len(self.classes_))
-        self.posteriors_: list[ClassPosterior] = [
-            self._condition(points, np.where(numbers == c, 1.0, -1.0), pairs) for c in ones
-        ]
-        times = [self._used_time(p.params) for p in self.posteriors_]
-        amplitudes = [p.params.amplitude for p in self.posteriors_]
+        """Learn the parameters that are None and condition on the labels.
+
+        Parameters
+        ----------
+        X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
+            matrix k(X, X), (N, N).
+        y : array (N,) of labels of any type that can be sorted, of at least two classes.
+
+        Returns
+        -------
+        The estimator itself. A BoundWarning names parameters that the data do not determine.
+
+        Raises
+        ------
+        InvalidInput : if an argument is not possible, with the remedy; OffManifold if a point is not on the manifold.
+        NotConverged : if the inference does not converge.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> gp.classes_.tolist()
+        ['a', 'b']
+        """
+        chosen(self.inference)  # an unknown name is an error before the kernel is made
+        points, (self.classes_, numbers), pairs = self._prepare(X, y, _classes)
         binary = len(self.classes_) == 2
+        posteriors: list[ClassPosterior] = []
+        for number in [1] if binary else range(len(self.classes_)):
+            signs = np.where(numbers == number, 1.0, -1.0)
+            params, _ = self._learn(fit_classification, points, signs, pairs, inference=self.inference)
+            posteriors.append(condition_classifier(self.kernel_, points, signs, params, self.inference, pairs))
+        times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
+        amplitudes = [p.params.amplitude for p in posteriors]
+        self.posteriors_ = posteriors
         self.time_ = times[0] if binary else times
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
         return self
 
-    def _condition(self, points: np.ndarray, signs: np.ndarray, pairs: Any) -> ClassPosterior:
-        params = Given.of(self.kernel_, self._time, self.amplitude, 0.0).params
-        if params is None:
-            params = fit_classification(
-                self.kernel_,
-                points,
-                signs,
-                self._bounds(points),
-                time=self._time,
-                amplitude=self.amplitude,
-                inference=self.inference,
-                pairs=pairs,
-            ).params
-        return condition_classifier(self.kernel_, points, signs, params, self.inference, pairs)
-
     def predict_proba(self, X: Any, *, prior: Any = None) -> np.ndarray:
-        """Probability of each class, (N, classes), in the order of `classes_`.
+        """Probability of each class at new points.
 
-        With kernel="precomputed" X is k(new, training), and `prior` is k(new, new) or its diagonal.
+        Parameters
+        ----------
+        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
+        prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; needed
+            where the diagonal of k(X, X) is not one number.
+
+        Returns
+        -------
+        Array (M, classes), in the order of `classes_`; rows add up to one.
+
+        Raises
+        ------
+        InvalidInput : if the points are not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> gp.predict_proba([[0.5]]).round(3)
+        array([[0.5, 0.5]])
         """
-        self._check_fitted()
-        one = []
-        for posterior in self.posteriors_:
-            at, points = self._at(posterior, X, prior)
-            one.append(at.probability(points))
-        return self._all_classes(np.stack(one, axis=1))
+        posteriors, points = self._at(X, prior)
+        return self._all_classes([posterior.probability(points) for posterior in posteriors])
 
     def predict(self, X: Any) -> np.ndarray:
-        """The most probable class of each point."""
-        self._check_fitted()
-        if len(self.classes_) == 2:  # P > 1/2 where the mean of f is positive, whatever its variance
-            posterior, points = self._at(self.posteriors_[0], X)
-            return self.classes_[(posterior.mean(points) > 0).astype(int)]
+        """The most probable class of each new point.
+
+        Parameters
+        ----------
+        X : array of M points, as in `predict_proba`.
+
+        Returns
+        -------
+        Array (M,) of labels.
+
+        Raises
+        ------
+        InvalidInput : if the points are not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> gp.predict([[-1.0], [2.0]]).tolist()
+        ['a', 'b']
+        """
+        posteriors, points = self._at(X)
+        if len(posteriors) == 1:  # P > 1/2 where the mean of f is positive, whatever its variance
+            return self.classes_[(posteriors[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
-    def _all_classes(self, one: np.ndarray) -> np.ndarray:
-        """Probabilities of all classes from those that were fitted."""
-        return np.hstack((1 - one, one)) if len(self.classes_) == 2 else one_against_rest(one)
-
-    def log_marginal_likelihood(self) -> float:
-        """log p(labels) at the parameters used; with more than two classes the sum over one against the rest."""
-        self._check_fitted()
-        return sum(p.log_marginal_likelihood for p in self.posteriors_)
-
     def loo(self) -> np.ndarray:
-        """Probabilities (N, classes) of each training point from the labels of all others, without fitting again."""
-        self._check_fitted()
-        return self._all_classes(np.stack([p.loo() for p in self.posteriors_], axis=1))
+        """Probabilities of each training point from the labels of all the others, without fitting again.
 
-    def kernel_error(self, X: Any) -> KernelError:
-        """How far the Monte Carlo error of an estimated kernel moves the probabilities at X."""
-        self._check_fitted()
-        return kernel_error(self, X)
+        Returns
+        -------
+        Array (N, classes), in the order of `classes_`.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0).fit([[0.0], [9.0]], ["a", "b"])
+        >>> gp.loo().round(3)
+        array([[0.5, 0.5],
+               [0.5, 0.5]])
+        """
+        return self._all_classes([posterior.loo() for posterior in self._fitted])
+
+    def _all_classes(self, fitted: list[np.ndarray]) -> np.ndarray:
+        """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
+        one = np.stack(fitted, axis=1)
+        return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
+
+    def _predict_with(self, kernel: Kernel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fitted = [
+            condition_classifier(kernel, old.latent.X, old.y, old.params, self.inference).probability(points)
+            for old in self.posteriors_
+        ]
+        probabilities = self._all_classes(fitted)
+        return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 
 def _classes(y: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
-    """The different labels, sorted, and the number of each point's."""
+    """The different labels, sorted, and for each point the number of its label."""
     labels = np.asarray(y)
     if labels.shape != (number,):
-        raise InvalidInput(f"y has shape {labels.shape} and X {number} points: one label a point is needed.")
+        raise InvalidInput(f"y has shape {labels.shape} and X {number} points: one label for each point is needed.")
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
     if labels.dtype.kind in "fc" and type_of_target(labels) not in ("binary", "multiclass"):

@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..errors import Unsupported
-from ..gp.classification import condition_classifier, one_against_rest
-from ..gp.kernel import Normalized
-from ..gp.regression import condition
-from ..manifolds.rows import as_points
+from ..covariance import Kernel
+from ..gp.kernels import Normalized
+from .kernels import without_normalization
 
 REPLICATES = 4
+"""Kernels that are compared, for each source of error: their standard deviation is known to some 40 %."""
 
 
 @dataclass(frozen=True)
 class KernelError:
-    """Standard error of each prediction due to the kernel, beside the spread that the model itself predicts."""
+    """The part of the uncertainty of predictions that comes from the kernel's own Monte Carlo error.
+
+    Attributes
+    ----------
+    error : array (N,), standard error of each prediction due to the kernel.
+    spread : array (N,), standard deviation that the model itself states for each prediction.
+
+    Examples
+    --------
+    >>> print(KernelError(np.array([0.1]), np.array([0.2])))
+    the kernel's Monte Carlo error is 50.0 % of the predictive spread: more paths would change the predictions
+    """
 
     error: np.ndarray
     spread: np.ndarray
@@ -38,37 +48,22 @@ class KernelError:
         return f"the kernel's Monte Carlo error is {100 * self.share:.1f} % of the predictive spread: {verdict}"
 
 
-def kernel_error(model: Any, X: Any) -> KernelError:
-    """Predict with kernels made of disjoint parts of the paths, at the fitted parameters, and compare.
+def kernel_error(kernel: Kernel, predict: Callable[[Kernel], tuple[np.ndarray, np.ndarray]]) -> KernelError:
+    """Predict with kernels made from parts of the data of the simulation, and compare.
 
-    The kernel of one of R disjoint parts has R times the variance of the whole, so that the standard error of the
-    prediction is the standard deviation over the parts divided by √R. The spread of a regression is the standard
-    deviation of f, that of a classification √(p (1 - p)), the largest over the classes as is the error.
+    A kernel made from a fraction of the data has 1/fraction times the variance of the whole. So the variance of a
+    prediction due to one source of error is the fraction times the variance over the kernels of that source; the
+    variances of independent sources add.
+
+    Parameters
+    ----------
+    kernel : Kernel, the kernel of a model.
+    predict : function that returns the predictions (N, columns) of the model with any kernel, and the standard
+        deviations (N,) that it states.
     """
-    if isinstance(model.kernel, str) and model.kernel == "precomputed":
-        raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
-    points = as_points(model.manifold, X)
-    if hasattr(model, "classes_"):
-        probabilities = model.predict_proba(points)
-        spread = np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
-    else:
-        spread = model.predict(points, return_std=True)[1]
-    normalized = isinstance(model.kernel_, Normalized)
-    parts = (model.kernel_.kernel if normalized else model.kernel_).replicates(REPLICATES)
-    if not parts:
-        return KernelError(np.zeros(len(points)), spread)
-    predictions = [_predict(model, Normalized(part) if normalized else part, points) for part in parts]
-    error = np.std(predictions, axis=0, ddof=1) / np.sqrt(len(parts))
-    return KernelError(error.max(axis=1), spread)
-
-
-def _predict(model: Any, kernel: Any, points: np.ndarray) -> np.ndarray:
-    """The model's predictions with another kernel and the same parameters: (N, 1), or (N, classes)."""
-    if not hasattr(model, "classes_"):
-        old = model.posterior_
-        return condition(kernel, old.latent.X, old.y, old.params, model.mean).mean(points)[:, None]
-    one = [
-        condition_classifier(kernel, old.latent.X, old.y, old.params, model.inference).probability(points)
-        for old in model.posteriors_
-    ]
-    return one[0][:, None] if len(one) == 1 else one_against_rest(np.stack(one, axis=1))
+    predictions, spread = predict(kernel)
+    variance = np.zeros(predictions.shape)
+    for source in without_normalization(kernel).replicates(REPLICATES):
+        kernels = [Normalized(part) if isinstance(kernel, Normalized) else part for part in source.kernels]
+        variance += source.fraction * np.var([predict(part)[0] for part in kernels], axis=0, ddof=1)
+    return KernelError(np.sqrt(variance).max(axis=1), spread)

@@ -2,66 +2,95 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from ..covariance import Kernel
 from ..errors import InvalidInput
+from ..gp.kernels import Normalized
 from ..heat.composed import ProductKernel
 from ..heat.kernel import HeatKernel
-from ..heat.methods import METHODS
+from ..heat.methods import METHODS, Method, heat_kernel
 from ..manifolds import Manifold, Product
 
-Make = Callable[[Manifold, str], HeatKernel]
 
+def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jobs: int | None = None) -> HeatKernel:
+    """The kernel of a model; all arguments are checked before the first kernel is made, which may take a simulation.
 
-def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, make: Make) -> HeatKernel:
-    """A HeatKernel as it is, `make(manifold, name)` of a name, the product of a list; with a time a factor if asked.
-
-    All arguments are checked before the first kernel is made, which may take a simulation.
+    Parameters
+    ----------
+    manifold : Manifold.
+    kernel : name of a method, Method or HeatKernel; or a list of these, one for each factor of a product.
+    time : number or None; "each" or a tuple for a kernel that takes one time for each factor of a product.
+    rng, n_jobs : for methods given by name that are simulated.
     """
-    each, listed = one_a_factor(time), isinstance(kernel, (list, tuple))
+    own_times, listed = has_time_for_each_factor(time), isinstance(kernel, (list, tuple))
     factors = manifold.factors if isinstance(manifold, Product) else ()
     if listed and len(kernel) != len(factors):
         raise InvalidInput(f"a list of {len(kernel)} kernels needs a product of as many; got {manifold!r}.")
-    if each and not factors:
-        raise InvalidInput(f"time = {time!r} is one a factor, but {manifold!r} is no product. Give one time.")
+    if own_times and not factors:
+        raise InvalidInput(
+            f"time = {time!r} is one time for each factor, but {manifold!r} is no product. Give one time."
+        )
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     for part in parts:
-        check_kernel(*part)
-    made = [k if isinstance(k, HeatKernel) else make(m, k) for m, k in parts]
+        check_choice(*part)
+    made = [make(*part, {"rng": rng, "n_jobs": n_jobs}) for part in parts]
     chosen: HeatKernel = ProductKernel(manifold, tuple(made)) if isinstance(manifold, Product) and listed else made[0]
-    if not each:
+    if not own_times:
         return chosen
     if not isinstance(chosen, ProductKernel):
         raise InvalidInput(
-            f"time = {time!r} is one a factor, but {chosen!r} has no factors. Give a list of kernels, one a factor."
+            f"time = {time!r} is one time for each factor, but {chosen!r} has no factors. Give a list of kernels, one "
+            "for each factor."
         )
-    return ProductKernel(chosen.manifold, chosen.factors, each=True)
+    return ProductKernel(chosen.manifold, chosen.factors, own_times=True)
 
 
-def one_a_factor(time: Any) -> bool:
+def make(manifold: Manifold, choice: Any, options: dict[str, Any]) -> HeatKernel:
+    """The kernel that a name, a Method or a HeatKernel stands for; a name takes those `options` that its method has."""
+    if isinstance(choice, HeatKernel):
+        return choice
+    if isinstance(choice, Method):
+        return choice.kernel(manifold)
+    known = {field.name for field in fields(METHODS[choice])}
+    return heat_kernel(manifold, choice, **{name: value for name, value in options.items() if name in known})
+
+
+def has_time_for_each_factor(time: Any) -> bool:
     """Whether `time` is "each" or several values."""
     if isinstance(time, str) and time != "each":
-        raise InvalidInput(f"time = {time!r} is not known. Give a positive number, None, 'each' or one a factor.")
+        raise InvalidInput(
+            f"time = {time!r} is not known. Give a positive number, None, 'each' or one for each factor."
+        )
     return isinstance(time, str) or np.ndim(time) > 0
 
 
-def same(one: Manifold, other: Manifold) -> bool:
-    """Equal; of a class that knows no equality, of the same kind: scikit-learn's clone makes copies of both."""
+def is_same_manifold(one: Manifold, other: Manifold) -> bool:
+    """Whether two manifolds are equal; where their class does not define equality, whether they are of one kind.
+
+    scikit-learn's clone copies the manifold of an estimator and that of its kernel, each on its own.
+    """
     if type(one).__eq__ is object.__eq__:
         return type(one) is type(other) and one.shape == other.shape
     return bool(one == other)
 
 
-def check_kernel(manifold: Manifold, kernel: Any) -> None:
-    if isinstance(kernel, HeatKernel):
-        if not same(kernel.manifold, manifold):
-            raise InvalidInput(f"{kernel!r} is a kernel of {kernel.manifold!r}; the manifold is {manifold!r}.")
-    elif not isinstance(kernel, str) or kernel not in METHODS:
+def check_choice(manifold: Manifold, choice: Any) -> None:
+    """InvalidInput unless `choice` is a kernel of this manifold, or can make one."""
+    if isinstance(choice, HeatKernel):
+        if not is_same_manifold(choice.manifold, manifold):
+            raise InvalidInput(f"{choice!r} is a kernel of {choice.manifold!r}; the manifold is {manifold!r}.")
+    elif not isinstance(choice, Method) and not (isinstance(choice, str) and choice in METHODS):
         names = ", ".join(map(repr, METHODS))
         raise InvalidInput(
-            f"kernel = {kernel!r} is not known. Give one of {names}, 'precomputed', a HeatKernel, or a list, one a "
-            "factor of a product."
+            f"kernel = {choice!r} is not known. Give one of {names}, 'precomputed', a method such as Smooth(), a "
+            "HeatKernel, or a list of these, one for each factor of a product."
         )
+
+
+def without_normalization(kernel: Kernel) -> Any:
+    """The heat kernel that a model divides by its diagonal, or does not."""
+    return kernel.kernel if isinstance(kernel, Normalized) else kernel

@@ -1,19 +1,20 @@
 """Gram matrices in the place of points: kernel="precomputed", as in scikit-learn's support vector machines.
 
-A model is fitted to k(X, X), N x N, and predicts from k(new, X), one row a new point. Variances also need the prior's
-own at the new points: `prior` is k(new, new), its diagonal alone where no covariance is asked for. A kernel with one
-value on the diagonal of k(X, X) is taken to have it everywhere, so that `prior` may be left out there.
+A model is fitted to k(X, X), N x N, and predicts from k(new, X), one row for each new point. Variances also need the
+prior variances of the new points: `prior` is k(new, new), or its diagonal where no covariance is asked for. Where all
+numbers on the diagonal of k(X, X) are equal, new points are taken to have the same, and `prior` may be left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidInput
-from ..gp.kernel import Precomputed
+from ..gp.kernels import Precomputed
 
 
 def gram_kernel(X: Any) -> Precomputed:
@@ -30,31 +31,31 @@ def gram_kernel(X: Any) -> Precomputed:
     return Precomputed(gram)
 
 
-def with_rows(posterior: Any, X: Any, prior: Any = None) -> tuple[Any, np.ndarray]:
-    """The posterior on a kernel that also knows the new points of rows k(new, X), and their numbers."""
-    known = len(posterior.latent.X)
-    gram = posterior.latent.kernel.gram
+def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[list[Any], np.ndarray]:
+    """The posteriors with the new points of rows k(new, X) added to their kernel, and the numbers of these points."""
+    latent = posteriors[0].latent
+    gram, known = latent.kernel.gram, len(latent.X)
     rows = _finite(X, "X")
     if rows.ndim != 2 or rows.shape[1] != known:
         raise InvalidInput(
-            f"kernel='precomputed' predicts from k(new, X), {known} columns, one a training point; X has shape "
+            f"kernel='precomputed' predicts from k(new, X), {known} columns, one for each training point; X has shape "
             f"{rows.shape}."
         )
-    table = np.concatenate((gram, rows))
-    diagonal = None
-    if prior is None:
-        diagonal = np.full(len(table), gram[0, 0]) if _is_constant(np.diagonal(gram)) else None
-    else:
+    table, diagonal = np.concatenate((gram, rows)), None
+    if prior is not None:
         variances = _prior(prior, len(rows))
         if variances.ndim == 2:
             table = np.concatenate((table, np.concatenate((rows.T, variances))), axis=1)
         else:
             diagonal = np.concatenate((np.diagonal(gram), variances))
-    latent = replace(posterior.latent, kernel=Precomputed(table, diagonal))
-    return replace(posterior, latent=latent), known + np.arange(len(rows))
+    elif _is_constant(np.diagonal(gram)):
+        diagonal = np.full(len(table), gram[0, 0])
+    kernel = Precomputed(table, diagonal)
+    return [replace(p, latent=replace(p.latent, kernel=kernel)) for p in posteriors], known + np.arange(len(rows))
 
 
 def _prior(prior: Any, number: int) -> np.ndarray:
+    """Checked values of k(new, new), or of its diagonal."""
     values = _finite(prior, "prior")
     if values.shape not in ((number,), (number, number)):
         raise InvalidInput(
@@ -68,6 +69,7 @@ def _prior(prior: Any, number: int) -> np.ndarray:
 
 
 def _finite(values: Any, name: str) -> np.ndarray:
+    """Finite real numbers as floats."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{name} must be a real Gram matrix; its dtype is {array.dtype}.")
@@ -78,4 +80,5 @@ def _finite(values: Any, name: str) -> np.ndarray:
 
 
 def _is_constant(values: np.ndarray) -> bool:
+    """Whether all values are equal to rounding."""
     return bool(np.ptp(values) <= 1e-9 * values.max())

@@ -7,41 +7,48 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ..covariance import Kernel
 from ..errors import InvalidInput
-from ..gp.fit import Fit, fit_regression
+from ..gp.fit import fit_regression
 from ..gp.regression import Posterior, condition
-from ..gp.search import Given
 from ..manifolds import Manifold
 from .base import HeatGP
-from .kernel_error import KernelError, kernel_error
 
 
 class GPRegressor(RegressorMixin, HeatGP):
     """Gaussian process regression on a manifold, with the heat kernel as covariance.
 
-    y = f(x) + noise, f ~ GP(mean, amplitude * p_t(x, x') / p_t(x, x)); p_t is the heat kernel and the time t plays the
-    part of a squared length-scale. What is given is held fixed, what is None is learned by maximising the evidence.
+    y = f(x) + noise, f ~ GP(mean, amplitude * p_t(x, x') / p_t(x, x)); p_t is the heat kernel and √t the length over
+    which f varies. Parameters that are None are learned by maximising the evidence; those that are given stay fixed.
 
     Parameters
     ----------
-    manifold : where the points live; ignored with kernel="precomputed".
-    kernel : a method of `heat_kernel` ("auto", "exact", "smooth", ...), a HeatKernel, a list of either (one a factor of
-        a product), or "precomputed": X is then the Gram matrix, as in scikit-learn's support vector machines.
-    time : the time, None to learn it, "each" to learn one a factor of a product, or a tuple of times and None.
-    amplitude : prior variance of f (with normalize=False, the factor of p_t).
-    noise : variance of the noise.
-    mean : "constant" (estimated), "zero" or a number.
-    normalize : divide p_t by its value on the diagonal; False is the covariance of Ye et al. (2024).
-    time_bounds : interval in which the time is searched for, or one a factor; by default from the data's distances.
-    rng, n_jobs : for kernels that are simulated.
+    manifold : Manifold, default None. Where the points live; not used with kernel="precomputed".
+    kernel : default "auto". The name of a method of `heat_kernel` ("auto", "exact", "smooth", ...); a method with its
+        options, such as Smooth(paths=100_000); a HeatKernel; a list of these, one for each factor of a product; or
+        "precomputed", where X is a Gram matrix, as in scikit-learn's support vector machines.
+    time : number, default None. "each" learns one time for each factor of a product; a tuple gives one time, or None,
+        for each factor.
+    amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
+    noise : number, default None. The variance of the noise.
+    mean : "constant" (default), "zero" or a number. The prior mean of f; a constant is estimated.
+    normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
+        (2024).
+    time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
+        from the distances of the data.
+    rng : seed or numpy Generator, default 0. For kernels that are simulated.
+    n_jobs : int, default None. Cores, as in joblib, for kernels that are simulated.
 
     Attributes
     ----------
     time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None.
-    kernel_ : the kernel used.
-    posterior_ : the Gaussian process that has seen the data.
-    fit_ : the optimiser's result, None where nothing was learned.
+    kernel_ : Kernel, the covariance used.
+    posterior_ : Posterior, the Gaussian process that has seen the data.
+    fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
+    n_features_in_ : int, numbers in one point of X.
 
+    Examples
+    --------
     >>> import heatgp as hg
     >>> S2 = hg.Sphere(2)
     >>> X = S2.random(np.random.default_rng(0), 60)
@@ -64,54 +71,74 @@ class GPRegressor(RegressorMixin, HeatGP):
         rng: Any = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.manifold = manifold
-        self.kernel = kernel
-        self.time = time
-        self.amplitude = amplitude
+        super().__init__(manifold, kernel, time, amplitude, normalize, time_bounds, rng, n_jobs)
         self.noise = noise
         self.mean = mean
-        self.normalize = normalize
-        self.time_bounds = time_bounds
-        self.rng = rng
-        self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn what is None and condition on the data; X (N, *shape), or rows of flattened points."""
-        points = self._training_points(X)
-        targets = _real_targets(y, len(points))
-        self.kernel_ = self._covariance(X)
-        pairs = self.kernel_.pairs(points)
-        given = Given.of(self.kernel_, self._time, self.amplitude, self.noise)
-        params = given.params
-        self.fit_: Fit | None = None
-        if params is None:
-            self.fit_ = fit_regression(
-                self.kernel_,
-                points,
-                targets,
-                self._bounds(points),
-                time=self._time,
-                amplitude=self.amplitude,
-                noise=self.noise,
-                mean=self.mean,
-                pairs=pairs,
-            )
-            params = self.fit_.params
+        """Learn the parameters that are None and condition on the data.
+
+        Parameters
+        ----------
+        X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
+            matrix k(X, X), (N, N).
+        y : array (N,) of real numbers.
+
+        Returns
+        -------
+        The estimator itself. A BoundWarning names parameters that the data do not determine.
+
+        Raises
+        ------
+        InvalidInput : if an argument is not possible, with the remedy; OffManifold if a point is not on the manifold.
+        NotPositiveDefinite : if a precomputed matrix is no covariance.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> gp.predict([[0.5]])
+        array([0.5])
+        """
+        points, targets, pairs = self._prepare(X, y, _real_targets)
+        params, self.fit_ = self._learn(fit_regression, points, targets, pairs, noise=self.noise, mean=self.mean)
         self.posterior_: Posterior = condition(self.kernel_, points, targets, params, self.mean, pairs)
-        self.time_, self.amplitude_, self.noise_ = self._used_time(params), params.amplitude, params.noise
+        self.posteriors_ = [self.posterior_]
+        self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, *, prior: Any = None) -> Any:
-        """Mean of f at X; with return_std its standard deviation, with return_cov its covariance.
+        """Mean of f at new points, and its uncertainty.
 
-        Both are of the function, without the noise: add `noise_` to the variance for new observations. With
-        kernel="precomputed" X is k(new, training), and `prior` is k(new, new) or its diagonal, which the mean does
-        not need.
+        Parameters
+        ----------
+        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
+        return_std : bool, default False. Also return the standard deviation of f.
+        return_cov : bool, default False. Also return the covariance of f.
+        prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
+            does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.
+
+        Returns
+        -------
+        mean : array (M,).
+        std : array (M,), with return_std; or covariance : array (M, M), with return_cov. Both are of the function,
+            without the noise: add `noise_` to the variance for new observations.
+
+        Raises
+        ------
+        InvalidInput : if both are asked for, or the points are not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1, mean="zero")
+        >>> gp.fit([[0.0]], [1.1]).predict([[0.0]], return_std=True)
+        (array([1.]), array([0.30151134]))
         """
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
-        self._check_fitted()
-        posterior, points = self._at(self.posterior_, X, prior)
+        (posterior,), points = self._at(X, prior)
         if return_std:
             mean, variance = posterior.moments(points)
             return mean, np.sqrt(variance)
@@ -119,33 +146,66 @@ class GPRegressor(RegressorMixin, HeatGP):
         return (mean, posterior.covariance(points)) if return_cov else mean
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, prior: Any = None) -> np.ndarray:
-        """Functions drawn from the posterior, at X: (len(X), n_samples), as in scikit-learn."""
-        self._check_fitted()
-        posterior, points = self._at(self.posterior_, X, prior)
+        """Functions drawn from the posterior, at new points.
+
+        Parameters
+        ----------
+        X : array of M points, as in `predict`.
+        n_samples : int, default 1.
+        random_state : seed or numpy Generator, default 0.
+        prior : array (M, M), default None. With kernel="precomputed" k(new, new).
+
+        Returns
+        -------
+        Array (M, n_samples), as in scikit-learn.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> gp.sample_y([[0.2], [0.4], [0.6]], n_samples=5).shape
+        (3, 5)
+        """
+        (posterior,), points = self._at(X, prior)
         return posterior.sample(points, np.random.default_rng(random_state), n_samples).T
 
-    def log_marginal_likelihood(self) -> float:
-        """log p(y) at the parameters used."""
-        self._check_fitted()
-        return self.posterior_.log_marginal_likelihood
-
     def loo(self) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and standard deviation of each observation predicted from all the others, in closed form."""
-        self._check_fitted()
-        mean, variance = self.posterior_.loo()
+        """Each observation predicted from all the others, at the same parameters, in closed form.
+
+        Returns
+        -------
+        mean, std : arrays (N,), of the observations; the standard deviation includes the noise.
+
+        Raises
+        ------
+        InvalidInput : if there is one point only and its constant mean was estimated.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1, mean=2.0).fit([[0.0]], [3.0])
+        >>> gp.loo()[0]
+        array([2.])
+        """
+        mean, variance = self._fitted[0].loo()
         return mean, np.sqrt(variance)
 
-    def kernel_error(self, X: Any) -> KernelError:
-        """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?"""
-        self._check_fitted()
-        return kernel_error(self, X)
+    def _predict_with(self, kernel: Kernel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        old = self.posterior_
+        mean, variance = condition(kernel, old.latent.X, old.y, old.params, self.mean).moments(points)
+        return mean[:, None], np.sqrt(variance)
 
 
 def _real_targets(y: Any, number: int) -> np.ndarray:
     values = np.asarray(y)
     if values.dtype.kind not in "fiub" or values.ndim != 1 or len(values) != number:
         raise InvalidInput(
-            f"y must be {number} real numbers, one a point; got shape {values.shape}, dtype {values.dtype}. "
-            "Labels are for GPClassifier; of a table fit one model a column, y[:, 0]."
+            f"y must be {number} real numbers, one for each point; got shape {values.shape}, dtype {values.dtype}. "
+            "Labels are for GPClassifier; of a table fit one model for each column, y[:, 0]."
         )
     return values.astype(float)

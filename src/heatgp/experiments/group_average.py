@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ..heat.exact.find import exact_kernel
+from ..heat.methods import heat_kernel
 from ..manifolds import Grassmann, SpecialOrthogonal
 
 ANGLES = 12
@@ -23,8 +23,8 @@ def grassmann_5_2(points: np.ndarray, time: float, angles: int = ANGLES) -> np.n
     fibre_volume = group.volume / Grassmann(5, 2).volume
     elements, weights = fibre(angles)
     frames = np.stack([completed(x) for x in points])
-    profile = exact_kernel(group).profile.at(time)  # type: ignore[attr-defined]
-    values = [weights @ profile(group.orbit(frames[0], frame @ elements)) for frame in frames]
+    kernel = heat_kernel(group, "exact")
+    values = [kernel(frames[:1], frame @ elements, time=time)[0] @ weights for frame in frames]
     return fibre_volume * np.array(values)
 
 

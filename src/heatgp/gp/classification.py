@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
 from .ep import expectation_propagation
-from .kernel import Params
 from .laplace import laplace
-from .latent import Latent, Prior
+from .latent import Latent
+from .params import Params
+from .prior import Prior
 from .probit import Approximation, probability
-
-Array = np.ndarray
 
 INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
 
@@ -55,27 +55,45 @@ class ClassPosterior:
 
 
 def condition_classifier(
-    kernel: Any, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: Any = None
+    kernel: Kernel, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: TimeFunction | None = None
 ) -> ClassPosterior:
     """The posterior of f given labels -1 or 1 at X.
 
-    `inference` is "ep" (expectation propagation) or "laplace"; the noise of `params` plays no part.
+    Parameters
+    ----------
+    kernel : Kernel, the covariance. Its features are used, in time linear in N, where it has fewer than N.
+    X : array of N points, the first axis.
+    y : array (N,) of labels -1 and 1.
+    params : Params; the noise is not used.
+    inference : "ep" (default), expectation propagation, or "laplace".
+    pairs : `kernel.pairs(X)` where the caller has it already, default None.
+
+    Returns
+    -------
+    ClassPosterior.
+
+    Raises
+    ------
+    InvalidInput : if y holds other values, or the inference is not known.
+    NotConverged : if the inference does not converge.
     """
     signs = labels(X, y)
     approximate = chosen(inference)
     prior = Prior.of(kernel, X, params.time, pairs)
-    values = prior.values(params.time)
-    found = approximate(lambda precision: prior.factor(values, precision, params.amplitude), signs)
+    at = prior.at(params.time)
+    found = approximate(lambda precision: prior.factor(at, precision, params.amplitude), signs)
     return ClassPosterior(Latent(kernel, X, params, found.factor), found, signs)
 
 
 def chosen(inference: str) -> Callable[..., Approximation]:
+    """The function of this name."""
     if inference not in INFERENCE:
         raise InvalidInput(f'inference = "{inference}" is not known. Use "ep" or "laplace".')
     return INFERENCE[inference]
 
 
 def labels(X: Any, y: ArrayLike) -> Array:
+    """Checked labels, one for each point."""
     signs = np.asarray(y, dtype=float)
     if signs.ndim != 1 or len(signs) != len(X) or len(signs) == 0:
         raise InvalidInput(f"y has shape {signs.shape} and X {len(X)} points: one label for each of N >= 1 points.")

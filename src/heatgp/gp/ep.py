@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..covariance import Array
 from ..errors import NotConverged
 from .probit import Approximation, Factorise, cavity, hazard, log_likelihood, posterior_mean
-
-Array = np.ndarray
-
 
 DAMPING = 0.7  # undamped parallel updates can oscillate; below 0.7 they only get slower
 MEMORY = 5  # past iterations that a step extrapolates from
 
 
 def expectation_propagation(
-    factorise: Factorise,
-    y: Array,
-    start: Approximation | None = None,
-    tolerance: float = 1e-8,
-    iterations: int = 200,
+    factorise: Factorise, y: Array, start: Approximation | None = None, tolerance: float = 1e-8, iterations: int = 200
 ) -> Approximation:
     """The fixed point of expectation propagation: each site matches the moments of its tilted marginal.
 

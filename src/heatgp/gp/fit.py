@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,31 +10,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import BoundWarning, InvalidInput
+from ..covariance import Array, Kernel, TimeFunction
+from ..errors import BoundWarning, InvalidInput, warn
 from .classification import chosen, labels
-from .kernel import Params, times_of
-from .latent import Prior
+from .linalg import Dense
 from .objective import ClassObjective, RegressionObjective
+from .params import Given, Params
+from .prior import Prior
 from .regression import Mean, targets
-from .search import Given, attempt, climb, scan_points, well_apart
+from .search import attempt, climb, scan_points, well_apart
 
-Array = np.ndarray
 Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 CLASS_SUBSET = 200  # the same for classes, where each value is an inference
 TIMES = 12  # times scanned, for each free one
-TOUCHING = 1e-3  # relative distance at which a parameter sits on its bound
+TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
 FLAT = 0.5  # slope of the log evidence in log amplitude; it falls like 1 / root(amplitude): at most 1 is left to gain
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """Where parameters are searched for.
+    """The intervals in which parameters are searched for.
 
-    `time` is one interval, or one for each time. `amplitude` bounds the mean prior variance of the data
-    (None: from 1e-6 to 1e6 times the mean square of y about its mean; for classes from 0.01 to 10,000),
-    `noise` the ratio of the noise to it.
+    Parameters
+    ----------
+    time : one interval (low, high), or one for each time of the kernel.
+    amplitude : interval of the mean prior variance of the data, default None: from 1e-6 to 1e6 times the mean square of
+        y about its mean; for classes from 0.01 to 10,000.
+    noise : interval of the ratio of the noise to the mean prior variance, default (1e-8, 1e4).
     """
 
     time: Interval | tuple[Interval, ...]
@@ -42,7 +46,7 @@ class Bounds:
     noise: Interval = (1e-8, 1e4)
 
     def times(self, parameters: int) -> Array:
-        """(parameters, 2)."""
+        """One interval for each time, (parameters, 2), or InvalidInput."""
         try:
             intervals = np.broadcast_to(np.asarray(self.time, dtype=float), (parameters, 2))
         except ValueError:
@@ -57,7 +61,15 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Fit:
-    """The parameters of the greatest evidence found, every local maximum seen on the data, and what sits on a bound."""
+    """The result of a search for the parameters.
+
+    Attributes
+    ----------
+    params : Params, those of the greatest evidence found.
+    log_marginal_likelihood : float, that evidence.
+    maxima : tuple of (evidence, Params), every local maximum found on all the data, the best first.
+    on_bound : tuple of str, the names of the parameters that sit on a bound of the search.
+    """
 
     params: Params
     log_marginal_likelihood: float
@@ -66,7 +78,7 @@ class Fit:
 
 
 def fit_regression(
-    kernel: Any,
+    kernel: Kernel,
     X: Any,
     y: ArrayLike,
     bounds: Bounds,
@@ -75,18 +87,33 @@ def fit_regression(
     amplitude: float | None = None,
     noise: float | None = None,
     mean: Mean = "constant",
-    pairs: Any = None,
-    rng: Any = 0,
+    pairs: TimeFunction | None = None,
 ) -> Fit:
-    """Time, amplitude and noise of the greatest evidence; what is given is held fixed, None is learned.
+    """Time, amplitude and noise of the greatest evidence.
 
-    Starts are looked for on a random subset: at each time of a grid one eigendecomposition gives the best
-    amplitude and noise, and the best three places are followed uphill. The best two maxima are then followed
-    on all data, by L-BFGS-B with analytic gradients. Where every time is given, one eigendecomposition of all
-    data does.
+    Starts are looked for on a random subset: at each time of a grid one eigendecomposition gives the best amplitude and
+    noise, and the search goes uphill from the best three places. It then goes on from the best two maxima on all data,
+    by L-BFGS-B with analytic gradients. Where every time is given, one eigendecomposition of all data is enough.
 
-    `time` may be a tuple with some None; `pairs` is `kernel.pairs(X)` where the caller has it; `rng` draws
-    the subset. A BoundWarning names what ended on a bound.
+    Parameters
+    ----------
+    kernel : Kernel, the covariance.
+    X : array of N points, the first axis.
+    y : array (N,) of real targets.
+    bounds : Bounds, where to search.
+    time : number, or a tuple of numbers and None, default None. What is None is learned, what is given is held fixed.
+    amplitude, noise : number, default None: learned.
+    mean : "constant" (default), "zero" or a number, as in `condition`.
+    pairs : `kernel.pairs(X)` where the caller has it already, default None.
+
+    Returns
+    -------
+    Fit. A BoundWarning names the parameters that sit on a bound.
+
+    Raises
+    ------
+    InvalidInput : if a value or an interval is not possible.
+    NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
     y, average, basis = targets(X, y, mean)
     given = Given.of(kernel, time, amplitude, noise)
@@ -98,7 +125,7 @@ def fit_regression(
     scale = max(float(np.mean(y**2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
 
-    def objective(rows: Any, pairs: Any = None) -> RegressionObjective:
+    def objective(rows: Any, pairs: TimeFunction | None = None) -> RegressionObjective:
         part = None if basis is None else basis[rows]
         return RegressionObjective(Prior.of(kernel, X[rows], middle, pairs), y[rows], part, given, variance)
 
@@ -110,20 +137,20 @@ def fit_regression(
         if amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
             high = max(high, 100 * scale / (amplitude * float(np.mean(kernel.diag(X, middle)))))
         box = np.vstack([box, np.log((low, high))])
-    if not given.free and full.prior.pairs is not None:
+    if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
-    coarse = objective(_subset(len(y), SUBSET, rng)) if given.free and len(y) > SUBSET else full
+    coarse = objective(_subset(len(y), SUBSET)) if given.free and len(y) > SUBSET else full
     points, values = _scan_regression(coarse, box)
-    found = climb(coarse, full, well_apart(points, values, box, 3), box, (len(coarse.y), len(y)))
-    names = [*_time_names(given), *([full.second] if full.second else [])]
-    checks = [(name, value, *edge) for name, value, edge in zip(names, found[0][1], box)]
+    found = climb(coarse, full, well_apart(points, values, box, 3), box)
+    best, names = found[0][1], [*given.time_names, *([full.second] if full.second else [])]
     if amplitude is None and full.second != "amplitude":  # the one that has its maximum in closed form
-        checks.append(("amplitude", np.log(full.prior_variance(found[0][1])), *np.log(variance)))
-    return _finish(full, found, checks, kernel)
+        names.append("amplitude")
+        best, box = np.append(best, np.log(full.prior_variance(best))), np.vstack([box, np.log(variance)])
+    return _finish(kernel, full, found, zip(names, best, box))
 
 
 def fit_classification(
-    kernel: Any,
+    kernel: Kernel,
     X: Any,
     y: ArrayLike,
     bounds: Bounds,
@@ -131,13 +158,17 @@ def fit_classification(
     time: Any = None,
     amplitude: float | None = None,
     inference: str = "ep",
-    pairs: Any = None,
-    rng: Any = 0,
+    pairs: TimeFunction | None = None,
 ) -> Fit:
-    """Time and amplitude of the greatest approximate evidence of labels -1 and 1; arguments as in `fit_regression`.
+    """Time and amplitude of the greatest approximate evidence of labels -1 and 1; other arguments as `fit_regression`.
 
-    Of classes that do not overlap the evidence grows with the amplitude towards a limit, that of labels without
-    noise. The upper bound is then as good as the limit and is given without a warning.
+    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
+    The upper bound is then as good as the limit and is returned without a warning.
+
+    Parameters
+    ----------
+    y : array (N,) of labels -1 and 1.
+    inference : "ep" (default) or "laplace".
     """
     signs = labels(X, y)
     # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
@@ -148,24 +179,20 @@ def fit_classification(
     if amplitude is None:
         box = np.vstack([box, np.log(bounds.amplitude or (1e-2, 1e4))])
 
-    def objective(rows: Any, pairs: Any = None) -> ClassObjective:
+    def objective(rows: Any, pairs: TimeFunction | None = None) -> ClassObjective:
         return ClassObjective(Prior.of(kernel, X[rows], middle, pairs), signs[rows], given, approximate)
 
     full = objective(slice(None), pairs)
-    coarse = objective(_subset(len(signs), CLASS_SUBSET, rng)) if len(signs) > CLASS_SUBSET else full
+    coarse = objective(_subset(len(signs), CLASS_SUBSET)) if len(signs) > CLASS_SUBSET else full
     times = scan_points(box[: len(given.free)], TIMES)
     heights = scan_points(box[len(given.free) :], 5)[1:-1] if amplitude is None else np.empty((1, 0))
     points = np.array([np.concatenate([t, h]) for t in times for h in heights])
     values = np.array([attempt(coarse, z)[0] for z in points])
-    found = climb(coarse, full, well_apart(points, values, box, 2), box, (len(coarse.y), len(signs)))
+    found = climb(coarse, full, well_apart(points, values, box, 2), box)
     best = found[0][1]
-    checks = [(name, value, *edge) for name, value, edge in zip(_time_names(given), best, box)]
-    if amplitude is None:
-        low, high = box[-1]
-        if high - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
-            high = np.inf  # f is so large that labels have no noise, and more of it changes nothing: an answer
-        checks.append(("amplitude", best[-1], low, high))
-    return _finish(full, found, checks, kernel)
+    if amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
+        box[-1, 1] = np.inf  # f is so large that labels have no noise, and a larger one changes nothing: an answer
+    return _finish(kernel, full, found, zip([*given.time_names, "amplitude"], best, box))
 
 
 def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array, Array]:
@@ -182,36 +209,32 @@ def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array,
 
 
 def _finish(
-    objective: Any, found: list[tuple[float, Array]], checks: list[tuple[str, float, float, float]], kernel: Any
+    kernel: Kernel, objective: Any, found: list[tuple[float, Array]], checks: Iterable[tuple[str, float, Array]]
 ) -> Fit:
-    maxima = tuple((value, objective.params(z)) for value, z in found)
-    sitting, undetermined, beyond = [], [], False
-    for name, value, low, high in checks:
-        for side, bound in (("lower", low), ("upper", high)):
+    """The result; a warning if one of the `checks`, (name, log value, log interval), is on its bound."""
+    sitting: dict[str, str] = {}
+    undetermined, beyond = [], False
+    for name, value, interval in checks:
+        for side, bound in zip(("lower", "upper"), interval):
             negligible = (name, side) == ("noise", "lower") and np.exp(bound) <= 1e-6  # no noise is an answer
             if abs(value - bound) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
-                sitting.append((name, f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"))
-                own = name == "time" and bool(np.isclose(np.exp(bound), times_of(kernel), atol=0).any())
-                beyond = beyond or own
-                undetermined += [] if own else [name]
+                sitting[name] = f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"
+                if name == "time" and np.isclose(np.exp(bound), kernel.times, atol=0).any():
+                    beyond = True
+                else:
+                    undetermined.append(name)
     if sitting:
         advice = "."
         if undetermined:
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
         if beyond:
-            advice += f" The bound is the kernel's own: heat_kernel with {kernel.remedy} goes further."
-        warnings.warn(
-            f"{'; '.join(text for _, text in sitting)} of its search{advice}",
-            BoundWarning,
-            stacklevel=3,
-        )
-    return Fit(maxima[0][1], maxima[0][0], maxima, tuple(name for name, _ in sitting))
+            advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
+        warn(f"{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
+    maxima = tuple((value, objective.params(z)) for value, z in found)
+    return Fit(maxima[0][1], maxima[0][0], maxima, tuple(sitting))
 
 
-def _time_names(given: Given) -> list[str]:
-    return ["time" if given.scalar else f"time[{k}]" for k in given.free]
-
-
-def _subset(total: int, size: int, rng: Any) -> Array:
-    return np.sort(np.random.default_rng(rng).permutation(total)[:size])
+def _subset(total: int, size: int) -> Array:
+    """The sorted numbers of `size` random data, always the same."""
+    return np.sort(np.random.default_rng(0).permutation(total)[:size])

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..covariance import Array
 from ..errors import NotConverged
 from .linalg import Dense, LowRank
 from .probit import Approximation, Factorise, hazard, log_likelihood, posterior_mean
 
-Array = np.ndarray
-
 
 def laplace(
-    factorise: Factorise,
-    y: Array,
-    start: Approximation | None = None,
-    tolerance: float = 1e-9,
-    iterations: int = 100,
+    factorise: Factorise, y: Array, start: Approximation | None = None, tolerance: float = 1e-9, iterations: int = 100
 ) -> Approximation:
     """The normal law at the mode of p(f | y), with the curvature there; by Newton steps, halved until they go up.
 

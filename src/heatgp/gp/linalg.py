@@ -3,13 +3,14 @@
 With prior covariance K and Gaussian observations of precisions S = diag(s) (s = 1 / noise in regression, the
 sites' or the likelihood's curvature in classification), everything needed comes from
 
-    B = I + S^1/2 K S^1/2        R = (K + S^-1)^-1 = S^1/2 B^-1 S^1/2        Sigma = (K^-1 + S)^-1 = K - K R
-    K,
+    B = I + S^1/2 K S^1/2
+    R = (K + S^-1)^-1 = S^1/2 B^-1 S^1/2
+    Sigma = (K^-1 + S)^-1 = K - K R K,
 
-where B's eigenvalues are at least 1 whatever K and S >= 0 (Rasmussen & Williams 2006, eq. 3.26). `Dense`
-holds K, `LowRank` holds K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` holds the eigenvalues of K in
-their own basis. `slopes` are derivatives of K (of Phi for `LowRank`) in the kernel's parameters, the first
-axis.
+where B's eigenvalues are at least 1 for every positive semidefinite K and every S >= 0 (Rasmussen & Williams 2006,
+eq. 3.26). There are three forms of K, each with its class: `Dense` has the matrix K, `LowRank` has features Phi with
+K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K, in the basis of its eigenvectors.
+`values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values in the log times, the first axis.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from ..covariance import Array, Evaluation, scale_both
 from ..errors import NotPositiveDefinite
-from .kernel import scale_both
 
-Array = np.ndarray
-
-# Noise below this fraction of the mean prior variance is taken to be this fraction: the jitter that lets a
-# noise of 0 and duplicate points be factored. Rounding moves the eigenvalues of a Gram matrix by about N *
-# 1e-16 of the mean variance.
 JITTER = 1e-10
+"""Noise below this fraction of the mean prior variance is taken to be this fraction.
+
+With it the covariance of duplicate points without noise can be factored. Rounding moves the eigenvalues of a Gram
+matrix by about N * 1e-16 of the mean variance.
+"""
 
 
 def cholesky(B: Array) -> Array:
@@ -45,6 +46,7 @@ def cholesky(B: Array) -> Array:
 
 
 def not_positive_definite(size: int, smallest: float) -> NotPositiveDefinite:
+    """The error, for the smallest eigenvalue of B."""
     return NotPositiveDefinite(
         f"the covariance of {size} points is not positive definite: the smallest eigenvalue of I + K / noise "
         f"is {smallest:.2e}, and that with a noise of at least {JITTER:.0e} of the prior variance. Use a kernel "
@@ -52,13 +54,30 @@ def not_positive_definite(size: int, smallest: float) -> NotPositiveDefinite:
     )
 
 
-@dataclass(frozen=True)
-class Dense:
-    """K itself; one Cholesky factorisation of B, N^3 / 3."""
+def scale_rows(factors: Array, v: Array) -> Array:
+    """diag(factors) v, for v (N,) or (N, columns)."""
+    return (factors * v.T).T
 
+
+class Cholesky:
+    """What `Dense` and `LowRank` share: L with L L' = B, or L L' = I + Phi' S Phi, which has the same determinant."""
+
+    lower: Array
+
+    @property
+    def log_det(self) -> float:
+        """log |B|."""
+        return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+
+
+@dataclass(frozen=True)
+class Dense(Cholesky):
+    """K itself; one Cholesky factorisation of B, N^3 / 3 operations."""
+
+    power = 1.0  # an amplitude a multiplies the values by a^power
     K: Array
     root: Array  # S^1/2, (N,)
-    lower: Array
+    lower: Array  # L with L L' = B
 
     @classmethod
     def of(cls, K: Array, precision: Array | float) -> Dense:
@@ -67,10 +86,10 @@ class Dense:
         B.flat[:: len(B) + 1] += 1.0
         return cls(K, root, cholesky(B))
 
-    @property
-    def log_det(self) -> float:
-        """log |B|."""
-        return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+    @staticmethod
+    def variances(at: Evaluation) -> Evaluation:
+        """The diagonal of K."""
+        return at.diagonal()
 
     @cached_property
     def _inverse(self) -> Array:
@@ -80,12 +99,16 @@ class Dense:
 
     def solve(self, v: Array) -> Array:
         """R v."""
-        scale = self.root if v.ndim == 1 else self.root[:, None]
-        return scale * linalg.cho_solve((self.lower, True), scale * v, check_finite=False)
+        inner = linalg.cho_solve((self.lower, True), scale_rows(self.root, v), check_finite=False)
+        return scale_rows(self.root, inner)
 
     def times(self, v: Array) -> Array:
         """K v."""
         return self.K @ v
+
+    def reduced(self, weights: Array) -> Array:
+        """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
+        return weights
 
     def inverse_diagonal(self) -> Array:
         """The diagonal of R."""
@@ -112,15 +135,16 @@ class Dense:
         return slopes @ v
 
     def whiten(self, cross: Array) -> Array:
-        """L^-1 S^1/2 k(X, Xnew): its columns' squares are the prior variance that the data explain."""
+        """L^-1 S^1/2 cross', cross = k(Xnew, X): the squares of a column add up to the variance explained by data."""
         scaled = (cross * self.root).T
         return linalg.solve_triangular(self.lower, scaled, lower=True, overwrite_b=True, check_finite=False)
 
 
 @dataclass(frozen=True)
-class LowRank:
-    """K = Phi Phi'; the matrix inversion lemma, N rank^2. Methods as those of `Dense`."""
+class LowRank(Cholesky):
+    """K = Phi Phi', by the matrix inversion lemma: N rank^2 operations. Methods are those of `Dense`."""
 
+    power = 0.5
     Phi: Array
     precision: Array
     lower: Array  # of I + Phi' S Phi, which has B's determinant
@@ -132,21 +156,23 @@ class LowRank:
         B.flat[:: len(B) + 1] += 1.0
         return cls(Phi, s, cholesky(B))
 
-    @property
-    def log_det(self) -> float:
-        return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+    @staticmethod
+    def variances(at: Evaluation) -> Evaluation:
+        return Evaluation(lambda: np.square(at.value).sum(axis=1), lambda: 2 * (at.slopes * at.value).sum(axis=2))
 
     @cached_property
     def _whitened(self) -> Array:
         return self.whiten(self.Phi)
 
     def solve(self, v: Array) -> Array:
-        s = self.precision if v.ndim == 1 else self.precision[:, None]
-        inner = linalg.cho_solve((self.lower, True), self.Phi.T @ (s * v), check_finite=False)
-        return s * (v - self.Phi @ inner)
+        inner = linalg.cho_solve((self.lower, True), self.Phi.T @ scale_rows(self.precision, v), check_finite=False)
+        return scale_rows(self.precision, v - self.Phi @ inner)
 
     def times(self, v: Array) -> Array:
         return self.Phi @ (self.Phi.T @ v)
+
+    def reduced(self, weights: Array) -> Array:
+        return self.Phi.T @ weights
 
     def inverse_diagonal(self) -> Array:
         return self.precision * (1.0 - self.precision * self.marginal_variance())
@@ -163,14 +189,14 @@ class LowRank:
         seen = self.Phi.T @ v
         return np.array([dPhi @ seen + self.Phi @ (dPhi.T @ v) for dPhi in slopes]).reshape(-1, len(v))
 
-    def whiten(self, Phi: Array) -> Array:
-        """L^-1 Phi(Xnew)': its columns' squares are the posterior variances."""
-        return linalg.solve_triangular(self.lower, Phi.T, lower=True, check_finite=False)
+    def whiten(self, cross: Array) -> Array:
+        """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""
+        return linalg.solve_triangular(self.lower, cross.T, lower=True, check_finite=False)
 
 
 @dataclass(frozen=True)
 class Diagonal:
-    """K in the basis of its eigenvectors: every operation is elementwise, so amplitude and noise cost nothing."""
+    """K in the basis of its eigenvectors: operations are elementwise, and another amplitude or noise costs little."""
 
     precision: float
     one_plus: Array  # 1 + s lambda
@@ -182,12 +208,17 @@ class Diagonal:
             raise not_positive_definite(len(eigenvalues), one_plus.min())
         return cls(precision, one_plus)
 
+    @staticmethod
+    def variances(at: Evaluation) -> Evaluation:
+        """The eigenvalues, whose mean is that of the diagonal."""
+        return at
+
     @property
     def log_det(self) -> float:
         return float(np.log(self.one_plus).sum())
 
     def solve(self, v: Array) -> Array:
-        return self.precision * v / (self.one_plus if v.ndim == 1 else self.one_plus[:, None])
+        return scale_rows(self.precision / self.one_plus, v)
 
     def inverse_diagonal(self) -> Array:
         return self.precision / self.one_plus

@@ -1,8 +1,8 @@
 """The evidence as a function of the logs of the parameters that are not given.
 
-The kernel's scale is taken out: with c the mean prior variance of the data at amplitude 1, the coordinates
-after the times are amplitude * c, or noise / (amplitude * c), so that a kernel whose height moves with time
-needs no other bounds.
+The kernel's scale is divided out. With c the mean prior variance of the data at amplitude 1, the coordinates after the
+times are the logs of amplitude * c, or of noise / (amplitude * c). So the bounds of the search do not depend on the
+size of the kernel's values, which changes with time.
 """
 
 from __future__ import annotations
@@ -13,41 +13,24 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from .kernel import Params
-from .latent import Prior, positive_height
-from .linalg import JITTER, Diagonal
+from ..covariance import Array, Evaluation
+from .kernels import constant
+from .linalg import JITTER, Diagonal, LowRank
+from .params import Given, Params
+from .prior import Prior
 from .probit import Approximation
 from .regression import Evidence, evidence, in_times
-from .search import Given
-
-Array = np.ndarray
-
-
-@dataclass(frozen=True)
-class Spectrum:
-    """A prior at a fixed time, in the basis of its eigenvectors."""
-
-    eigenvalues: Array
-
-    def values(self, time: Any) -> Array:
-        return self.eigenvalues
-
-    def height(self, values: Array) -> float:
-        return positive_height(values)  # their mean is the mean of the diagonal
-
-    def factor(self, values: Array, precision: float) -> Diagonal:
-        return Diagonal.of(values, precision)
 
 
 @dataclass(frozen=True)
 class RegressionObjective:
     """The evidence of y as a function of the free log times and of one more coordinate.
 
-    That is the log of noise / prior variance, or, where the noise is given and positive, of the prior
-    variance; the amplitude has its maximum in closed form unless it is given or tied to the noise.
+    That is the log of noise / prior variance, or, where the noise is given and positive, of the prior variance. The
+    amplitude has its maximum in closed form unless it is given or that coordinate.
     """
 
-    prior: Any  # Prior or Spectrum
+    prior: Prior
     y: Array
     basis: Array | None
     given: Given
@@ -55,82 +38,73 @@ class RegressionObjective:
 
     @property
     def second(self) -> str | None:
-        """The last coordinate's name."""
+        """The name of the coordinate after the times."""
         if self.given.noise is None:
             return "noise"
         return "amplitude" if self.given.amplitude is None and self.given.noise > 0 else None
 
     def __call__(self, z: Array) -> tuple[float, Array]:
-        free = self.given.free
-        time = self.given.times(z)
-        if not free:
-            factor, found, floored = self._at(self.prior.values(time), z)
-            return found.value, self._last(found, floored)
-        values, slopes = self.prior.slopes(time)
-        factor, found, floored = self._at(values, z)
-        height = self.prior.height_slope(values, slopes[free])
-        in_time = in_times(factor, found, slopes[free])
-        if self.given.noise is None or self.given.amplitude is None or floored:
-            in_time += found.in_ratio * height
-        if self.given.amplitude is None:
-            in_time -= found.in_amplitude * height
-        return found.value, np.concatenate([in_time, self._last(found, floored)])
+        """The evidence and its gradient."""
+        given, at = self.given, self.prior.at(self.given.times(z))
+        slopes = at.slopes[given.free] if given.free else None  # before the values: kernels may compute both in one
+        factor, found, floored = self._evidence(at, z)
+        gradient: list[Any] = []
+        if slopes is not None:
+            in_height = -found.in_amplitude if given.amplitude is None else 0.0
+            if given.noise is None or given.amplitude is None or floored:
+                in_height += found.in_ratio
+            gradient = [in_times(factor, found, slopes) + in_height * self.prior.height_slopes(at)[given.free]]
+        if self.second == "noise":
+            gradient.append([found.in_ratio])
+        elif self.second == "amplitude":
+            gradient.append([found.in_amplitude - (0.0 if floored else found.in_ratio)])
+        return found.value, np.concatenate([np.empty(0), *gradient])
 
     def spectral(self, z: Array) -> RegressionObjective:
-        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all the rest."""
+        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters."""
         time = self.given.times(z)
-        values = self.prior.values(time)
-        K = values @ values.T if self.prior.pairs is None else values
+        values = self.prior.at(time).value
+        K = values @ values.T if self.prior.form is LowRank else values
         eigenvalues, vectors = linalg.eigh(K, driver="evd", check_finite=False)
         basis = None if self.basis is None else vectors.T @ self.basis
         fixed = replace(self.given, time=tuple(np.atleast_1d(time).tolist()))
-        return replace(self, prior=Spectrum(eigenvalues), y=vectors.T @ self.y, basis=basis, given=fixed)
+        prior = Prior(constant(eigenvalues), Diagonal)
+        return replace(self, prior=prior, y=vectors.T @ self.y, basis=basis, given=fixed)
 
     def params(self, z: Array) -> Params:
+        """The parameters at these coordinates, the amplitude of the closed form included."""
         time = self.given.times(z)
-        values = self.prior.values(time)
-        _, found, _ = self._at(values, z)
-        noise = self.given.noise
+        at = self.prior.at(time)
+        amplitude, noise = self._evidence(at, z)[1].amplitude, self.given.noise
         if noise is None:
-            noise = found.amplitude * float(np.exp(z[-1])) * self.prior.height(values)
-        return Params(time, found.amplitude, noise)
+            noise = amplitude * float(np.exp(z[-1])) * self.prior.height(at)
+        return Params(time, amplitude, noise)
 
     def prior_variance(self, z: Array) -> float:
         """amplitude * c."""
-        values = self.prior.values(self.given.times(z))
-        return self._at(values, z)[1].amplitude * self.prior.height(values)
+        at = self.prior.at(self.given.times(z))
+        return self._evidence(at, z)[1].amplitude * self.prior.height(at)
 
-    def _at(self, values: Array, z: Array) -> tuple[Any, Evidence, bool]:
-        height = self.prior.height(values)
-        ratio, amplitude, floored = self._ratio(height, z)
-        factor = self.prior.factor(values, 1.0 / ratio)
+    def _evidence(self, at: Evaluation, z: Array) -> tuple[Any, Evidence, bool]:
+        """The factored prior, the evidence, and whether the jitter stands in the place of the noise."""
+        height = self.prior.height(at)
+        ratio, amplitude = self._ratio(height, z)
+        floored = ratio < JITTER * height
+        ratio = max(ratio, JITTER * height)
+        factor = self.prior.factor(at, 1.0 / ratio)
         return factor, evidence(factor, ratio, self.y, self.basis, amplitude), floored
 
-    def _ratio(self, height: float, z: Array) -> tuple[float, float | tuple[float, float], bool]:
-        """noise / amplitude, the amplitude or its interval, and whether the ratio is the jitter's."""
-        amplitude: float | tuple[float, float]
+    def _ratio(self, height: float, z: Array) -> tuple[float, float | tuple[float, float]]:
+        """noise / amplitude, and the amplitude or its interval."""
         given = self.given
+        amplitude: float | tuple[float, float] = (self.variance[0] / height, self.variance[1] / height)
         if given.amplitude is not None:
             amplitude = given.amplitude
         elif self.second == "amplitude":
             amplitude = float(np.exp(z[-1])) / height
-        else:
-            amplitude = (self.variance[0] / height, self.variance[1] / height)
         if given.noise is None:
-            ratio = float(np.exp(z[-1])) * height
-        elif given.noise == 0 or isinstance(amplitude, tuple):
-            ratio = 0.0
-        else:
-            ratio = given.noise / amplitude
-        floored = ratio < JITTER * height
-        return max(ratio, JITTER * height), amplitude, floored
-
-    def _last(self, found: Evidence, floored: bool) -> Array:
-        if self.second is None:
-            return np.empty(0)
-        if self.second == "noise":
-            return np.array([found.in_ratio])
-        return np.array([found.in_amplitude - (0.0 if floored else found.in_ratio)])
+            return float(np.exp(z[-1])) * height, amplitude
+        return (0.0 if isinstance(amplitude, tuple) else given.noise / amplitude), amplitude
 
 
 @dataclass(frozen=True)
@@ -144,32 +118,26 @@ class ClassObjective:
     last: list[Approximation] = field(default_factory=list)  # where the next inference starts
 
     def __call__(self, z: Array) -> tuple[float, Array]:
-        free = self.given.free
-        time = self.given.times(z)
-        if free:
-            values, slopes = self.prior.slopes(time)
-        else:
-            values, slopes = self.prior.values(time), np.empty(0)
-        amplitude = self._amplitude(self.prior.height(values), z)
-        found = self.approximate(
-            lambda precision: self.prior.factor(values, precision, amplitude),
-            self.y,
-            start=self.last[-1] if self.last else None,
-        )
+        """The evidence and its gradient."""
+        given, at = self.given, self.prior.at(self.given.times(z))
+        slopes = at.slopes[given.free] if given.free else None
+        amplitude = self._amplitude(at, z)
+        start = self.last[-1] if self.last else None
+        found = self.approximate(lambda precision: self.prior.factor(at, precision, amplitude), self.y, start=start)
         self.last[:] = [found]
-        in_time = np.empty(0)
-        if free:
-            scale = amplitude**0.5 if self.prior.pairs is None else amplitude
-            in_time = scale * found.in_times(slopes[free])
-            if self.given.amplitude is None:
-                in_time -= found.in_amplitude() * self.prior.height_slope(values, slopes[free])
-        last = [found.in_amplitude()] if self.given.amplitude is None else []
-        return found.log_evidence, np.concatenate([in_time, last])
+        gradient: list[Any] = []
+        if slopes is not None:
+            gradient = [amplitude**self.prior.form.power * found.in_times(slopes)]
+            if given.amplitude is None:
+                gradient[0] -= found.in_amplitude() * self.prior.height_slopes(at)[given.free]
+        if given.amplitude is None:
+            gradient.append([found.in_amplitude()])
+        return found.log_evidence, np.concatenate([np.empty(0), *gradient])
 
     def params(self, z: Array) -> Params:
         time = self.given.times(z)
-        height = self.prior.height(self.prior.values(time))
-        return Params(time, self._amplitude(height, z))
+        return Params(time, self._amplitude(self.prior.at(time), z))
 
-    def _amplitude(self, height: float, z: Array) -> float:
-        return float(np.exp(z[-1])) / height if self.given.amplitude is None else self.given.amplitude
+    def _amplitude(self, at: Evaluation, z: Array) -> float:
+        given = self.given.amplitude
+        return float(np.exp(z[-1])) / self.prior.height(at) if given is None else given

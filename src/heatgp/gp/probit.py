@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
+from ..covariance import Array
 from .linalg import Dense, LowRank
 
-Array = np.ndarray
 Factorise = Callable[[Array], Dense | LowRank]  # site precisions -> the factored prior
 
 

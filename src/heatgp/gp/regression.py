@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
-from .kernel import Params
-from .latent import Latent, Prior
+from .latent import Latent
 from .linalg import JITTER, Dense, Diagonal, LowRank, draw
+from .params import Params
+from .prior import Prior
 
-Array = np.ndarray
 Mean = str | float
 
 
@@ -99,7 +100,8 @@ class Posterior:
 
     def moments(self, Xnew: Any, noise: bool = False) -> tuple[Array, Array]:
         """Mean and variance together; the variance is never negative."""
-        projected, variance = self.latent.moments(Xnew, self._columns)
+        columns = [self.weights] if self.basis_weights is None else [self.weights, self.basis_weights]
+        projected, variance = self.latent.moments(Xnew, np.stack(columns, axis=1))
         if self.basis_weights is not None:
             variance = variance + (1.0 - projected[:, 1]) ** 2 / self.basis_weights.sum()
         return self.offset + projected[:, 0], variance + self.params.noise * noise
@@ -133,31 +135,36 @@ class Posterior:
                 raise InvalidInput("leave-one-out of N = 1 point has no data to predict from. Give at least 2 points.")
         return self.y - self.weights / Q, 1.0 / Q
 
-    @property
-    def _columns(self) -> Array:
-        columns = [self.weights] if self.basis_weights is None else [self.weights, self.basis_weights]
-        return np.stack(columns, axis=1)
-
 
 def condition(
-    kernel: Any, X: Any, y: ArrayLike, params: Params, mean: Mean = "constant", pairs: Any = None
+    kernel: Kernel, X: Any, y: ArrayLike, params: Params, mean: Mean = "constant", pairs: TimeFunction | None = None
 ) -> Posterior:
     """The posterior of f given y = f(X) + noise.
 
     Parameters
     ----------
-    kernel : a Kernel; its features are used, at a cost linear in N, where it has fewer than there are points.
-    X, y : the points, first axis N, and N real targets.
-    params : time, amplitude and noise. A noise below 1e-10 of the prior variance counts as that much.
-    mean : "zero", "constant" (estimated by generalised least squares; the predictive variance includes its
-        uncertainty) or a number.
-    pairs : `kernel.pairs(X)` where the caller has it already.
+    kernel : Kernel, the covariance. Its features are used, in time linear in N, where it has fewer than N.
+    X : array of N points, the first axis.
+    y : array (N,) of real targets.
+    params : Params. A noise below 1e-10 of the prior variance counts as that much.
+    mean : "constant" (default), estimated by generalised least squares, where the predictive variance includes its
+        uncertainty; "zero" or a number.
+    pairs : `kernel.pairs(X)` where the caller has it already, default None.
+
+    Returns
+    -------
+    Posterior.
+
+    Raises
+    ------
+    InvalidInput : if y is not N finite numbers.
+    NotPositiveDefinite : if the covariance cannot be factored.
     """
     y, given, basis = targets(X, y, mean)
     prior = Prior.of(kernel, X, params.time, pairs)
-    values = prior.values(params.time)
-    noise = max(params.noise, JITTER * params.amplitude * prior.height(values))
-    factor = prior.factor(values, 1.0 / noise, params.amplitude)  # Alg. 2.1, line 2
+    at = prior.at(params.time)
+    noise = max(params.noise, JITTER * params.amplitude * prior.height(at))
+    factor = prior.factor(at, 1.0 / noise, params.amplitude)  # Alg. 2.1, line 2
     found = evidence(factor, noise, y, basis, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise I)
     return Posterior(
         latent=Latent(kernel, X, params, factor),

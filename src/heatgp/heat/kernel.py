@@ -1,118 +1,181 @@
 """The heat kernel as a user meets it: a function of point sets and a time.
 
-`pairs` does what depends on the points (orbit coordinates) once; its value at a time is then an interpolation. That
-is why tuning the time of a Gaussian process is fast.
+`pairs` computes once what depends on the points (orbit coordinates); its value at a time is then an interpolation. That
+is why learning the time of a Gaussian process is fast.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+import threading
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..array import Array
+from ..covariance import Evaluation, Kernel, TimeFunction
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous, Manifold
 from ..manifolds.checks import check_points
 
-Method = Literal["auto", "exact", "ball", "strip", "smooth", "reference"]
+if TYPE_CHECKING:
+    from ..paths.samples import Samples
+    from .methods import Method
 
 CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
 
-
-class Slice(Protocol):
-    """p_t at one time, as a function of orbit coordinates (..., r)."""
-
-    def __call__(self, theta: np.ndarray) -> np.ndarray: ...
-    def slope(self, theta: np.ndarray) -> np.ndarray: ...
-    def error(self, theta: np.ndarray) -> np.ndarray: ...
+Function = Callable[[np.ndarray], np.ndarray]
+"""From orbit coordinates (..., r) to numbers (...)."""
 
 
-class Profile(Protocol):
+def no_error(theta: np.ndarray) -> np.ndarray:
+    """Zeros: the standard error of what is exact to rounding."""
+    return np.zeros(np.shape(theta)[:-1])
+
+
+@dataclass(frozen=True)
+class Slice:
+    """p_t at one time: the density, its derivative in t and its standard error as functions of orbit coordinates."""
+
+    value: Function
+    slope: Function
+    error: Function = no_error
+
+    def __call__(self, theta: np.ndarray) -> np.ndarray:
+        return self.value(theta)
+
+
+class Profile:
     """The heat kernel of a homogeneous manifold as a function of orbit coordinates."""
 
-    def at(self, time: float) -> Slice: ...
+    @property
+    def times(self) -> tuple[float, float]:
+        """The shortest and the longest time that it can be asked for."""
+        return (0.0, math.inf)
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """Whether Gram matrices are positive definite on every set of points."""
+        return True
+
+    @property
+    def estimate(self) -> Profile:
+        """What was estimated from paths, before it was made positive definite; by default itself."""
+        return self
+
+    @abstractmethod
+    def at(self, time: float) -> Slice:
+        """The kernel at one time, prepared once."""
 
 
-class HeatPairs(Protocol):
-    """The heat kernel on fixed pairs of points, as a function of time."""
+class Recent:
+    """The latest results of a function of the time, kept with the object that owns them; safe among threads."""
 
-    def __call__(self, time: Any) -> np.ndarray:
-        """p_t of all pairs, (N, M)."""
-        ...
+    def __init__(self, function: Callable[..., Any], most: int = 32) -> None:
+        self.function, self.most = function, most
+        self.known: dict[Any, Any] = {}
+        self.lock = threading.Lock()
 
-    def slope(self, time: Any) -> tuple[np.ndarray, np.ndarray]:
-        """p_t and its derivatives in the logarithm of each time, (N, M) and (parameters, N, M)."""
-        ...
+    def __call__(self, *key: Any) -> Any:
+        with self.lock:
+            if key in self.known:
+                return self.known[key]
+        made = self.function(*key)
+        with self.lock:
+            while len(self.known) >= self.most:
+                del self.known[next(iter(self.known))]
+            self.known[key] = made
+        return made
 
-    def error(self, time: Any) -> np.ndarray:
-        """Standard errors of p_t, (N, M)."""
-        ...
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Recent, (self.function, self.most)
 
 
-class HeatKernel(ABC):
-    """p_t(x, y), the density at y of Brownian motion from x after time t, against the Riemannian volume."""
+@dataclass(frozen=True)
+class Replicates:
+    """Kernels that show one source of Monte Carlo error, each made from the same `fraction` of the paths.
+
+    The variance of each is 1/fraction times that of the whole kernel; other sources of error are the same in all.
+    """
+
+    kernels: tuple[HeatKernel, ...]
+    fraction: float
+
+
+class HeatKernel(Kernel):
+    """p_t(x, y), the density at y of Brownian motion from x after time t, against the Riemannian volume.
+
+    Kernels are made by `heat_kernel`. A class of your own needs `manifold`, `method` (a name) and `pairs`.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere, heat_kernel
+    >>> kernel = heat_kernel(Sphere(2))
+    >>> kernel([[1.0, 0, 0]], [[1.0, 0, 0], [0, 0, 1.0]], time=[0.1, 0.2]).round(4)
+    array([[[1.6183, 0.    ]],
+    <BLANKLINE>
+           [[0.8228, 0.0022]]])
+    """
 
     manifold: Manifold
     method: str
 
     @property
-    def remedy(self) -> str:
-        """What to ask for where a time is out of range."""
-        return "other `times`"
-
-    @property
-    def parameters(self) -> int:
-        """How many times the kernel takes: one, or one a factor of a product."""
-        return 1
-
-    @property
-    def times(self) -> tuple[float, float]:
-        """The times that it can be asked for."""
-        return (0.0, math.inf)
-
-    @abstractmethod
-    def pairs(self, X: Array, Y: Array | None = None) -> HeatPairs:
-        """What the pairs of points (N, *shape) and (M, *shape) need, computed once; Y None is X with itself."""
+    def is_exact(self) -> bool:
+        """Whether values are exact to rounding, and so invariant under isometries to the last digit."""
+        return False
 
     def __call__(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """p_t(x, y) of every x with every y.
 
-        The result's axes are those of `time` (none for a number), then the batch axes of X, then those of Y; without
-        Y, those of X again.
+        Parameters
+        ----------
+        X, Y : arrays of points, shape (..., *manifold.shape). Without Y, X with itself.
+        time : positive number, or an array of them; a tuple for a kernel with several times.
+
+        Returns
+        -------
+        Array whose axes are those of `time` (none for a number), then the batch axes of X, then those of Y.
+
+        Raises
+        ------
+        InvalidInput : for points off the manifold and times out of range.
         """
-        return self._over_times(lambda pairs, t: pairs(t), X, Y, time)
+        return self._over_times(lambda e, t: e.value, X, Y, time)
 
     def derivative(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
-        """The derivative of p_t(x, y) in t (for several times, of each; the kernel's first axis)."""
+        """The derivative of p_t(x, y) in t; of a kernel with several times, in each, on a new axis after those of time.
 
-        def slope(pairs: HeatPairs, t: Any) -> np.ndarray:
-            slopes = pairs.slope(t)[1] / np.reshape(t, (-1, 1, 1))
+        Parameters and shapes are those of a call of the kernel.
+        """
+
+        def slope(e: Evaluation, t: Any) -> np.ndarray:
+            slopes = e.slopes / np.reshape(t, (-1, 1, 1))
             return slopes if self.parameters > 1 else slopes[0]
 
         return self._over_times(slope, X, Y, time)
 
     def standard_error(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """The standard error of p_t(x, y): that of the simulation, zero where the kernel is exact."""
-        return self._over_times(lambda pairs, t: pairs.error(t), X, Y, time)
+        return self._over_times(lambda e, t: e.error, X, Y, time)
 
     def diag(self, X: Array, time: Any) -> np.ndarray:
-        """p_t(x, x) of every x."""
-        X = self._points(X, "X")
-        t = self.check_time(time)
-        return np.array([self.pairs(x[None])(t)[0, 0] for x in X])
+        """p_t(x, x) of every x, (N,)."""
+        return self.matched(self._points(X, "X")).at(self.check_time(time)).value
 
-    def positive_definite(self) -> HeatKernel:
+    def as_positive_definite(self) -> HeatKernel:
         """This kernel, or one close to it that is positive definite on every set of points."""
         return self
 
-    def replicates(self, number: int) -> list[HeatKernel]:
-        """Kernels of disjoint parts of the paths, to see the Monte Carlo error through a model; none where exact."""
+    def replicates(self, number: int) -> list[Replicates]:
+        """Kernels from disjoint parts of the paths, for each independent source of Monte Carlo error.
+
+        Empty where the kernel is exact.
+        """
         return []
 
     def save(self, path: Any) -> None:
@@ -141,14 +204,14 @@ class HeatKernel(ABC):
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
-    def _over_times(self, function: Callable[[HeatPairs, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
+    def _over_times(self, read: Callable[[Evaluation, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
         many = self.parameters == 1 and np.ndim(time) > 0
         times = [self.check_time(t) for t in (np.ravel(time) if many else [time])]
         if not times:
             raise InvalidInput("time is an empty list; give one time or more.")
 
-        def values_of(pairs: HeatPairs) -> np.ndarray:
-            return np.stack([function(pairs, t) for t in times])
+        def values_of(pairs: TimeFunction) -> np.ndarray:
+            return np.stack([read(pairs.at(t), t) for t in times])
 
         point_axes = len(self.manifold.shape)
         X = self._points(X, "X")
@@ -166,7 +229,7 @@ class HeatKernel(ABC):
         return values.reshape((*np.shape(time)[: many * np.ndim(time)], *values.shape[1:-2], *batch_x, *batch_y))
 
     def _points(self, X: Any, name: str) -> np.ndarray:
-        """Checked points in double precision, without the rounding of where they came from.
+        """Checked points in double precision, moved onto the manifold.
 
         Without this, points off the manifold by a millionth cost the Gram matrix its positive eigenvalues.
         """
@@ -174,30 +237,69 @@ class HeatKernel(ABC):
         return np.asarray(self.manifold.polish(points.astype(complex if self.manifold.is_complex else float)))
 
 
-@dataclass(frozen=True)
-class OrbitKernel(HeatKernel):
-    """The kernel of a homogeneous manifold: a profile of the orbit coordinates."""
+class MadeKernel(HeatKernel):
+    """A kernel that remembers the method that made it, options included."""
 
-    manifold: Homogeneous
-    method: str
-    profile: Any
-    recipe: tuple[tuple[str, Any], ...] = ()
-    """How the profile was made: paths, step, ... for the repr and the file."""
+    made_by: Method
 
     def __repr__(self) -> str:
-        options = "".join(f", {name}={value!r}" for name, value in self.recipe)
-        return f"heat_kernel({self.manifold!r}, method={self.method!r}{options})"
+        return f"heat_kernel({self.manifold!r}, {self.made_by.described()})"
+
+    @property
+    def method(self) -> str:  # type: ignore[override]
+        return self.made_by.name
+
+    @property
+    def remedy(self) -> str:
+        return self.made_by.remedy
+
+    @property
+    def is_exact(self) -> bool:
+        return self.method == "exact"
+
+    def replicates(self, number: int) -> list[Replicates]:
+        return self.made_by.replicates(self, number)
+
+
+@dataclass(frozen=True, repr=False)
+class OrbitKernel(MadeKernel):
+    """The kernel of a homogeneous manifold: a function of the orbit coordinates of a pair."""
+
+    manifold: Homogeneous
+    made_by: Method
+    profile: Profile
+    samples: Samples | None = None
+    """The simulated orbit coordinates, where the kernel was estimated from them."""
 
     @property
     def times(self) -> tuple[float, float]:
-        return getattr(self.profile, "times", (0.0, math.inf))
+        return self.profile.times
 
-    def pairs(self, X: Array, Y: Array | None = None) -> OrbitPairs:
+    def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X) if Y is None else len(Y))
-        return OrbitPairs(self.profile, shape, Y is None, tuple(self._orbit_blocks(np.asarray(X), Y)))
+        blocks = tuple(self._orbit_blocks(np.asarray(X), Y))
+
+        def at(time: float) -> Evaluation:
+            def matrix(function: Function, factor: float = 1.0) -> np.ndarray:
+                out = np.empty(shape)
+                for rows, columns, theta in blocks:
+                    values = function(theta)
+                    if factor != 1.0:
+                        values *= factor
+                    out[rows, columns] = values
+                    if Y is None:
+                        out[columns, rows] = values.T
+                return out
+
+            p = self.profile.at(time)
+            return Evaluation(
+                lambda: matrix(p.value), lambda: matrix(p.slope, float(time))[None], lambda: matrix(p.error)
+            )
+
+        return TimeFunction(at)
 
     def _orbit_blocks(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """Orbit coordinates of blocks of rows; of a symmetric set only the columns from the block on."""
+        """Orbit coordinates of blocks of rows; of a set with itself only the columns from the block on."""
         columns = len(X) if Y is None else len(Y)
         at_most = max(1, CHUNK // max(1, columns))
         rows = at_most if Y is not None else max(1, min(at_most, math.ceil(len(X) / 16)))
@@ -209,43 +311,35 @@ class OrbitKernel(HeatKernel):
             theta = np.array(self.manifold.orbits(X[own], X[i:]))
             square = theta[:, : own.stop - i]
             below = np.tril_indices(len(square), -1)
-            square[below] = square.swapaxes(0, 1)[below]  # one value a pair, whichever of the two comes first
+            square[below] = square.swapaxes(0, 1)[below]  # the same value for (x, y) and (y, x)
             here = np.arange(len(square))
-            square[here, here] = self.manifold.orbit(self.manifold.origin, self.manifold.origin)
+            square[here, here] = self._same_point
             yield own, slice(i, columns), theta
 
-    def diag(self, X: Array, time: Any) -> np.ndarray:
-        origin = self.manifold.origin
-        value = self.profile.at(self.check_time(time))(self.manifold.orbit(origin, origin))
-        return np.full(len(X), float(value))
+    @property
+    def _same_point(self) -> np.ndarray:
+        """Orbit coordinates of a point with itself."""
+        return np.asarray(self.manifold.orbit(self.manifold.origin, self.manifold.origin))
 
+    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        theta = self._same_point if Y is None else np.asarray(self.manifold.orbit(np.asarray(X), np.asarray(Y)))
 
-@dataclass(frozen=True)
-class OrbitPairs:
-    """Orbit coordinates of pairs, in blocks of rows; of a symmetric set the upper part."""
+        def at(time: float) -> Evaluation:
+            def column(function: Function) -> np.ndarray:
+                return np.full(len(X), float(function(theta))) if Y is None else function(theta)
 
-    profile: Any
-    shape: tuple[int, int]
-    symmetric: bool
-    blocks: tuple[tuple[slice, slice, np.ndarray], ...]
+            p = self.profile.at(time)
+            return Evaluation(lambda: column(p.value), lambda: (time * column(p.slope))[None], lambda: column(p.error))
 
-    def __call__(self, time: float) -> np.ndarray:
-        return self._assemble(self.profile.at(time))
+        return TimeFunction(at)
 
-    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        at = self.profile.at(time)
-        slope = self._assemble(at.slope)
-        slope *= time
-        return self._assemble(at), slope[None]
+    def as_positive_definite(self) -> HeatKernel:
+        if self.profile.is_positive_definite:
+            return self
+        return replace(self, profile=self.made_by.positive_profile(self))
 
-    def error(self, time: float) -> np.ndarray:
-        return self._assemble(self.profile.at(time).error)
-
-    def _assemble(self, function: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        out = np.empty(self.shape)
-        for rows, columns, theta in self.blocks:
-            values = function(theta)
-            out[rows, columns] = values
-            if self.symmetric:
-                out[columns, rows] = values.T
-        return out
+    def replicates(self, number: int) -> list[Replicates]:
+        parts = super().replicates(number)
+        if not self.profile.is_positive_definite:
+            return parts
+        return [replace(p, kernels=tuple(k.as_positive_definite() for k in p.kernels)) for p in parts]

@@ -1,79 +1,606 @@
-"""heat_kernel: from a manifold and the name of a method to a kernel."""
+"""Methods to make a heat kernel, as values: each has its options, makes kernels, splits and stores them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..errors import InvalidInput, Unsupported
-from ..manifolds import (
-    Homogeneous,
-    Manifold,
-    Product,
-    Quotient,
-    Scaled,
-    SpecialOrthogonal,
-    Stiefel,
-    Symmetric,
-    Unitary,
-)
-from ..paths.samples import orbit_samples
-from ..paths.walk import Seed, check_paths, check_step, entropy, schedule
-from .composed import ProductKernel, QuotientKernel, ScaledKernel
+from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
+from ..manifolds.roots import log_unit_ball_volume
+from ..paths.samples import Samples, orbit_samples
+from ..paths.walk import Seed, check_count, check_step, entropy, schedule
+from .composed import compose, composed_of
+from .counting.ball import ball_profile
 from .counting.ball_kernel import BallKernel
-from .counting.strip import check_counting
-from .exact.fibre import Cosets, FibreKernel, group_order
-from .exact.find import exact_kernel, find_exact
-from .kernel import HeatKernel, Method, OrbitKernel
-from .sampled import check_estimate, from_balls, from_samples
-from .smooth.fit import default_design
+from .counting.coordinates import Coordinates
+from .counting.counted import CountedProfile, CountedTable
+from .counting.strip import check_counting, check_epsilon, strip_profile
+from .exact.fibre import Cosets, FibreKernel, exact_stiefel, fibre_group, group_order
+from .exact.find import exact_profile
+from .kernel import HeatKernel, MadeKernel, OrbitKernel, Profile, Replicates
+from .positive import positive_profile
+from .reference.build import GROUPS, reference_kernel
+from .reference.kernel import ReferenceKernel
+from .smooth.fit import default_design, smooth_profile, smoothable
 
-METHODS: tuple[str, ...] = get_args(Method)
 FIBRE_TERMS = 2000
-"""Terms of a fibre average, some milliseconds a pair, up to which it is worth its time."""
+"""Terms of a fibre average, some milliseconds for each pair, up to which it is worth its time."""
+Arrays = Mapping[str, np.ndarray]
+Times = float | tuple[float, ...] | None
 
 
-def heat_kernel(
-    manifold: Manifold,
-    method: Method = "auto",
-    *,
-    paths: int | None = None,
-    step: float | None = None,
-    times: float | Sequence[float] | np.ndarray | None = None,
-    epsilon: float | None = None,
-    rng: Seed = 0,
-    n_jobs: int | None = None,
-    cache: bool | str | Path = True,
-    distance: bool = False,
-    references: int = 400,
-    fibre: int | None = None,
-) -> HeatKernel:
+@dataclass(frozen=True, kw_only=True)
+class Method(ABC):
+    """A way to make the heat kernel of a manifold: a small frozen value with its own options."""
+
+    name: ClassVar[str]
+    remedy: ClassVar[str] = "other `times`"
+    """What to ask for where a time is out of range."""
+    stored: ClassVar[tuple[str, ...]] = ()
+    """Options that a file keeps."""
+
+    def kernel(self, manifold: Manifold) -> HeatKernel:
+        """The heat kernel of a manifold by this method.
+
+        Products multiply, quotients sum and scaled manifolds change the time of their parts' kernels.
+
+        Parameters
+        ----------
+        manifold : Manifold
+
+        Returns
+        -------
+        HeatKernel
+
+        Raises
+        ------
+        Unsupported : where the method does not work on the manifold, with what to use instead.
+        """
+        if not isinstance(manifold, Manifold):
+            raise InvalidInput(f"heat_kernel needs a manifold, such as Sphere(2); got {manifold!r}.")
+        parts = composed_of(manifold)
+        if not parts:
+            return self.simple_kernel(manifold)
+        kernels, before = [], 0
+        for part in parts:  # simulations of different parts are independent: each has a seed of its own
+            own = self.independent(before)
+            own = own.with_time_scaled(manifold.scale**-2) if isinstance(manifold, Scaled) else own
+            kernels.append(own.kernel(part))
+            before += count_simple(part)
+        return compose(manifold, tuple(kernels))
+
+    @abstractmethod
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        """The kernel of a manifold that is not composed of others."""
+
+    def independent(self, number: int) -> Self:
+        """The same method with a random seed of its own, for the part of a manifold with this number."""
+        return self
+
+    def with_time_scaled(self, factor: float) -> Self:
+        """The same method for times multiplied by a factor."""
+        return self
+
+    def positive_profile(self, kernel: OrbitKernel) -> Profile:
+        """A profile close to that of an estimated kernel that is positive definite on every set of points."""
+        return positive_profile(kernel.manifold, kernel.profile)
+
+    def replicates(self, kernel: Any, number: int) -> list[Replicates]:
+        """Kernels from independent parts of what a kernel was made from; none where it is exact."""
+        return []
+
+    def arrays(self, kernel: Any) -> Arrays:
+        """What a file must hold besides the options, so that nothing is simulated again."""
+        return {}
+
+    def restored(self, manifold: Manifold, arrays: Arrays) -> HeatKernel:
+        """The kernel of a file: the inverse of `arrays`."""
+        return self.simple_kernel(manifold)
+
+    def stored_options(self) -> dict[str, Any]:
+        """The options for a file, as plain numbers, words and lists."""
+        return {name: value for name, value in self._options().items() if name in self.stored}
+
+    def described(self) -> str:
+        """The arguments of `heat_kernel` that make this method, for the repr of kernels."""
+        shown = {"step": lambda step: float(f"{step:.4g}")}
+        hidden = ("times", "rng", "n_jobs", "cache", "seed")
+        defaults = {f.name: f.default for f in fields(self)}
+        parts = [
+            f"{name}={shown.get(name, lambda v: v)(value)!r}"
+            for name, value in self._options().items()
+            if name not in hidden and (value != defaults[name] or name == "paths")
+        ]
+        return ", ".join([f"method={self.name!r}", *parts])
+
+    def _options(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def count_simple(manifold: Manifold) -> int:
+    """How many manifolds that are not composed of others a manifold is made of."""
+    return sum(map(count_simple, composed_of(manifold))) or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exact(Method):
+    """Series and closed forms, exact to rounding.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> Exact().kernel(Sphere(2))
+    heat_kernel(Sphere(2), method='exact')
+    """
+
+    name: ClassVar[str] = "exact"
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        kernel = self.find(manifold)
+        if kernel is None:
+            raise Unsupported(
+                f"no exact heat kernel of {manifold!r} is known here. Use method='auto', the best there is."
+            )
+        return kernel
+
+    def find(self, manifold: Manifold) -> MadeKernel | None:
+        """The exact kernel of a manifold that is not composed of others; None where no formula is known."""
+        if isinstance(manifold, Stiefel):
+            found = exact_stiefel(manifold)
+            return found and FibreKernel(manifold, self, OrbitKernel(found[0], self, found[1]), found[2])
+        profile = exact_profile(manifold)
+        if profile is None:
+            return None
+        assert isinstance(manifold, Homogeneous)
+        return OrbitKernel(manifold, self, profile)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated(Method):
+    """Options that all methods with simulated paths have."""
+
+    paths: int = 20_000
+    step: float | None = None
+    times: Times = None
+    rng: Seed = 0
+    n_jobs: int | None = None
+
+    def __post_init__(self) -> None:
+        check_count("paths", self.paths)
+        if self.step is not None:
+            check_step(self.step)
+        object.__setattr__(self, "times", checked_times(self.times))
+        if isinstance(self.rng, list):
+            object.__setattr__(self, "rng", tuple(self.rng))
+
+    def independent(self, number: int) -> Self:
+        rng = self.rng
+        if number and isinstance(rng, (int, np.integer)):  # an integer again: simulations of integers are kept on disk
+            return replace(self, rng=int(np.random.SeedSequence((int(rng), number)).generate_state(1)[0]))
+        if number and not isinstance(rng, np.random.Generator):
+            return replace(self, rng=(*entropy(rng), number))
+        return self
+
+    def with_time_scaled(self, factor: float) -> Self:
+        times = tuple(t * factor for t in self.times) if isinstance(self.times, tuple) else self.times
+        times = times * factor if isinstance(times, float) else times
+        return replace(self, times=times, step=None if self.step is None else self.step * factor)
+
+    def resolved(self, times: np.ndarray, step: float) -> Self:
+        """The same method with what was left open decided: its times, its step and its seed."""
+        schedule(times, step)
+        rng = int(self.rng) if isinstance(self.rng, (int, np.integer)) else entropy(self.rng)
+        return replace(self, times=tuple(np.asarray(times).tolist()), step=float(step), rng=rng)
+
+    def design(self, manifold: Manifold) -> tuple[np.ndarray, float]:
+        """Times at which paths are read and the step of the simulation: a dozen times, eight steps to the first."""
+        if isinstance(self.times, tuple):
+            times = np.array(self.times)
+        else:
+            times = np.geomspace(1 / 30, 1, 12) * (self.times or spread_time(manifold))
+        return times, self.step or float(times[0]) / 8
+
+
+def checked_times(times: Any) -> Times:
+    """One positive time, a tuple of times, or None; else an error."""
+    if times is None:
+        return None
+    try:
+        values = np.asarray(times, dtype=float)
+    except (TypeError, ValueError):
+        values = np.array(math.nan)
+    if values.ndim == 0 and not (math.isfinite(values) and values > 0):
+        raise InvalidInput(f"times must be positive and finite; got {times!r}.")
+    if values.ndim > 1 or not values.size:
+        raise InvalidInput(f"times must be a number or a non-empty list of numbers; got {times!r}.")
+    return tuple(values.tolist()) if values.ndim else float(values)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ball(Simulated):
+    """Counts of paths in balls, divided by their volume: the ball algorithm of Ye, Niu, Cheung, Dai, Liu (2024).
+
+    Parameters
+    ----------
+    paths : int, default 20000. Simulated paths; on a manifold without symmetry, from each point.
+    step : float, default an eighth of the first time. Time of one step of Brownian motion.
+    times : float or sequence of floats, default None. Where paths are counted. One number is the largest time, with
+        earlier ones filled in; None is a time by which the kernel is spread over the manifold.
+    epsilon : float, default None. Radius of the balls; None chooses it from the number of paths.
+    rng : int or numpy Generator, default 0.
+    n_jobs : int, default None. Number of cores, as in joblib.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> Ball(paths=5000, times=[0.5], step=0.05).kernel(Sphere(2))
+    heat_kernel(Sphere(2), method='ball', paths=5000, step=0.05)
+    """
+
+    name: ClassVar[str] = "ball"
+    stored: ClassVar[tuple[str, ...]] = ("paths", "step", "times", "epsilon", "rng")
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counting(self.paths, self.epsilon)
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        times, step = self.design(manifold)
+        own = self.resolved(times, step)
+        if not (isinstance(manifold, Homogeneous) and manifold.rank == 1):
+            return BallKernel(manifold, own)
+        seed = np.random.SeedSequence((*entropy(own.rng), 0))
+        options: dict[str, Any] = {"paths": own.paths, "epsilon": own.epsilon, "n_jobs": own.n_jobs}
+        return OrbitKernel(manifold, own, ball_profile(manifold, times, step=step, rng=seed, **options))
+
+    def replicates(self, kernel: Any, number: int) -> list[Replicates]:
+        """New simulations of fewer paths, each with its own seed."""
+        if not isinstance(kernel, OrbitKernel):
+            return []
+        few = replace(self, paths=self.paths // number)
+        parts = (replace(few, rng=(*entropy(self.rng), k)).simple_kernel(kernel.manifold) for k in range(number))
+        return [Replicates(tuple(parts), 1 / number)]
+
+    def arrays(self, kernel: Any) -> Arrays:
+        if not isinstance(kernel, OrbitKernel):
+            return {}
+        profile = kernel.profile.estimate
+        assert isinstance(profile, CountedProfile)
+        arrays = {"table_times": np.array([table.time for table in profile.tables])}
+        for i, table in enumerate(profile.tables):
+            arrays |= {f"{i}.p": table.p, f"{i}.error": table.error, f"{i}.count": table.count}
+            arrays[f"{i}.axis"] = table.axes[0]
+        return arrays
+
+    def restored(self, manifold: Manifold, arrays: Arrays) -> HeatKernel:
+        if "table_times" not in arrays:
+            return self.simple_kernel(manifold)
+        assert isinstance(manifold, Homogeneous)
+        assert isinstance(self.times, tuple)
+        tables = tuple(
+            CountedTable(
+                float(time), (arrays[f"{i}.axis"],), *(arrays[f"{i}.{name}"] for name in ("p", "error", "count"))
+            )
+            for i, time in enumerate(arrays["table_times"])
+        )
+        return OrbitKernel(manifold, self, CountedProfile(Coordinates(manifold), tables, self.times[0]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FromSamples(Simulated):
+    """Methods that fit a kernel to the orbit coordinates of one simulation from the origin."""
+
+    stored: ClassVar[tuple[str, ...]] = ("paths", "step", "times", "rng")
+    cache: bool | str | Path = True
+
+    @abstractmethod
+    def check(self, manifold: Homogeneous) -> None:
+        """Say what cannot be done before anything is simulated."""
+
+    @abstractmethod
+    def profile(self, samples: Samples) -> Profile:
+        """The estimate from simulated orbit coordinates."""
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        if not isinstance(manifold, Homogeneous):
+            raise Unsupported(
+                f"{manifold!r} is not homogeneous: no one simulation serves every pair, which method={self.name!r} "
+                "needs. Use method='reference' (what 'auto' takes), or 'ball'."
+            )
+        times, step = self.design(manifold)
+        self.check(manifold)
+        own = self.resolved(times, step)
+        samples = orbit_samples(
+            manifold, times, paths=own.paths, step=step, rng=own.rng, n_jobs=own.n_jobs, cache=own.cache
+        )
+        return own.from_samples(samples)
+
+    def from_samples(self, samples: Samples) -> OrbitKernel:
+        """The kernel of a simulation."""
+        return OrbitKernel(samples.manifold, replace(self, paths=samples.paths), self.profile(samples), samples)
+
+    def replicates(self, kernel: Any, number: int) -> list[Replicates]:
+        """Every `number`-th path in each."""
+        samples = kernel.samples
+        parts = (self.from_samples(replace(samples, theta=samples.theta[:, k::number])) for k in range(number))
+        return [Replicates(tuple(parts), 1 / number)]
+
+    def arrays(self, kernel: Any) -> Arrays:
+        return {"theta": kernel.samples.theta}
+
+    def restored(self, manifold: Manifold, arrays: Arrays) -> HeatKernel:
+        assert isinstance(manifold, Homogeneous)
+        assert self.step is not None
+        samples = Samples(manifold, np.array(self.times), self.step, entropy(self.rng), arrays["theta"])
+        return self.from_samples(samples)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strip(FromSamples):
+    """Counts of paths in strips of orbit coordinates: the strip algorithm of Ye, Niu, Cheung, Dai, Liu (2024).
+
+    Parameters
+    ----------
+    paths, step, times, rng, n_jobs : as in `Ball`.
+    epsilon : float, default None. Half the width of the strips; None chooses it from the paths.
+    distance : bool, default False. On a manifold of higher rank, count in strips of the distance as the paper does.
+        The kernel is no function of the distance there: the result is its average over all points at that distance.
+    cache : bool or folder, default True. Keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp).
+    """
+
+    name: ClassVar[str] = "strip"
+    stored: ClassVar[tuple[str, ...]] = (*FromSamples.stored, "epsilon", "distance")
+    epsilon: float | None = None
+    distance: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_counting(self.paths, self.epsilon)
+
+    def check(self, manifold: Homogeneous) -> None:
+        Coordinates(manifold, self.distance)
+
+    def profile(self, samples: Samples) -> Profile:
+        return strip_profile(samples, epsilon=self.epsilon, distance=self.distance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Smooth(FromSamples):
+    """A smooth log-density around the short-time expansion, fitted to simulated paths on a symmetric space.
+
+    Parameters
+    ----------
+    paths, step, times, rng, n_jobs, cache : as in `Strip`. The kernel can be asked for any time.
+    """
+
+    name: ClassVar[str] = "smooth"
+
+    def check(self, manifold: Homogeneous) -> None:
+        smoothable(manifold)
+
+    def design(self, manifold: Manifold) -> tuple[np.ndarray, float]:
+        if isinstance(self.times, tuple) or not isinstance(manifold, Symmetric):
+            return super().design(manifold)
+        times, step = default_design(manifold, self.times or math.inf)
+        return times, self.step or step
+
+    def profile(self, samples: Samples) -> Profile:
+        return smooth_profile(samples)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reference(Simulated):
+    """Half-time densities of paths from reference points, on any manifold with finite volume.
+
+    The kernel is positive definite, and Gaussian processes are linear in the number of points.
+
+    Parameters
+    ----------
+    references : int, default 400. Points that paths start from, spread evenly.
+    paths : int, default 400000. Paths in all, the same number from each reference point.
+    step : float, default what the shortest time and the geometry need.
+    times : float or sequence of floats, default None. The range of times simulated, or the longest; by default from
+        what the reference points resolve to at most 16 times that. Longer times follow from the semigroup.
+    epsilon : float, default None. Root of the variance of the last step (by default three quarters of half the time, at
+        most 24 averages over neighbouring cells), or radius of the balls.
+    ball : bool, default False. Count in balls around the points at half the time, the paper's estimate, instead of a
+        last step; needs `epsilon`.
+    rng, n_jobs : as in `Ball`.
+    """
+
+    name: ClassVar[str] = "reference"
+    remedy: ClassVar[str] = "more `references`"
+    stored: ClassVar[tuple[str, ...]] = ("references", "paths", "step", "times", "epsilon", "ball", "rng")
+    references: int = 400
+    paths: int = 400_000
+    epsilon: float | None = None
+    ball: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count("references", self.references)
+        if self.references < 2 or self.paths < GROUPS * self.references:
+            raise InvalidInput(
+                f"method='reference' needs references >= 2 and paths >= {GROUPS} * references; got references = "
+                f"{self.references}, paths = {self.paths}."
+            )
+        check_epsilon(self.epsilon)
+        if self.ball and self.epsilon is None:
+            raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
+
+    def simple_kernel(self, manifold: Manifold) -> ReferenceKernel:
+        return reference_kernel(manifold, self)
+
+    def replicates(self, kernel: Any, number: int) -> list[Replicates]:
+        number = min(number, len(kernel.table))
+        parts = tuple(replace(kernel, table=kernel.table[k::number]) for k in range(number))
+        return [Replicates(parts, 1 / number)]
+
+    def arrays(self, kernel: Any) -> Arrays:
+        return kernel.arrays()
+
+    def restored(self, manifold: Manifold, arrays: Arrays) -> HeatKernel:
+        return ReferenceKernel.of_arrays(manifold, self, arrays)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FibreAverage(Method):
+    """The exact kernel of the group averaged over the fibre of a Stiefel manifold: positive definite.
+
+    Averages run over random cosets of a finite group.
+
+    Parameters
+    ----------
+    fibre : int, default None. Number of cosets; None is 2, or 1 where 2 would take thousands of terms for each pair.
+    seed : int, default 0. Of the random cosets.
+
+    Examples
+    --------
+    >>> from heatgp import Stiefel
+    >>> FibreAverage().kernel(Stiefel(5, 2))
+    heat_kernel(Stiefel(5, 2), method='fibre-average', fibre=2)
+    """
+
+    name: ClassVar[str] = "fibre-average"
+    remedy: ClassVar[str] = "a larger `fibre`"
+    stored: ClassVar[tuple[str, ...]] = ("fibre", "seed")
+    fibre: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.fibre is not None:
+            check_count("fibre", self.fibre)
+
+    @staticmethod
+    def terms(manifold: Manifold) -> int | None:
+        """Terms of the average for each pair with one coset; None where the method does not work."""
+        if not isinstance(manifold, Stiefel) or exact_profile(fibre_group(manifold)) is None:
+            return None
+        return group_order(manifold.n - manifold.k, manifold.is_complex)
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        terms = self.terms(manifold)
+        if terms is None:
+            raise Unsupported(
+                f"{manifold!r} is no Stiefel manifold of a group with an exact kernel: there is no fibre to average "
+                "over. Use method='auto', the best there is."
+            )
+        assert isinstance(manifold, Stiefel)
+        number = self.fibre or (2 if 4 * terms <= FIBRE_TERMS else 1)
+        group = Exact().find(fibre_group(manifold))
+        assert isinstance(group, OrbitKernel)
+        return FibreKernel(manifold, replace(self, fibre=int(number)), group, Cosets(int(number), self.seed))
+
+    def replicates(self, kernel: Any, number: int) -> list[Replicates]:
+        """Averages over one coset each; the kernel itself averages over all pairs of `fibre` of them.
+
+        The mean over the cosets of one side alone is exact, so that the errors of different pairs are uncorrelated:
+        the variance falls like 1 / fibre².
+        """
+        parts = (replace(self, fibre=1, seed=self.seed + 1 + k).simple_kernel(kernel.manifold) for k in range(number))
+        return [Replicates(tuple(parts), 1 / (self.fibre or 1) ** 2)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Auto(Method):
+    """The first of `Exact`, `Smooth`, `FibreAverage` and `Reference` that works well on the manifold.
+
+    Parameters are those of the method that is taken; the others are not used. What is None has that method's default.
+    """
+
+    name: ClassVar[str] = "auto"
+    paths: int | None = None
+    step: float | None = None
+    times: Times = None
+    epsilon: float | None = None
+    references: int | None = None
+    fibre: int | None = None
+    rng: Seed = 0
+    n_jobs: int | None = None
+    cache: bool | str | Path = True
+
+    def __post_init__(self) -> None:
+        self._as(Smooth)
+        self._as(FibreAverage)
+        check_epsilon(self.epsilon)
+        if self.references is not None:
+            check_count("references", self.references)
+
+    def independent(self, number: int) -> Self:
+        return replace(self, rng=self._as(Smooth).independent(number).rng)
+
+    def with_time_scaled(self, factor: float) -> Self:
+        scaled = self._as(Smooth).with_time_scaled(factor)
+        return replace(self, times=scaled.times, step=scaled.step)
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        exact = Exact().find(manifold)
+        return exact or self._as(self._estimate(manifold)).simple_kernel(manifold)
+
+    def _estimate(self, manifold: Manifold) -> type[Method]:
+        if isinstance(manifold, Symmetric) and manifold.rank <= 3:
+            return Smooth
+        terms = FibreAverage.terms(manifold)
+        return Reference if terms is None or terms > FIBRE_TERMS else FibreAverage
+
+    def _as(self, method: type[Method]) -> Any:
+        names = {f.name for f in fields(method)}
+        return method(**{k: v for k, v in self._options().items() if k in names and v is not None})
+
+
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (Auto, Exact, Ball, Strip, Smooth, Reference, FibreAverage)
+}
+
+
+def method_named(name: Any, **options: Any) -> Method:
+    """The method of this name with these options, or an error that names what there is.
+
+    >>> method_named("smooth", paths=1000).paths
+    1000
+    """
+    if not isinstance(name, str) or name not in METHODS:
+        raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {name!r}.")
+    known = [f.name for f in fields(METHODS[name])]
+    unknown = [option for option in options if option not in known]
+    if unknown:
+        has = f"its options are {', '.join(known)}" if known else "it has no options"
+        raise InvalidInput(f"method {name!r} has no option {unknown[0]!r}; {has}.")
+    return METHODS[name](**options)
+
+
+def heat_kernel(manifold: Manifold, method: str | Method = "auto", **options: Any) -> HeatKernel:
     """The heat kernel p_t(x, y) of a manifold.
 
     Parameters
     ----------
-    manifold : the manifold. Products multiply, quotients sum and scaled manifolds change the clock of their parts.
-    method : "exact", to rounding; "ball" and "strip", the paper's estimates by counting paths; "smooth", the same paths
-        fitted by a smooth log-density; "reference", through reference points, for any manifold; "auto", the first of
-        exact, smooth, reference that there is (on Stiefel manifolds the average of the group's kernel over the fibre).
-    paths : simulated paths, 20,000 by default (400,000 in all for "reference").
-    step : time of one step of Brownian motion, by default from the times.
-    times : where a simulation is read. One number is the largest time, with earlier ones filled in; None is a time by
-        which the kernel is spread over the manifold. "smooth" can be asked for any time, the others within them.
-    epsilon : radius of balls, half-width of strips, bandwidth of "reference"; by default chosen from the paths.
-    rng : seed or numpy Generator of the simulation.
-    n_jobs : cores, as in joblib.
-    cache : keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp), or a folder.
-    distance : with "strip" on a manifold of higher rank, count in strips of the distance as the paper does. The kernel
-        is no function of the distance there: the result is its average over all points at that distance.
-    references : reference points of method "reference".
-    fibre : random cosets of a finite group that a Stiefel manifold's kernel averages over its fibre; two by default, or
-        one where two would take thousands of terms a pair.
+    manifold : Manifold. Products multiply, quotients sum and scaled manifolds change the time of their parts' kernels.
+    method : str or Method, default "auto". "exact", to rounding; "ball" and "strip", estimates by counting paths;
+        "smooth", the same paths fitted by a smooth log-density; "reference", through reference points, for any
+        manifold; "fibre-average", for Stiefel manifolds; "auto", the first of exact, smooth, fibre-average and
+        reference that works well. Or a value: `Exact()`, `Ball(...)`, `Strip(...)`, `Smooth(...)`, `Reference(...)`,
+        `FibreAverage(...)`.
+    options : those of the method, see `Ball`, `Strip`, `Smooth`, `Reference` and `FibreAverage`.
 
+    Returns
+    -------
+    HeatKernel
+
+    Raises
+    ------
+    InvalidInput : for an unknown method or option.
+    Unsupported : where the method does not work on the manifold.
+
+    Examples
+    --------
     >>> from heatgp import Sphere
     >>> kernel = heat_kernel(Sphere(2))
     >>> kernel
@@ -81,130 +608,11 @@ def heat_kernel(
     >>> kernel([[1.0, 0, 0]], [[1.0, 0, 0], [0, 0, 1.0]], time=0.1).round(4)
     array([[1.6183, 0.    ]])
     """
-    if method not in METHODS:
-        raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
-    if not isinstance(manifold, Manifold):
-        raise InvalidInput(f"heat_kernel needs a manifold, such as Sphere(2); got {manifold!r}.")
-    if method == "exact":
-        return exact_kernel(manifold)
-    exact = find_exact(manifold) if method == "auto" else None
-    if exact is not None:
-        return exact
-    simulation: dict[str, Any] = {"paths": paths, "step": step, "times": times, "rng": rng, "n_jobs": n_jobs}
-    again: dict[str, Any] = simulation | {"epsilon": epsilon, "cache": cache, "distance": distance}
-    again |= {"references": references, "fibre": fibre}
-    if paths is not None:
-        check_paths(paths)
-    if step is not None:
-        check_step(step)
-    match manifold:
-        case Product():
-            seeds = [again | {"rng": _independent(rng, i)} for i in range(len(manifold.factors))]
-            return ProductKernel(
-                manifold, tuple(heat_kernel(f, method, **own) for f, own in zip(manifold.factors, seeds))
-            )
-        case Quotient():
-            return QuotientKernel(manifold, heat_kernel(manifold.cover, method, **again))
-        case Scaled():
-            again["times"] = None if times is None else np.asarray(times) / manifold.scale**2
-            again["step"] = None if step is None else step / manifold.scale**2
-            return ScaledKernel(manifold, heat_kernel(manifold.base, method, **again))
-    chosen = _automatic(manifold) if method == "auto" else method
-    if chosen == "fibre":
-        assert isinstance(manifold, Stiefel)
-        return fibre_kernel(manifold, fibre)
-    if chosen == "reference":
-        from .reference.build import reference_kernel
-
-        simulation["paths"] = paths or 400_000
-        return reference_kernel(manifold, references=references, epsilon=epsilon, **simulation)
-    if chosen == "ball" and not (isinstance(manifold, Homogeneous) and manifold.rank == 1):
-        grid, short = _design(manifold, times, step)
-        check_counting(paths or 20_000, epsilon)
-        schedule(grid, short)
-        # One seed for good: a Generator would make every call, and every error, another simulation.
-        seed = np.random.SeedSequence(entropy(rng))
-        return BallKernel(manifold, grid, paths or 20_000, short, epsilon, seed, n_jobs)
-    if not isinstance(manifold, Homogeneous):
-        raise Unsupported(
-            f"{manifold!r} is not homogeneous: no one simulation serves every pair, which method={method!r} needs. "
-            "Use method='reference' (what 'auto' takes), or 'ball'."
-        )
-    return _sampled(manifold, chosen, paths or 20_000, step, times, epsilon, rng, n_jobs, cache, distance)
-
-
-def _independent(rng: Seed, number: int) -> Seed:
-    """A seed of its own for each factor of a product, whose errors are added as those of independent simulations."""
-    if number and isinstance(rng, (int, np.integer)):  # an integer again: simulations of integers are kept on disk
-        return int(np.random.SeedSequence((int(rng), number)).generate_state(1)[0])
-    return np.random.SeedSequence((*entropy(rng), number)) if isinstance(rng, np.random.SeedSequence) else rng
-
-
-def _automatic(manifold: Manifold) -> str:
-    """What `auto` takes where there is no exact kernel."""
-    if isinstance(manifold, Symmetric) and manifold.rank <= 3:
-        return "smooth"
-    if isinstance(manifold, Stiefel) and find_exact(_group(manifold)) is not None and _order(manifold) <= FIBRE_TERMS:
-        return "fibre"
-    return "reference"
-
-
-def _group(manifold: Stiefel) -> Homogeneous:
-    return Unitary(manifold.n) if manifold.is_complex else SpecialOrthogonal(manifold.n)
-
-
-def _order(manifold: Stiefel) -> int:
-    return group_order(manifold.n - manifold.k, manifold.is_complex)
-
-
-def fibre_kernel(manifold: Stiefel, number: int | None = None) -> FibreKernel:
-    """The group's exact kernel averaged over both sides of the fibre: positive definite for any finite sample."""
-    if number is None:
-        number = 2 if 4 * _order(manifold) <= FIBRE_TERMS else 1
-    if not isinstance(number, (int, np.integer)) or number < 1:
-        raise InvalidInput(f"fibre must be a positive integer; got {number!r}.")
-    group = find_exact(_group(manifold))
-    assert isinstance(group, OrbitKernel)
-    return FibreKernel(manifold, "fibre", group, Cosets(int(number)))
-
-
-def _sampled(
-    manifold: Homogeneous,
-    method: str,
-    paths: int,
-    step: float | None,
-    times: Any,
-    epsilon: float | None,
-    rng: Seed,
-    n_jobs: int | None,
-    cache: bool | str | Path,
-    distance: bool,
-) -> HeatKernel:
-    if method == "smooth" and isinstance(manifold, Symmetric) and (times is None or np.ndim(times) == 0):
-        grid, short = default_design(manifold, math.inf if times is None else _positive(times))
-        short = step or short
-    else:
-        grid, short = _design(manifold, times, step)
-    if method == "ball":
-        return from_balls(manifold, grid, paths, short, epsilon, rng, n_jobs)
-    check_estimate(manifold, method, paths, epsilon, distance)
-    samples = orbit_samples(manifold, grid, paths=paths, step=short, rng=rng, n_jobs=n_jobs, cache=cache)
-    return from_samples(manifold, method, samples, epsilon, distance)
-
-
-def _design(manifold: Manifold, times: Any, step: float | None) -> tuple[np.ndarray, float]:
-    """Times of a table and the step of its simulation: a dozen times, eight steps to the first."""
-    if times is not None and np.ndim(times):
-        grid = np.asarray(times, dtype=float)
-    else:
-        grid = np.geomspace(1 / 30, 1, 12) * (spread_time(manifold) if times is None else _positive(times))
-    return grid, step or float(grid[0]) / 8
-
-
-def _positive(time: Any) -> float:
-    if not (isinstance(time, (int, float, np.integer, np.floating)) and math.isfinite(time) and time > 0):
-        raise InvalidInput(f"times must be positive and finite; got {time!r}.")
-    return float(time)
+    if isinstance(method, Method):
+        if options:
+            raise InvalidInput(f"{method!r} has its options already; got {', '.join(options)} too.")
+        return method.kernel(manifold)
+    return method_named(method, **options).kernel(manifold)
 
 
 def spread_time(manifold: Manifold) -> float:
@@ -215,6 +623,4 @@ def spread_time(manifold: Manifold) -> float:
         return 1.0
     if not math.isfinite(volume):
         return 1.0
-    m = manifold.dim
-    log_unit_ball = m / 2 * math.log(math.pi) - math.lgamma(m / 2 + 1)
-    return math.exp(2 * (math.log(volume) - log_unit_ball) / m) / 4
+    return math.exp(2 * (math.log(volume) - log_unit_ball_volume(manifold.dim)) / manifold.dim) / 4

@@ -28,7 +28,8 @@ POLISH_EVERY = 32
 CACHE_BYTES = 320_000
 """Size of one array of a chunk of vectors, half of it for matrices, whose steps take more arrays: a core's cache."""
 
-Seed = int | np.random.Generator | np.random.SeedSequence | None
+Seed = int | tuple[int, ...] | np.random.Generator | np.random.SeedSequence | None
+"""What `rng` may be; a tuple is what `entropy` returned for another seed."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,11 @@ class Schedule:
         return Schedule(times, self.step / factor, self.counts, lasts)
 
 
-def schedule(times: Sequence[float] | np.ndarray | float, step: float) -> Schedule:
-    """The steps that end exactly at each time, or an error about the times or the step."""
+def schedule(times: Sequence[float] | np.ndarray | float, step: float, *, shorten_first: bool = False) -> Schedule:
+    """The steps that end exactly at each time, or an error about the times or the step.
+
+    A step that is longer than the first time is an error, unless the first step may be shortened.
+    """
     t = np.atleast_1d(np.asarray(times, dtype=float))
     if t.ndim != 1 or not t.size or not np.isfinite(t).all():
         raise InvalidInput(f"times must be a non-empty list of finite numbers; got {times!r}.")
@@ -60,7 +64,7 @@ def schedule(times: Sequence[float] | np.ndarray | float, step: float) -> Schedu
         )
     check_step(step)
     first = t[t > 0][0] if (t > 0).any() else math.inf
-    if step > first * (1 + 1e-9):
+    if step > first * (1 + 1e-9) and not shorten_first:
         raise InvalidInput(
             f"step = {step:g} is larger than the first time {first:g}. Choose a step of at most {first:g}."
         )
@@ -77,10 +81,10 @@ def check_step(step: Any) -> None:
         raise InvalidInput(f"step must be a positive number; got {step!r}. A hundredth of the first time is a start.")
 
 
-def check_paths(paths: Any) -> None:
+def check_count(name: str, value: Any) -> None:
     """A positive integer, or a clear error."""
-    if not isinstance(paths, (int, np.integer)) or isinstance(paths, bool) or paths < 1:
-        raise InvalidInput(f"paths must be a positive integer; got {paths!r}.")
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise InvalidInput(f"{name} must be a positive integer; got {value!r}.")
 
 
 def walk(
@@ -142,7 +146,7 @@ def _keep(positions: np.ndarray) -> np.ndarray:
 
 def check_start(manifold: Manifold, x0: Array, paths: int) -> np.ndarray:
     """The start, one point or one a path, as a checked array."""
-    check_paths(paths)
+    check_count("paths", paths)
     starts = np.asarray(check_points(manifold, x0, "x0"))
     if starts.shape not in (manifold.shape, (paths, *manifold.shape)):
         raise InvalidInput(
@@ -153,7 +157,9 @@ def check_start(manifold: Manifold, x0: Array, paths: int) -> np.ndarray:
 
 
 def entropy(rng: Seed) -> tuple[int, ...]:
-    """The root of all random streams of one simulation."""
+    """The root of all random streams of one simulation: four or more words, the same for the same seed."""
+    if isinstance(rng, tuple):
+        return rng
     if isinstance(rng, np.random.Generator):
         return tuple(int(word) for word in rng.integers(0, 2**32, 4))
     sequence = rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
@@ -204,8 +210,8 @@ def simulate(
 
 def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | None, most: int) -> int:
     """How many blocks make a chunk: `chunk` paths, or what fits the cache; never so many that a core goes idle."""
-    if chunk is not None and (not isinstance(chunk, (int, np.integer)) or chunk < 1):
-        raise InvalidInput(f"chunk must be a positive integer; got {chunk!r}.")
+    if chunk is not None:
+        check_count("chunk", chunk)
     shape = manifold.covering.manifold.shape if manifold.covering else manifold.shape
     paths = chunk or CACHE_BYTES // (dtype.itemsize * math.prod(shape) * len(shape))
     return max(1, min(paths // block, most))

@@ -16,6 +16,7 @@ from ...array import Array
 from ...errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported, warn
 from ...manifolds.checks import check_points
 from ...manifolds.contract import Homogeneous, Manifold, Symmetric
+from ...manifolds.roots import log_unit_ball_volume
 from ...paths.samples import effective_times
 from ...paths.walk import Schedule, Seed, check_start, entropy, schedule, simulate
 from .coordinates import Coordinates
@@ -42,7 +43,7 @@ def ball_volume(manifold: Manifold, radius: float | np.ndarray) -> np.ndarray:
         with suppress(Unsupported):  # the distance is no function of the orbit
             coordinates = Coordinates(manifold, by_distance=True)
             return strip_volumes(coordinates, np.zeros((r.size, 1)), r.reshape(-1), 1.0)[0].reshape(r.shape)
-    flat = _unit_ball(m) * r**m
+    flat = math.exp(log_unit_ball_volume(m)) * r**m
     try:
         change = manifold.scalar_curvature * r**2 / (6 * (m + 2))
     except Unsupported:
@@ -59,7 +60,7 @@ def chosen_radius(manifold: Manifold, time: float, paths: int) -> float:
     The mean of exp(-d²/2t) over a ball around the peak is 1 - c r² with c = m / (2 (m + 2) t), and k = r^m / a. At most
     half the radius of a flat ball with the volume of the manifold.
     """
-    m, unit = manifold.dim, _unit_ball(manifold.dim)
+    m, unit = manifold.dim, math.exp(log_unit_ball_volume(manifold.dim))
     a, c = 1 / (unit * paths * _peak(manifold, time)), m / (2 * (m + 2) * time)
     return min((m * a / (4 * c**2)) ** (1 / (m + 4)), 0.5 * (_volume(manifold) / unit) ** (1 / m))
 
@@ -157,7 +158,7 @@ def ball_profile(
         p, error = _estimate(manifold.dim, count, paths, volumes[i], axis, radii[i], float(time))
         tables.append(CountedTable(float(time), (axis,), p, error, count))
     warn_where_poor(coordinates, tuple(tables), paths, "balls")
-    return CountedProfile(coordinates, tuple(tables), plan.times[0], f"ball, {paths} paths")
+    return CountedProfile(coordinates, tuple(tables), plan.times[0])
 
 
 def _count(
@@ -242,10 +243,6 @@ def _volume(manifold: Manifold) -> float:
         return manifold.volume
     except Unsupported:
         return math.inf
-
-
-def _unit_ball(dim: int) -> float:
-    return math.exp(dim / 2 * math.log(math.pi) - math.lgamma(dim / 2 + 1))
 
 
 def _positive(plan: Schedule) -> Schedule:

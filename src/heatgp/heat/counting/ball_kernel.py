@@ -7,85 +7,67 @@ paths start at each point.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...array import Array
+from ...covariance import Evaluation, TimeFunction
 from ...errors import Unsupported
 from ...manifolds import Homogeneous, Manifold
-from ..kernel import HeatKernel
+from ..kernel import HeatKernel, MadeKernel, Recent
 from .ball import ball_matrix
 
+if TYPE_CHECKING:
+    from ..methods import Ball
 
-@dataclass(frozen=True, eq=False)
-class BallKernel(HeatKernel):
-    """Counts of paths in balls; not positive definite."""
+
+@dataclass(frozen=True, repr=False)
+class BallKernel(MadeKernel):
+    """Counts of paths in balls; not positive definite. Each call simulates, with the same seed."""
 
     manifold: Manifold
-    grid: np.ndarray
-    paths: int
-    step: float
-    epsilon: float | None
-    rng: Any
-    n_jobs: int | None
-    method: str = "ball"
-
-    def __repr__(self) -> str:
-        each = "" if isinstance(self.manifold, Homogeneous) else " a point"
-        return f"heat_kernel({self.manifold!r}, method='ball', paths={self.paths}{each}, step={self.step:.3g})"
+    made_by: Ball
 
     @property
     def times(self) -> tuple[float, float]:
-        return self.step, float(self.grid[-1])
+        assert isinstance(self.made_by.times, tuple)
+        assert self.made_by.step is not None
+        return self.made_by.step, self.made_by.times[-1]
 
-    def pairs(self, X: Array, Y: Array | None = None) -> BallPairs:
-        return BallPairs(self, np.asarray(X), None if Y is None else np.asarray(Y))
+    def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        estimate = Recent(lambda time: self._estimate(np.asarray(X), None if Y is None else np.asarray(Y), time))
 
-    def positive_definite(self) -> HeatKernel:
+        def no_slopes() -> np.ndarray:
+            raise Unsupported(f"{self!r} has no derivative in time: counts at two times differ mostly by chance.")
+
+        return TimeFunction(lambda time: Evaluation(lambda: estimate(time)[0], no_slopes, lambda: estimate(time)[1]))
+
+    def as_positive_definite(self) -> HeatKernel:
         raise Unsupported(
             f"{self!r} counts paths and is not positive definite. A model on this manifold takes method='auto'."
         )
 
-
-@dataclass(frozen=True, eq=False)
-class BallPairs:
-    kernel: BallKernel
-    X: np.ndarray
-    Y: np.ndarray | None
-
-    def __call__(self, time: float) -> np.ndarray:
-        return self._once(time)[0]
-
-    def error(self, time: float) -> np.ndarray:
-        return self._once(time)[1]
-
-    def _once(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """One simulation for value and error."""
-        if time not in self._found:
-            self._found[time] = self._estimate(time)
-        return self._found[time]
-
-    @cached_property
-    def _found(self) -> dict[float, tuple[np.ndarray, np.ndarray]]:
-        return {}
-
-    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        raise Unsupported(f"{self.kernel!r} has no derivative in time: counts at two times differ mostly by chance.")
-
-    def _estimate(self, time: float) -> tuple[np.ndarray, np.ndarray]:
+    def _estimate(self, X: np.ndarray, Y: np.ndarray | None, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Estimate and error at a time; of a set with itself the average of both directions.
 
         The walk is stopped a little early where it is known to run fast (see `effective_times`).
         """
-        k = self.kernel
-        if isinstance(k.manifold, Homogeneous):
-            time /= 1 + (k.manifold.einstein_constant or 0.0) * k.step / 6
-        other = self.X if self.Y is None else self.Y
+        own = self.made_by
+        assert own.step is not None
+        if isinstance(self.manifold, Homogeneous):
+            time /= 1 + (self.manifold.einstein_constant or 0.0) * own.step / 6
         p, e = ball_matrix(
-            k.manifold, self.X, other, [time], paths=k.paths, step=k.step, epsilon=k.epsilon, rng=k.rng, n_jobs=k.n_jobs
+            self.manifold,
+            X,
+            X if Y is None else Y,
+            [time],
+            paths=own.paths,
+            step=own.step,
+            epsilon=own.epsilon,
+            rng=own.rng,
+            n_jobs=own.n_jobs,
         )
-        if self.Y is not None:
+        if Y is not None:
             return p[0], e[0]
         return (p[0] + p[0].T) / 2, np.hypot(e[0], e[0].T) / 2

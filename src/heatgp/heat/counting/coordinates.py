@@ -103,12 +103,11 @@ class Coordinates:
         return theta / self._length(theta)
 
     def _length(self, theta: np.ndarray) -> np.ndarray:
-        return np.asarray(self.manifold.length(theta))  # type: ignore[attr-defined]
+        return np.asarray(self.manifold.length(theta))
 
     def completed(self, c: np.ndarray) -> np.ndarray:
-        """All orbit coordinates: SU(n) has one more, which makes the sum 0 modulo 2 pi."""
-        if len(self.manifold.chamber) > self.number:
-            c = np.concatenate((c, -c.sum(axis=-1, keepdims=True)), axis=-1)
+        """All orbit coordinates: where they sum to zero there is one more."""
+        c = self.manifold.roots.complete(c) if isinstance(self.manifold, Symmetric) else c
         return wrap(c) if self.circular else c
 
     @cached_property
@@ -118,27 +117,27 @@ class Coordinates:
         The area is r^(rank-1) times the integral of omega over the directions of a flat that stay in the chamber.
         """
         m = self.manifold
-        rank, n = m.rank, len(m.chamber)
+        assert isinstance(m, Symmetric)
+        roots, rank = m.roots, m.rank
         u = normal.ppf(qmc.Sobol(rank, seed=0).random(DIRECTIONS))
-        lower, upper = np.array(m.chamber).T
-        if lower[0] == 0:
-            u = abs(u)
+        u = u if roots.signed else abs(u)
         u /= np.linalg.norm(u, axis=-1, keepdims=True)
-        if n > rank:  # SU(n): the flat is the hyperplane of sum zero, omega a density over its first n - 1 coordinates
-            u = u @ np.linalg.svd(np.ones((1, n)))[2][1:]
-        unit = float(self._length(u[:1])[0]) if lower[0] == 0 or n == rank else 1 / math.sqrt(2)
-        log_scale = log_sphere_volume(rank - 1) - rank * math.log(unit) - (0.5 * math.log(n) if n > rank else 0)
-        log_scale -= rank * math.log(2) if lower[0] == 0 else 0
-        end = float(self.bounds[1][0])
-        radii = np.linspace(0, end, 129)[1:]
+        log_scale = log_sphere_volume(rank - 1) - rank * math.log(roots.unit)
+        log_scale -= 0 if roots.signed else rank * math.log(2)
+        if roots.sum_zero:  # the flat is the hyperplane of sum zero, omega a density over all coordinates but one
+            u = u @ np.linalg.svd(np.ones((1, roots.coordinates)))[2][1:]
+            log_scale -= 0.5 * math.log(roots.coordinates)
+        lower, upper = np.array(m.chamber).T
+        radii = np.linspace(0, float(self.bounds[1][0]), 129)[1:]
         values = []
         for r in radii:
-            theta = (r / unit) * u
-            if n > rank:
-                theta_in, inside = wrap(theta), self._length(wrap(theta)) > r * (1 - 1e-9)
+            theta = (r / roots.unit) * u
+            if roots.sum_zero:
+                theta = wrap(theta)
+                inside = self._length(theta) > r * (1 - 1e-9)
             else:
-                theta_in, inside = theta, (theta <= upper).all(axis=-1) & (theta >= lower).all(axis=-1)
-            omega = np.where(inside, np.exp(np.asarray(m.log_strip(theta_in))), 0.0)
+                inside = (theta <= upper).all(axis=-1) & (theta >= lower).all(axis=-1)
+            omega = np.where(inside, np.exp(np.asarray(m.log_strip(theta))), 0.0)
             with np.errstate(divide="ignore"):
                 values.append(log_scale + np.log(omega.mean()) - (m.dim - rank) * math.log(r))
         logs = np.array(values)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, reduce
+from functools import cached_property, reduce
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator, RegularGridInterpolator
 
 from ...errors import InvalidInput
+from ..kernel import Function, Profile, Recent, Slice
 from .coordinates import Coordinates
 
 ENOUGH = 30
@@ -32,26 +33,49 @@ class CountedTable:
 
 
 @dataclass(frozen=True, eq=False)
-class CountedProfile:
+class CountedProfile(Profile):
     """A kernel from tables at several times; at other times by interpolation, never beyond them."""
 
     coordinates: Coordinates
     tables: tuple[CountedTable, ...]
     first: float
     """The first nominal time; that of the first table is a little later, as coarse steps run fast."""
-    method: str
 
     def __repr__(self) -> str:
-        return f"<{self.method} on {self.coordinates.manifold!r}, times {self.times[0]:g} to {self.times[1]:g}>"
+        averaged = self.coordinates.by_distance and self.coordinates.manifold.rank > 1
+        name = "average over distance strips" if averaged else "counts"
+        return f"<{name} on {self.coordinates.manifold!r}, times {self.times[0]:g} to {self.times[1]:g}>"
 
     @property
     def times(self) -> tuple[float, float]:
-        """The times that it can be asked for."""
         return self.first, self.tables[-1].time
 
-    def at(self, time: float) -> CountedSlice:
-        """The kernel at a time of the table's range, prepared once."""
-        return _slice(self, checked_time(time, *self.times))
+    @property
+    def is_positive_definite(self) -> bool:
+        return False
+
+    def at(self, time: float) -> Slice:
+        return self._recent(checked_time(time, *self.times))
+
+    @cached_property
+    def _recent(self) -> Recent:
+        return Recent(self._slice)
+
+    def _slice(self, time: float) -> Slice:
+        after = int(np.searchsorted([table.time for table in self.tables], time))
+        p, slope, error = self.between(slice(max(after - 2, 0), after + 2), time)
+
+        def reader(values: np.ndarray, beyond: bool = False) -> Function:
+            """Values on the grid as a function of orbit coordinates; beyond the grid 0, or the value of its edge."""
+
+            def read(theta: np.ndarray) -> np.ndarray:
+                c = self.coordinates.read(theta)
+                known = np.isfinite(c).all(axis=-1) if beyond else _inside(self.axes, c)
+                return known * on_grid(self.axes, values, np.where(known[..., None], c, 0.0))
+
+            return read
+
+        return Slice(reader(p), reader(slope), reader(error, beyond=True))
 
     @cached_property
     def axes(self) -> tuple[np.ndarray, ...]:
@@ -92,43 +116,6 @@ class CountedProfile:
         slope += np.exp(log_p) * line.slope(counted) / time
         bend = share * abs(np.exp(log_p) - np.exp(line(rest) + gauss_now))
         return value, slope, np.hypot(np.exp(line(rest_error) + gauss_now), bend)
-
-
-@dataclass(frozen=True, eq=False)
-class CountedSlice:
-    """p_t as a function of the orbit coordinates, for one t, from values on a grid."""
-
-    coordinates: Coordinates
-    time: float
-    axes: tuple[np.ndarray, ...]
-    p: np.ndarray
-    dp: np.ndarray
-    se: np.ndarray
-
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
-        return self._read(theta, self.p)
-
-    def slope(self, theta: np.ndarray) -> np.ndarray:
-        """The derivative of p_t in t."""
-        return self._read(theta, self.dp)
-
-    def error(self, theta: np.ndarray) -> np.ndarray:
-        """Standard error of the count, the bias of its width and, between times, the bend of the interpolation."""
-        c = self.coordinates.read(theta)
-        reachable = np.isfinite(c).all(axis=-1)  # the other component of O(n) is not
-        return reachable * on_grid(self.axes, self.se, np.where(reachable[..., None], c, 0.0))
-
-    def _read(self, theta: np.ndarray, values: np.ndarray) -> np.ndarray:
-        c = self.coordinates.read(theta)
-        inside = _inside(self.axes, c)
-        return inside * on_grid(self.axes, values, np.where(inside[..., None], c, 0.0))
-
-
-@lru_cache(maxsize=32)
-def _slice(profile: CountedProfile, time: float) -> CountedSlice:
-    after = int(np.searchsorted([table.time for table in profile.tables], time))
-    window = slice(max(after - 2, 0), after + 2)
-    return CountedSlice(profile.coordinates, time, profile.axes, *profile.between(window, time))
 
 
 class _Line:

@@ -51,14 +51,18 @@ def strip_profile(samples: Samples, *, epsilon: float | None = None, distance: b
         for time, theta in zip(samples.effective_times, samples.theta)
     )
     warn_where_poor(coordinates, tables, samples.paths, "strips")
-    name = "average over distance strips" if distance and samples.manifold.rank > 1 else "strip"
-    return CountedProfile(coordinates, tables, float(samples.times[0]), f"{name}, {samples.paths} paths")
+    return CountedProfile(coordinates, tables, float(samples.times[0]))
 
 
 def check_counting(paths: int, epsilon: float | None) -> None:
     """Enough paths to count and a sensible width, or a clear error."""
     if paths < FEWEST:
         raise InvalidInput(f"paths = {paths} say nothing when counted; use at least {FEWEST}, better 20,000.")
+    check_epsilon(epsilon)
+
+
+def check_epsilon(epsilon: float | None) -> None:
+    """A positive number or None, or a clear error."""
     number = isinstance(epsilon, (int, float, np.number)) and not isinstance(epsilon, bool)
     if epsilon is not None and not (number and 0 < epsilon < math.inf):
         raise InvalidInput(f"epsilon must be a positive number, or None to choose it from the paths; got {epsilon!r}.")

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...array import Array
-from ...manifolds import Stiefel
+from ...covariance import Evaluation, TimeFunction
+from ...manifolds import Homogeneous, SpecialOrthogonal, Sphere, Stiefel, Unitary
 from ...manifolds.spaces.frames import completed
 from ...manifolds.spaces.matrix_group import random_matrices
 from ...manifolds.spaces.orthogonal import log_rotation_volume
 from ...manifolds.spaces.unitary import log_unitary_volume
-from ..kernel import CHUNK, HeatKernel, OrbitKernel
+from ..kernel import CHUNK, Function, MadeKernel, OrbitKernel, Profile
+from .families import sphere
+from .find import exact_profile
+
+if TYPE_CHECKING:
+    from ..methods import Method
 
 GOLDEN = (1 + math.sqrt(5)) / 2
 WITNESSES = 4
@@ -119,23 +125,34 @@ def _closure(generators: list[np.ndarray]) -> np.ndarray:
     return np.array(group)
 
 
-@dataclass(frozen=True)
-class FibreKernel(HeatKernel):
-    """p(x, y) = vol(H) times the average of the group's kernel; with no fibre the group, or the sphere, itself."""
+def fibre_group(M: Stiefel) -> Homogeneous:
+    """The group whose quotient by H the Stiefel manifold is."""
+    return Unitary(M.n) if M.is_complex else SpecialOrthogonal(M.n)
+
+
+def exact_stiefel(M: Stiefel) -> tuple[Homogeneous, Profile, Fibre | None] | None:
+    """The group (or sphere), its profile and the fibre to average over, where the kernel is exact; else None.
+
+    V(1, n) is a sphere, V(n-1, n) is SO(n), and a circle is averaged over on V(n-2, n) and complex V(n-1, n).
+    """
+    if not M.is_complex and M.k == 1:
+        return Sphere(M.n - 1), sphere(M.n - 1), None
+    group = fibre_group(M)
+    profile = exact_profile(group)
+    size = M.n - M.k
+    if profile is None or size > (1 if M.is_complex else 2):
+        return None
+    return group, profile, circle if M.is_complex or size == 2 else None
+
+
+@dataclass(frozen=True, repr=False)
+class FibreKernel(MadeKernel):
+    """p(x, y) = vol(H) times the average of the group's kernel; without a fibre, the kernel of the group itself."""
 
     manifold: Stiefel
-    method: str
+    made_by: Method
     group: OrbitKernel
     fibre: Fibre | None
-
-    def __repr__(self) -> str:
-        if isinstance(self.fibre, Cosets):
-            return f"heat_kernel({self.manifold!r}, method='auto', fibre={self.fibre.number})"
-        return f"heat_kernel({self.manifold!r}, method='exact')"
-
-    @property
-    def remedy(self) -> str:
-        return "a larger `fibre`"
 
     @property
     def fibre_volume(self) -> float:
@@ -157,78 +174,74 @@ class FibreKernel(HeatKernel):
         elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
         return (4 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
 
-    def replicates(self, number: int) -> list[HeatKernel]:
-        """Averages over one coset each, where this one averages over several."""
-        if not isinstance(self.fibre, Cosets):
-            return []
-        seeds = range(self.fibre.seed + 1, self.fibre.seed + 1 + max(2, self.fibre.number))
-        return [replace(self, fibre=Cosets(1, seed)) for seed in seeds]
-
-    def pairs(self, X: Array, Y: Array | None = None) -> Any:
+    def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         gx = lift(self.manifold, X)
-        gy = None if Y is None else lift(self.manifold, Y)
+        gy = gx if Y is None else lift(self.manifold, Y)
         if self.fibre is None:
-            return self.group.pairs(gx, gy)
-        return FibrePairs(self, gx, gy)
+            return self.group.pairs(gx, None if Y is None else gy)
 
-    def diag(self, X: Array, time: Any) -> np.ndarray:
-        """The same for every point, since g_x^-1 g_x is the identity."""
-        return np.full(len(X), self.pairs(self.manifold.origin[None])(float(time))[0, 0])
+        def at(time: float) -> Evaluation:
+            p = self.group.profile.at(time)
+            known: dict[str, np.ndarray] = {}
 
+            def average(*functions: Function) -> list[np.ndarray]:
+                return self._average(time, functions, gx, gy)
 
-@dataclass(frozen=True)
-class FibrePairs:
-    kernel: FibreKernel
-    gx: np.ndarray
-    gy: np.ndarray | None
+            def value() -> np.ndarray:
+                return known["value"] if known else average(p.value)[0]
 
-    def __call__(self, time: float) -> np.ndarray:
-        return self._average(time, [self.kernel.group.profile.at(time)])[0]
+            def slopes() -> np.ndarray:
+                known["value"], slope = average(p.value, p.slope)  # the orbit coordinates are most of the work
+                return time * slope[None]
 
-    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        at = self.kernel.group.profile.at(time)
-        value, slope = self._average(time, [at, at.slope])
-        return value, time * slope[None]
+            found = Evaluation(value, slopes, lambda: self._error(time, found.value, gx, gy))
+            return found.symmetrized() if Y is None else found
 
-    def error(self, time: float) -> np.ndarray:
+        return TimeFunction(at)
+
+    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        """The diagonal is the same for every point, since g_x^-1 g_x is the identity."""
+        if Y is not None:
+            return super().matched(X, Y)
+        one = self.pairs(self.manifold.origin[None])
+        return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values[..., 0], len(X), axis=-1)))
+
+    def _error(self, time: float, value: np.ndarray, gx: np.ndarray, gy: np.ndarray) -> np.ndarray:
         """Zero for an exact average; else the distance from one-sided averages over other cosets, and their own error.
 
         An average over one side only is not positive definite, but its mean over all cosets is the integral: it sees
         what two sides share, the coset r F met with itself, which makes K too large at short times.
         """
-        M, cosets = self.kernel.manifold, self.kernel.fibre
+        M, cosets = self.manifold, self.fibre
         if not isinstance(cosets, Cosets):
-            return np.zeros((len(self.gx), len(self.gx if self.gy is None else self.gy)))
-        at = self.kernel.group.profile.at(time)
+            return np.zeros(value.shape)
+        p = self.group.profile.at(time)
         group = finite_group(M.n - M.k, M.is_complex)
         others = Cosets(WITNESSES, cosets.seed + 1).representatives(M)
-        single = np.stack([self._sum([at], np.eye(M.n - M.k)[None], r @ group)[0] for r in others])
-        return np.hypot(self(time) - single.mean(axis=0), single.std(axis=0, ddof=1) / math.sqrt(WITNESSES))
+        single = np.stack([self._sum((p.value,), np.eye(M.n - M.k)[None], r @ group, gx, gy)[0] for r in others])
+        return np.hypot(value - single.mean(axis=0), single.std(axis=0, ddof=1) / math.sqrt(WITNESSES))
 
-    def _average(self, time: float, functions: list[Callable[[np.ndarray], np.ndarray]]) -> list[np.ndarray]:
-        M, fibre = self.kernel.manifold, self.kernel.fibre
+    def _average(self, time: float, functions: Sequence[Function], gx: np.ndarray, gy: np.ndarray) -> list[np.ndarray]:
+        M, fibre = self.manifold, self.fibre
         assert fibre is not None
         left = fibre.representatives(M) if isinstance(fibre, Cosets) else np.eye(M.n - M.k)[None]
-        return self._sum(functions, left, fibre(M, time))
+        return self._sum(functions, left, fibre(M, time), gx, gy)
 
     def _sum(
-        self, functions: list[Callable[[np.ndarray], np.ndarray]], left: np.ndarray, h: np.ndarray
+        self, functions: Sequence[Function], left: np.ndarray, h: np.ndarray, gx: np.ndarray, gy: np.ndarray
     ) -> list[np.ndarray]:
         """vol(H) times the mean of each function over the elements `left` of H on one side and h on the other."""
-        kernel, M = self.kernel, self.kernel.manifold
-        gy = self.gx if self.gy is None else self.gy
-        out = [np.zeros((len(self.gx), len(gy))) for _ in functions]
+        k, n = self.manifold.k, self.manifold.n
+        out = [np.zeros((len(gx), len(gy))) for _ in functions]
         rows = max(1, CHUNK // max(1, len(gy) * len(h)))
-        turned_y = (gy[:, None] @ np.array([_block(M.k, b) for b in h])).reshape(-1, M.n, M.n)
+        turned_y = (gy[:, None] @ np.array([_block(k, b) for b in h])).reshape(-1, n, n)
         for a in left:
-            turned_x = self.gx @ _block(M.k, a)
+            turned_x = gx @ _block(k, a)
             for i in range(0, len(turned_x), rows):
-                theta = kernel.group.manifold.orbits(turned_x[i : i + rows], turned_y)
+                theta = self.group.manifold.orbits(turned_x[i : i + rows], turned_y)
                 for values, function in zip(out, functions):
                     values[i : i + rows] += function(theta).reshape(len(theta), len(gy), len(h)).sum(axis=-1)
-        scale = kernel.fibre_volume / (len(left) * len(h))
-        out = [scale * values for values in out]
-        return [(values + values.T) / 2 for values in out] if self.gy is None else out
+        return [self.fibre_volume / (len(left) * len(h)) * values for values in out]
 
 
 def _block(k: int, b: np.ndarray) -> np.ndarray:

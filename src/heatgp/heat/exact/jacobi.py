@@ -18,22 +18,26 @@ which is the transition density of r Jacobi diffusions that never meet. Three ch
 Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (1984), ch. V; Koekoek et al. (2010), 9.8.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import combinations
 
 import numpy as np
 
+from ..kernel import Profile, Slice
 from ..special.cubic_table import CubicTable
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
+from ..special.jacobi import difference_recurrence
 
 SHORT = 1e-7
 """Below this time the series has tens of thousands of terms, and the expansion an error of 1e-14 times curvature²."""
-_LONG = np.longdouble  # the expansion is made once a time and its derivatives amplify rounding: spend the digits here
+_LONG = np.longdouble  # the series is made once for each time, and its derivatives amplify rounding errors
 
 
 @dataclass(frozen=True)
-class JacobiProfile:
+class JacobiProfile(Profile):
     """The heat kernel of a space with the radial part above; theta in [0, pi / speed]^rank."""
 
     rank: int
@@ -42,55 +46,45 @@ class JacobiProfile:
     speed: int
     volume: float
 
-    def at(self, time: float) -> "JacobiSlice | ShortSlice":
-        """The kernel at one time, prepared once."""
-        return _slice(self, float(time)) if time >= SHORT else ShortSlice(self, float(time))
+    def at(self, time: float) -> Slice:
+        if time < SHORT:
+            return short_time(self, float(time))
+        series = _series(self, float(time))
+        return Slice(series.value, series.slope)
 
 
 @lru_cache(maxsize=32)
-def _slice(profile: JacobiProfile, time: float) -> "JacobiSlice":
-    return JacobiSlice(profile, time)
+def _series(profile: JacobiProfile, time: float) -> JacobiSeries:
+    return JacobiSeries(profile, time)
 
 
-@dataclass(frozen=True)
-class ShortSlice:
+def short_time(c: JacobiProfile, t: float) -> Slice:
     """p_t for times below SHORT, by the short-time expansion: its next term is of the relative size t².
 
     omega has the roots speed/2 and speed, times each axis, with multiplicities 2 (alpha - beta) and 2 beta + 1, and
-    the roots speed/2 (e_i ± e_j), twice, whose part of the second term vanishes: see `expansion`.
+    the roots speed/2 (e_i ± e_j), twice, whose part of the second term vanishes: see `smooth.expansion`.
     """
+    half = c.speed / 2
+    short, long = 2 * (c.alpha - c.beta), 2 * c.beta + 1
+    rho = c.speed * ((c.alpha + c.beta + 1) / 2 + np.arange(c.rank))
+    bend = short * (short - 2 + 2 * long) / 8 * half**2 + long * (long - 2) / 8 * c.speed**2
+    rate = rho @ rho / 2 - c.rank * bend / 3  # at theta = 0, from which it differs by O(t)
+    dim = c.rank * (2 * c.alpha + 2 * c.rank)
 
-    profile: JacobiProfile
-    time: float
-
-    def __call__(self, theta) -> np.ndarray:
-        return self._value_and_rate(theta)[0]
-
-    def slope(self, theta) -> np.ndarray:
-        """The derivative of p_t in t."""
-        value, rate = self._value_and_rate(theta)
-        return value * rate
-
-    def error(self, theta) -> np.ndarray:
-        """Zeros: the kernel is exact to rounding."""
-        return np.zeros(np.shape(theta)[:-1])
-
-    def _value_and_rate(self, theta) -> tuple[np.ndarray, np.ndarray]:
-        """p_t, and the derivative of its logarithm in t."""
-        c, t, theta = self.profile, self.time, np.asarray(theta, dtype=float)
+    def value(theta: np.ndarray) -> np.ndarray:
+        theta = np.asarray(theta, dtype=float)
         square = np.sum(theta**2, axis=-1)
-        near = np.where((square < 4 * NEGLIGIBLE * t)[..., None], theta, 0.0)  # beyond it the Gaussian is nothing
-        half, pairs = c.speed / 2, combinations(range(c.rank), 2)
-        forms = [(half * near, 2 * (c.alpha - c.beta)), (c.speed * near, 2 * c.beta + 1)]
-        both = [half * (near[..., i] + sign * near[..., j]) for i, j in pairs for sign in (1, -1)]
-        log = sum(m / 2 * np.sum(_log_ratio(x), axis=-1) for x, m in forms) + sum(_log_ratio(x) for x in both)
-        rho = c.speed * ((c.alpha + c.beta + 1) / 2 + np.arange(c.rank))
-        (_, short), (_, long) = forms
-        bend = short * (short - 2 + 2 * long) / 8 * half**2 + long * (long - 2) / 8 * c.speed**2
-        rate = rho @ rho / 2 - c.rank * bend / 3  # at theta = 0, from which it differs by O(t)
-        dim = c.rank * (2 * c.alpha + 2 * c.rank)
-        value = (2 * np.pi * t) ** (-dim / 2) * np.exp(log + t * rate - square / (2 * t))
-        return value, square / (2 * t**2) - dim / (2 * t) + rate
+        near = np.where((square < 4 * NEGLIGIBLE * t)[..., None], theta, 0.0)  # beyond it the Gaussian is negligible
+        log = sum(m / 2 * np.sum(_log_ratio(x), axis=-1) for x, m in ((half * near, short), (c.speed * near, long)))
+        for i, j in combinations(range(c.rank), 2):
+            log = log + sum(_log_ratio(half * (near[..., i] + sign * near[..., j])) for sign in (1, -1))
+        return (2 * np.pi * t) ** (-dim / 2) * np.exp(log + t * rate - square / (2 * t))
+
+    def slope(theta: np.ndarray) -> np.ndarray:
+        square = np.sum(np.asarray(theta, dtype=float) ** 2, axis=-1)
+        return value(theta) * (square / (2 * t**2) - dim / (2 * t) + rate)
+
+    return Slice(value, slope)
 
 
 def _log_ratio(x: np.ndarray) -> np.ndarray:
@@ -99,22 +93,18 @@ def _log_ratio(x: np.ndarray) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class JacobiSlice:
+class JacobiSeries:
     """p_t as a function of theta (..., rank), for one t."""
 
     profile: JacobiProfile
     time: float
 
-    def __call__(self, theta) -> np.ndarray:
+    def value(self, theta: np.ndarray) -> np.ndarray:
         return self._evaluate(theta, 0)
 
-    def slope(self, theta) -> np.ndarray:
+    def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t."""
         return self._evaluate(theta, 1)
-
-    def error(self, theta) -> np.ndarray:
-        """Zeros: the kernel is exact to rounding."""
-        return np.zeros(np.shape(theta)[:-1])
 
     @cached_property
     def reach(self) -> float:
@@ -246,13 +236,11 @@ def _weights(c: JacobiProfile, time: float) -> np.ndarray:
 
 def _jacobi_sums(c: JacobiProfile, weights: np.ndarray, v: np.ndarray) -> np.ndarray:
     """sum_k weights[:, k] R_k(1 - v), by the recurrence in differences R_{k+1} - R_k, which keeps small v accurate."""
-    nu = c.alpha + c.beta + 1
     total = np.zeros((weights.shape[0], v.size), dtype=_LONG)
     value, step = np.ones_like(v), np.zeros_like(v)
     for k in range(weights.shape[1]):
         total += weights[:, k, None] * value
-        up = 2 * (k + nu) * (k + c.alpha + 1) / ((2 * k + nu) * (2 * k + nu + 1)) if k else 2 * (c.alpha + 1) / (nu + 1)
-        down = 2 * k * (k + c.beta) / ((2 * k + nu - 1) * (2 * k + nu)) if k else 0.0
+        up, down = difference_recurrence(c.alpha, c.beta, k)
         step = (down * step - v * value) / up
         value = value + step
     return total

@@ -17,6 +17,8 @@ place of exp(-t l^2) none of the w_c is small, however long the time.
 Reference: Helgason (1984), ch. V; Bump (2013), "Lie groups", ch. 22.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -25,14 +27,16 @@ from math import factorial, pi, prod, sqrt
 
 import numpy as np
 
+from ...array import wrap
+from ..kernel import Profile, Slice
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
-from .rank_one import sphere
+from .families import sphere
 
 _LONG = np.longdouble
 
 
 @dataclass(frozen=True)
-class UnitaryProfile:
+class UnitaryProfile(Profile):
     """The heat kernel of U(n), or of SU(n) if special; theta (..., n) the eigenangles of x*y in any order.
 
     >>> UnitaryProfile(3).at(0.1)([0.1, 0.2, 0.3]).shape
@@ -60,42 +64,38 @@ class UnitaryProfile:
         """|rho|^2."""
         return self.n * (self.n**2 - 1) / 12
 
-    def at(self, time: float) -> "UnitarySlice":
-        """The kernel at one time, prepared once."""
-        return _slice(self, float(time))
+    def at(self, time: float) -> Slice:
+        series = _series(self, float(time))
+        return Slice(series.value, series.slope)
 
 
 @lru_cache(maxsize=32)
-def _slice(profile: UnitaryProfile, time: float) -> "UnitarySlice":
-    return UnitarySlice(profile, time)
+def _series(profile: UnitaryProfile, time: float) -> UnitarySeries:
+    return UnitarySeries(profile, time)
 
 
 @dataclass(frozen=True)
-class UnitarySlice:
+class UnitarySeries:
     """p_t as a function of the eigenangles (..., n), for one t."""
 
     profile: UnitaryProfile
     time: float
 
-    def __call__(self, theta) -> np.ndarray:
+    def value(self, theta: np.ndarray) -> np.ndarray:
         return self._evaluate(theta, slope=False)
 
-    def slope(self, theta) -> np.ndarray:
+    def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t."""
         return self._evaluate(theta, slope=True)
 
-    def error(self, theta) -> np.ndarray:
-        """Zeros: the kernel is exact to rounding."""
-        return np.zeros(np.shape(theta)[:-1])
-
-    def _evaluate(self, theta, slope: bool) -> np.ndarray:
+    def _evaluate(self, theta: np.ndarray, slope: bool) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
         if self.profile.special and self.profile.n == 2:  # the three-sphere, whose table is faster
-            angle = np.abs(_wrap(theta[..., :1]))
+            angle = np.abs(wrap(theta[..., :1]))
             ball = sphere(3).at(self.time)
             return ball.slope(angle) if slope else ball(angle)
         kernel: Callable[[np.ndarray, bool], np.ndarray] = self._gaussian if self._short else self._determinant
-        return blocks(lambda angles: kernel(_wrap(angles), slope), theta)
+        return blocks(lambda angles: kernel(wrap(angles), slope), theta)
 
     @property
     def _short(self) -> bool:
@@ -199,10 +199,6 @@ class UnitarySlice:
             total += value if m * (n - 1) % 2 == 0 else -value  # the nodes turn, too
         total *= z.prod(axis=0) ** (n // 2)  # the denominator's lowest exponent is -(n // 2)
         return total.real / self.profile.volume
-
-
-def _wrap(angle: np.ndarray) -> np.ndarray:
-    return angle - 2 * pi * np.round(angle / (2 * pi))
 
 
 def _differences(coefficients: np.ndarray, z: np.ndarray) -> np.ndarray:

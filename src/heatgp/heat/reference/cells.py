@@ -15,8 +15,9 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 from scipy.spatial import cKDTree
 
-from ...errors import Unsupported
+from ...errors import AccuracyWarning, Unsupported, warn
 from ...manifolds import Manifold
+from ...manifolds.roots import log_unit_ball_volume
 from .quasi import Quasi
 
 POOL = 8
@@ -27,6 +28,8 @@ MEMBERS = 48
 """Points of a cell among which its middle is searched for."""
 REACH = 3.0
 """Radius of an average, in units of the distance between nodes."""
+UNIFORM, PROBES, NEIGHBOURS = 1 << 17, 512, 64
+"""Points, places and neighbours from which an unknown volume is estimated: an error of half a per cent."""
 CHUNK = 1 << 15
 
 
@@ -39,6 +42,13 @@ class Cells:
     volumes: np.ndarray
     width: float
     """Variance, in each direction, of a uniform point of a cell about its node."""
+    volume_error: float = 0.0
+    """Relative standard error of the volumes' sum, where it is estimated."""
+
+    @cached_property
+    def volume(self) -> float:
+        """That of the manifold."""
+        return float(self.volumes.sum())
 
     @cached_property
     def spacing(self) -> float:
@@ -58,15 +68,15 @@ class Cells:
     def _neighbours(self) -> tuple[np.ndarray, bool]:
         """The nodes nearest to each node, (nodes, k), and whether chords of the embedding tell what is nearest."""
         dim = self.manifold.dim
-        ball = math.pi ** (dim / 2) / math.gamma(dim / 2 + 1)
-        k = min(len(self.nodes), math.ceil(1.5 * ball * (REACH + 0.5) ** dim) + 4, 300)
+        ball = math.exp(log_unit_ball_volume(dim)) * (REACH + 0.5) ** dim
+        k = min(len(self.nodes), math.ceil(1.5 * ball) + 4, 300)
         chord, near = self._tree.query(self._tree.data, k)
-        square = _rough(self.manifold)(self.nodes[:, None], self.nodes[near])
+        square = self.manifold.rough_separation(self.nodes[:, None], self.nodes[near])
         if np.allclose(square, chord**2, rtol=1e-6):
             return near, True
         order = []
         for start in range(0, len(self.nodes), 64):
-            square = _rough(self.manifold)(self.nodes[start : start + 64, None], self.nodes)
+            square = self.manifold.rough_separation(self.nodes[start : start + 64, None], self.nodes)
             order.append(np.argsort(square, axis=1)[:, :k])
         return np.concatenate(order), False
 
@@ -79,7 +89,7 @@ class Cells:
         return self._best(x, neighbours[self._tree.query(points)[1], :10])
 
     def _best(self, x: np.ndarray, near: np.ndarray) -> np.ndarray:
-        square = _rough(self.manifold)(x[:, None], self.nodes[near])
+        square = self.manifold.rough_separation(x[:, None], self.nodes[near])
         return np.take_along_axis(near, np.argmin(square, axis=1)[:, None], 1)[:, 0]
 
     def near(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -182,37 +192,59 @@ class Cells:
 
 def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Generator) -> tuple[Cells, Cells]:
     """`number` cells, and `coarse` larger ones about the first nodes, which farthest-point order spreads evenly too."""
-    if not math.isfinite(manifold.volume):
+    volume, error = known_volume(manifold)
+    if not math.isfinite(volume):
         raise Unsupported(
             f"{manifold!r} is not compact: it has no uniform reference points. Cut it off with Domain, or use 'exact'."
         )
     pool = np.asarray(manifold.random(rng, POOL * number))
     nodes = pool[farthest_order(manifold, pool, number)]
-    even: Any = Quasi(rng) if _draws_rows(manifold) else rng
+    even: Any = Quasi(rng) if manifold.draws_evenly else rng
     sample = np.asarray(manifold.random(even, SAMPLE * number))
-    return _measure(manifold, nodes, sample), _measure(manifold, nodes[:coarse], sample)
+    fine, large = (_measure(manifold, some, sample, volume, error) for some in (nodes, nodes[:coarse]))
+    return fine, large
 
 
-def _draws_rows(manifold: Manifold) -> bool:
-    """Whether `random` is this package's, which asks for all numbers of all points at once."""
-    parts = [getattr(manifold, name) for name in ("base", "cover") if hasattr(manifold, name)]
-    own = type(manifold).__module__.startswith(Manifold.__module__.rpartition(".")[0])
-    return own and all(map(_draws_rows, [*parts, *getattr(manifold, "factors", ())]))
+def known_volume(manifold: Manifold) -> tuple[float, float]:
+    """The volume of the manifold and its relative error; estimated where the manifold does not know it.
+
+    Of n uniform points, the ball around a point up to its k-th nearest holds the share k / (n + 1) of the volume on
+    average. The volume of such small balls is that of flat ones.
+    """
+    try:
+        return manifold.volume, manifold.volume_error
+    except Unsupported:
+        rng = np.random.default_rng(0)
+        sample, probes = (np.asarray(manifold.random(rng, n)) for n in (UNIFORM, PROBES))
+        near = cKDTree(manifold.embed(sample)).query(manifold.embed(probes), 4 * NEIGHBOURS)[1]
+        square = np.sort(manifold.separation(probes[:, None], sample[near]), axis=1)[:, NEIGHBOURS - 1]
+        balls = math.exp(log_unit_ball_volume(manifold.dim)) * square ** (manifold.dim / 2)
+        volume, error = (
+            float(balls.mean()) * (UNIFORM + 1) / NEIGHBOURS,
+            float(balls.std() / balls.mean()) / PROBES**0.5,
+        )
+        warn(
+            f"{manifold!r} does not know its volume: {volume:.4g} is estimated from random points, with an error of "
+            f"{error:.1%} if they are uniform. Define the property `volume`.",
+            AccuracyWarning,
+        )
+        return volume, error
 
 
-def _measure(manifold: Manifold, nodes: np.ndarray, sample: np.ndarray) -> Cells:
+def _measure(manifold: Manifold, nodes: np.ndarray, sample: np.ndarray, volume: float, volume_error: float) -> Cells:
     """Cells with their volumes, the shares of a uniform sample, and the variance of its points about the nodes.
 
     A node that lies aside in its cell would shift what is counted there: twice it is moved to the middle.
     """
     for round in range(3):
-        rough = Cells(manifold, nodes, np.full(len(nodes), manifold.volume / len(nodes)), 0.0)
+        rough = Cells(manifold, nodes, np.full(len(nodes), volume / len(nodes)), 0.0)
         near = np.concatenate([rough.nearest(sample[i : i + CHUNK]) for i in range(0, len(sample), CHUNK)])
         if round < 2:
             nodes = _middles(manifold, nodes, sample, near)
     shares = np.bincount(near, minlength=len(nodes)) / len(sample)
     square = manifold.separation(sample, nodes[near])
-    return Cells(manifold, nodes, manifold.volume * shares, float(square[np.isfinite(square)].mean()) / manifold.dim)
+    width = float(square[np.isfinite(square)].mean()) / manifold.dim
+    return Cells(manifold, nodes, volume * shares, width, volume_error)
 
 
 def _middles(manifold: Manifold, nodes: np.ndarray, sample: np.ndarray, near: np.ndarray) -> np.ndarray:
@@ -226,17 +258,12 @@ def _middles(manifold: Manifold, nodes: np.ndarray, sample: np.ndarray, near: np
     out = np.empty_like(nodes)
     for i in range(0, len(nodes), 64):
         part = members[i : i + 64]
-        square = _rough(manifold)(part[:, :, None], part[:, None])
+        square = manifold.rough_separation(part[:, :, None], part[:, None])
         square = np.where(np.isfinite(square), square, np.max(square, initial=0.0, where=np.isfinite(square)))
         out[i : i + 64] = np.take_along_axis(
             part, np.argmin(square.mean(axis=2), axis=1).reshape(-1, *(1,) * (part.ndim - 1)), 1
         )[:, 0]
     return out
-
-
-def _rough(manifold: Manifold) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Squared distances that need only tell near from far; a manifold may have them cheaper."""
-    return getattr(manifold, "rough_separation", manifold.separation)
 
 
 def farthest_order(manifold: Manifold, pool: np.ndarray, number: int) -> np.ndarray:
@@ -247,7 +274,7 @@ def farthest_order(manifold: Manifold, pool: np.ndarray, number: int) -> np.ndar
     order = np.zeros(number, int)
     gap = np.full(len(pool), np.inf)
     for k in range(1, number):
-        gap = np.minimum(gap, _rough(manifold)(pool, pool[order[k - 1]]))
+        gap = np.minimum(gap, manifold.rough_separation(pool, pool[order[k - 1]]))
         gap[order[k - 1]] = -1.0
         order[k] = np.argmax(gap)
     return order

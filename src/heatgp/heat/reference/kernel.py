@@ -1,91 +1,134 @@
-"""Kernels through reference points: Gram matrices of the densities of clouds of paths."""
+"""Kernels through reference points: Gram matrices of the densities of paths."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.sparse import csr_array
 
 from ...array import Array
+from ...covariance import Evaluation, TimeFunction, gram, inner_products
 from ...errors import Unsupported
-from ...manifolds import Domain, Manifold
+from ...manifolds import Manifold
 from ...manifolds.checks import check_points
-from ..kernel import HeatKernel
+from ..kernel import MadeKernel, Recent
 from .cells import Cells
+
+if TYPE_CHECKING:
+    from ..methods import Arrays, Reference
 
 STEP = 1 / 400
 """Longest step of Brownian motion, for a volume of one: on the unit sphere it errs by half a per cent of the rate."""
 CHECKED = 256
 """Points at which the semigroup is checked."""
+STORED = ("references", "weights", "grid", "table")
+"""Arrays of a kernel that a file holds, besides its cells."""
 
 
-@dataclass(frozen=True, eq=False)
-class CloudKernel(HeatKernel):
+@dataclass(frozen=True, eq=False, repr=False)
+class ReferenceKernel(MadeKernel):
     """Gram matrices of half-time densities: K = Phi Phi', Phi_ij = sqrt(w_j) p_(t/2)(x_i, z_j).
 
-    The table holds the densities at the nodes at several times; between them t^(dim/2) p_(t/2) is a cubic spline in
+    `table` holds the densities at the nodes at several times; between them t^(dim/2) p_(t/2) is a cubic spline in
     log t, the same for all features, so that K stays a Gram matrix and has two continuous derivatives in time. Beyond
     the last time T features are multiplied by a power of p_(T/2) between the reference points: the semigroup.
     """
 
     manifold: Manifold
+    made_by: Reference
     cells: Cells
     references: np.ndarray
     weights: np.ndarray
     """Volumes of the reference points' own cells."""
     grid: np.ndarray
+    """Times of the table."""
     table: np.ndarray
     """Densities (groups, times, cells, references) of four parts of the paths."""
-    radius: float | None
-    recipe: tuple[tuple[str, Any], ...] = ()
-    method: str = "reference"
-    _recent: dict[tuple[float, int], np.ndarray] = field(default_factory=dict, repr=False)
 
-    def __repr__(self) -> str:
-        options = "".join(f", {name}={value:.6g}" for name, value in self.recipe)
-        return f"heat_kernel({self.manifold!r}, method='reference'{options})"
+    @classmethod
+    def of_arrays(cls, manifold: Manifold, made_by: Reference, arrays: Arrays) -> ReferenceKernel:
+        """The kernel of a file: the inverse of `arrays`."""
+        nodes = check_points(manifold, arrays["nodes"], "nodes")
+        cells = Cells(manifold, nodes, arrays["volumes"], *arrays["cells"].tolist())
+        return cls(manifold, made_by, cells, *(arrays[name] for name in STORED))
 
-    @property
-    def remedy(self) -> str:
-        return "more `references`"
+    def arrays(self) -> Arrays:
+        """What a file must hold."""
+        cells = {"nodes": self.cells.nodes, "volumes": self.cells.volumes}
+        cells["cells"] = np.array([self.cells.width, self.cells.volume_error])
+        return cells | dict(zip(STORED, (self.references, self.weights, self.grid, self.table)))
 
     @property
     def times(self) -> tuple[float, float]:
         return float(self.grid[0]), math.inf
 
-    def pairs(self, X: Array, Y: Array | None = None) -> CloudPairs:
-        left = self.feature_rows(X)
-        return CloudPairs(self, left, left if Y is None else self.feature_rows(Y))
+    def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        left = self.near(X)
+        right = left if Y is None else self.near(Y)
+        rows = self._features(left)
+        columns = rows if Y is None else self._features(right)
 
-    def feature_rows(self, X: Array) -> CloudRows:
-        """The features of these points as a function of time."""
-        return CloudRows(self, self.near(X))
+        def at(time: float) -> Evaluation:
+            a = rows.at(time)
+            b = a if columns is rows else columns.at(time)
+            return gram(a, b, lambda: self._error(time, left, right, a, b))
+
+        return TimeFunction(at)
+
+    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        rows = self.features(X)
+        columns = rows if Y is None else self.features(Y)
+        slow = super().matched
+
+        def at(time: float) -> Evaluation:
+            a = rows.at(time)
+            b = a if columns is rows else columns.at(time)
+            return inner_products(a, b, lambda: slow(X, Y).at(time).error)
+
+        return TimeFunction(at)
+
+    def features(self, X: Array) -> TimeFunction:
+        """Phi (N, references), as a function of time."""
+        return self._features(self.near(X))
+
+    def _features(self, near: csr_array) -> TimeFunction:
+        few = near.shape[0] < near.shape[1]
+
+        @cache
+        def densities() -> np.ndarray:
+            """Densities (times, N, references) at few points: one product with the table serves every time."""
+            return np.stack([near @ part for part in self._mean])
+
+        def at(time: float) -> Evaluation:
+            time = self.check_time(time)
+
+            def read(derivative: int) -> np.ndarray:
+                if few:
+                    return self._at(densities(), time, derivative)
+                return near @ self._columns(time, derivative)
+
+            return Evaluation(lambda: read(0), lambda: read(1)[None])
+
+        return TimeFunction(at)
 
     def near(self, X: Array) -> csr_array:
-        """The averages at the points, (N, cells): all that the points are needed for."""
+        """Weights of the averages at the points over the cells near them, (N, cells)."""
         X = np.asarray(check_points(self.manifold, X, "X"))
-        return self.cells.average_at(X) if self.radius is None else self.cells.ball_at(X, self.radius)
+        radius = self.made_by.epsilon if self.made_by.ball else None
+        return self.cells.average_at(X) if radius is None else self.cells.ball_at(X, radius)
 
-    def features(self, X: Array, time: float) -> np.ndarray:
-        """Phi (N, references) with K = Phi Phi'."""
-        return self.near(X) @ self.columns(time)
+    @cached_property
+    def _columns(self) -> Recent:
+        """Features at the nodes, (cells, references), or their derivative in log time: a function of both."""
+        return Recent(self._node_features, 4)
 
-    def diag(self, X: Array, time: float) -> np.ndarray:
-        return (self.features(X, time) ** 2).sum(axis=1)
-
-    def columns(self, time: float, derivative: int = 0) -> np.ndarray:
-        """Features at the nodes, (cells, references), or their derivative in log time."""
-        key = (self.check_time(time), derivative)
-        if key not in self._recent:
-            if len(self._recent) > 3:
-                self._recent.pop(next(iter(self._recent)))
-            self._recent[key] = self._at(self._mean, *key)
-        return self._recent[key]
+    def _node_features(self, time: float, derivative: int) -> np.ndarray:
+        return self._at(self._mean, time, derivative)
 
     @cached_property
     def _mean(self) -> np.ndarray:
@@ -123,10 +166,10 @@ class CloudKernel(HeatKernel):
     @cached_property
     def _rate(self) -> float:
         """The error of the rate of finite steps, of the walk or by averages, as a share: 1 % at the step limit."""
-        step, average = dict(self.recipe)["step"], self.cells.time
-        usual = 2 * STEP * self.manifold.volume ** (2 / self.manifold.dim)
-        curved = (self.manifold.base if isinstance(self.manifold, Domain) else self.manifold).step_limit
-        return 0.01 * max(step / min(self.manifold.step_limit, usual), average / min(curved, usual))
+        usual = 2 * STEP * self.cells.volume ** (2 / self.manifold.dim)
+        walk, average = min(self.manifold.step_limit, usual), min(self.manifold.curvature_step_limit, usual)
+        assert self.made_by.step is not None
+        return 0.01 * max(self.made_by.step / walk, self.cells.time / average)
 
     @cached_property
     def _coarseness(self) -> float:
@@ -147,81 +190,28 @@ class CloudKernel(HeatKernel):
             shares.append(excess.sum() / (_scale(A, B) ** 2).sum() * time**2)
         return math.sqrt(max(float(np.mean(shares)), 0.0))
 
-    def replicates(self, number: int) -> list[HeatKernel]:
-        """Kernels of disjoint parts of the paths, at most four."""
-        number = min(number, len(self.table))
-        return [replace(self, table=self.table[k::number], _recent={}) for k in range(number)]
+    def _error(self, time: float, left: csr_array, right: csr_array, a: Evaluation, b: Evaluation) -> np.ndarray:
+        """The root of the sum of the squares of five errors.
 
-
-@dataclass(frozen=True, eq=False)
-class CloudRows:
-    """Features of fixed points, as a function of time: what the points are needed for is done once."""
-
-    kernel: CloudKernel
-    near: csr_array
-
-    def __call__(self, time: float, derivative: int = 0) -> np.ndarray:
-        time = self.kernel.check_time(time)
-        if self._table is None:
-            return self.near @ self.kernel.columns(time, derivative)
-        return self.kernel._at(self._table, time, derivative)
-
-    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        """Features (N, references) and their derivative in log time (1, N, references)."""
-        return self(time), self(time, 1)[None]
-
-    @cached_property
-    def _table(self) -> np.ndarray | None:
-        """Densities (times, N, references) at the points where these are fewer than the cells: one product with the
-        table then serves every time that a search asks for.
+        They are the spread of K over parts of the paths, the noise that the product of the features adds, the sums over
+        reference points and cells, the rate of finite steps, and the volume.
         """
-        if self.near.shape[0] >= self.near.shape[1]:
-            return None
-        return np.stack([self.near @ part for part in self.kernel._mean])
-
-
-@dataclass(frozen=True, eq=False)
-class CloudPairs:
-    """The features of two sets of points."""
-
-    kernel: CloudKernel
-    left: CloudRows
-    right: CloudRows
-
-    def __call__(self, time: float) -> np.ndarray:
-        a = self.left(time)
-        return a @ (a if self.right is self.left else self.right(time)).T
-
-    def slope(self, time: float) -> tuple[np.ndarray, np.ndarray]:
-        a, da = self.left(time), self.left(time, 1)
-        if self.right is self.left:
-            half = a @ da.T
-            return a @ a.T, (half + half.T)[None]
-        b, db = self.right(time), self.right(time, 1)
-        return a @ b.T, (a @ db.T + da @ b.T)[None]
-
-    def error(self, time: float) -> np.ndarray:
-        """Of five things the root of the sum of squares: the spread of K over parts of the paths; the noise that the
-        product of the features adds; the sums over reference points and cells; the rate of finite steps; the volume.
-        """
-        kernel = self.kernel
-        if len(kernel.table) == 1:
+        if len(self.table) == 1:
             raise Unsupported("One part of the paths has no spread to tell an error from. Ask for replicates(2).")
-        parts = np.stack([kernel._at(part, kernel.check_time(time)) for part in kernel.table])
+        parts = np.stack([self._at(part, self.check_time(time)) for part in self.table])
         parts = parts - parts.mean(axis=0)
-        a, b = self.left(time), self.right(time)
-        spread, noise = np.zeros((len(a), len(b))), np.zeros((len(a), len(b)))
+        K = gram(a, b)
+        spread, noise = np.zeros(K.value.shape), np.zeros(K.value.shape)
         for part in parts:
-            da, db = self.left.near @ part, self.right.near @ part
-            spread += (da @ b.T + a @ db.T) ** 2
+            da, db = left @ part, right @ part
+            spread += (da @ b.value.T + a.value @ db.T) ** 2
             noise += da @ db.T
         pairs = len(parts) * (len(parts) - 1)
         # Few parts make a rough estimate: half of it is what pairs of this covariance have on average.
-        scale = _scale(a, b)
+        scale = _scale(a.value, b.value)
         spread = (spread + scale**2 * (spread.sum() / max((scale**2).sum(), 1e-300))) / 2
-        coarse = kernel._coarseness / time * scale
-        value, slope = self.slope(time)
-        rate, volume = kernel._rate * slope[0], kernel.manifold.volume_error * value
+        coarse = self._coarseness / time * scale
+        rate, volume = self._rate * K.slopes[0], self.cells.volume_error * K.value
         return np.sqrt(spread / pairs + (noise / pairs) ** 2 + coarse**2 + rate**2 + volume**2)
 
 

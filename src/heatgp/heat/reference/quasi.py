@@ -42,4 +42,6 @@ class Quasi:
         return ndtri(np.clip(self.random(size), 1e-16, 1 - 1e-16))
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or "rng" not in self.__dict__:  # while a copy or a pickle is being made
+            raise AttributeError(name)
         return getattr(self.rng, name)

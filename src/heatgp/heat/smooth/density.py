@@ -18,7 +18,8 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...manifolds.contract import Symmetric
-from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes, is_signed, with_last_angle
+from ..kernel import Profile, Recent, Slice
+from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes
 from ..special.spline import SplineTable, SymmetricGrid
 from .expansion import Expansion
 
@@ -49,34 +50,37 @@ class Features:
 
     def __call__(self, theta: np.ndarray, time: float) -> np.ndarray:
         """(..., coordinates) -> (..., features)."""
-        turn = math.pi / self.manifold.chamber[0][1]
-        y = 2 * np.sum(1 - np.cos(turn * theta), axis=-1) * (self.manifold.roots.unit / turn) ** 2
+        roots = self.manifold.roots
+        turn = math.pi / roots.half_period
+        y = 2 * np.sum(1 - np.cos(turn * theta), axis=-1) * (roots.unit / turn) ** 2
         columns = [size * time**j * y**k for size, (j, k) in zip(self.sizes, POWERS)]
         return np.stack(columns, axis=-1) if columns else np.zeros((*y.shape, 0))
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothProfile:
+class SmoothProfile(Profile):
     """The fitted heat kernel: coefficients of the features and their covariance."""
 
     manifold: Symmetric
     coefficients: np.ndarray
     covariance: np.ndarray
 
-    def at(self, time: float) -> SmoothSlice:
-        """The kernel at one time, any positive one."""
+    @property
+    def is_positive_definite(self) -> bool:
+        return False
+
+    def at(self, time: float) -> Slice:
         if not (math.isfinite(time) and time > 0):
             raise InvalidInput(f"time must be positive and finite; got {time!r}.")
-        recent = self._recent
-        if time not in recent:
-            while len(recent) >= 32:
-                del recent[next(iter(recent))]
-            recent[time] = SmoothSlice(self, float(time))
-        return recent[time]
+        tables = self._recent(float(time))
+        return Slice(tables.value, tables.slope, tables.error)
 
     @cached_property
-    def _recent(self) -> dict[float, SmoothSlice]:
-        return {}
+    def _recent(self) -> Recent:
+        return Recent(self._tables)
+
+    def _tables(self, time: float) -> SmoothTables:
+        return SmoothTables(self, time)
 
     @cached_property
     def expansion(self) -> Expansion:
@@ -89,7 +93,7 @@ class SmoothProfile:
     @property
     def origin(self) -> np.ndarray:
         """The orbit coordinates of a point with itself."""
-        return np.zeros(len(self.manifold.chamber))
+        return np.zeros(self.manifold.roots.coordinates)
 
     def early(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """p_t up to the horizon, its derivatives in the coefficients and what may come by other geodesics."""
@@ -105,7 +109,7 @@ class SmoothProfile:
     @cached_property
     def horizon_modes(self) -> np.ndarray:
         """Coefficients, in the modes, of the columns of `early` at the horizon; the density has mass one."""
-        theta, volume = chamber_nodes(self.manifold, self.expansion.half_period)
+        theta, volume = chamber_nodes(self.manifold, self.manifold.roots.half_period)
         p, gradient, others = self.early(theta, self.expansion.horizon)
         columns = self.modes(theta).T @ (np.column_stack([p, gradient, others]) * volume[:, None])
         density = columns[:, 0] / columns[0, 0]
@@ -124,18 +128,21 @@ class SmoothProfile:
     @cached_property
     def modes_on_grid(self) -> np.ndarray:
         """Beyond the horizon the grid is the whole chamber: one table of modes serves all times."""
-        grid = SymmetricGrid(self.manifold.rank, self.expansion.half_period, is_signed(self.manifold))
-        return self.modes(with_last_angle(self.manifold, grid.points))
+        return self.modes(self.manifold.roots.complete(self.grid(self.manifold.roots.half_period).points))
+
+    def grid(self, reach: float) -> SymmetricGrid:
+        """The points of tables over |theta_i| <= reach."""
+        return SymmetricGrid(self.manifold.rank, reach, self.manifold.roots.signed)
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothSlice:
+class SmoothTables:
     """p_t at one time, as a function of orbit coordinates, tabulated when first asked for."""
 
     profile: SmoothProfile
     time: float
 
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
+    def value(self, theta: np.ndarray) -> np.ndarray:
         return self._look_up(self._density, theta)
 
     def slope(self, theta: np.ndarray) -> np.ndarray:
@@ -159,7 +166,7 @@ class SmoothSlice:
     def _error(self) -> SplineTable:
         _, gradient, others = self._parts(self.time)
         variance = np.sum(gradient @ self.profile.covariance * gradient, axis=-1)
-        table = INTERPOLATION[self.profile.manifold.rank] * self(self.profile.origin)
+        table = INTERPOLATION[self.profile.manifold.rank] * self.value(self.profile.origin)
         return self._tabulate(np.sqrt(np.maximum(variance, 0) + (others + table) ** 2))
 
     @property
@@ -168,13 +175,12 @@ class SmoothSlice:
 
     @cached_property
     def _grid(self) -> SymmetricGrid:
-        expansion = self.profile.expansion
-        reach = expansion.reach(self.time) if self._early else expansion.half_period
-        return SymmetricGrid(self.profile.manifold.rank, reach, is_signed(self.profile.manifold))
+        half_period = self.profile.manifold.roots.half_period
+        return self.profile.grid(self.profile.expansion.reach(self.time) if self._early else half_period)
 
     @cached_property
     def _theta(self) -> np.ndarray:
-        return with_last_angle(self.profile.manifold, self._grid.points)
+        return self.profile.manifold.roots.complete(self._grid.points)
 
     def _parts(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if self._early:
@@ -185,7 +191,7 @@ class SmoothSlice:
         """What a table need not resolve: exp(-distance²/2t) up to the horizon, nothing beyond."""
         if not self._early:
             return 1.0
-        lift = self.profile.expansion.lift(np.where(np.isfinite(theta), theta, 0.0))
+        lift = self.profile.manifold.roots.lift(np.where(np.isfinite(theta), theta, 0.0))
         return np.exp(np.sum(lift**2, axis=-1) * (self.profile.manifold.roots.unit**2 / (-2 * self.time)))
 
     def _tabulate(self, values: np.ndarray) -> SplineTable:

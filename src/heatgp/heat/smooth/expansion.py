@@ -30,10 +30,10 @@ class Expansion:
 
     manifold: Symmetric
 
-    @cached_property
+    @property
     def alpha(self) -> np.ndarray:
         """Roots (number, coordinates), as forms on the orbit coordinates."""
-        return np.array(self.manifold.roots.alpha).reshape(-1, len(self.manifold.chamber))
+        return self.manifold.roots.array
 
     @cached_property
     def multiplicity(self) -> np.ndarray:
@@ -48,7 +48,7 @@ class Expansion:
     def potential(self) -> tuple[float, np.ndarray]:
         """|rho|²/2 and the k_a |alpha|²."""
         m = self.multiplicity
-        rho = m @ self.alpha / 2 / self.manifold.roots.unit
+        rho = self.manifold.roots.rho / self.manifold.roots.unit
         doubled = np.array([m @ np.isclose(self.alpha, 2 * a).all(axis=1) for a in self.alpha])
         return float(rho @ rho) / 2, self.squares * m * (m - 2 + 2 * doubled) / 8
 
@@ -58,27 +58,17 @@ class Expansion:
         unit = self.alpha / np.linalg.norm(self.alpha, axis=1, keepdims=True)
         return np.isclose(unit @ unit.T, 1) @ self.multiplicity
 
-    @cached_property
-    def half_period(self) -> float:
-        """A geodesic along one orbit coordinate closes after twice this angle."""
-        return self.manifold.chamber[0][1]
-
-    @cached_property
-    def generators(self) -> np.ndarray:
-        """The shortest closed geodesics of the maximal torus, in orbit coordinates."""
-        one = 2 * self.half_period * np.eye(len(self.manifold.chamber))
-        if self.manifold.rank == len(one):
-            return one
-        return np.array([a - b for i, a in enumerate(one) for b in one[:i]])  # eigenangles of SU(n), whose sum is 0
-
     @property
     def radius(self) -> float:
         """A ball of this radius is free of cut points: half of the shortest closed geodesic."""
-        return float(np.linalg.norm(self.generators, axis=1).min()) / 2 * self.manifold.roots.unit
+        return float(np.linalg.norm(self.manifold.roots.generators, axis=1).min()) / 2 * self.manifold.roots.unit
 
     def reach(self, time: float) -> float:
         """Orbit coordinates beyond this have probability 1e-13, as in flat space; at most half a period."""
-        return min(self.half_period, math.sqrt(time * chi2.isf(1e-13, self.manifold.dim)) / self.manifold.roots.unit)
+        return min(
+            self.manifold.roots.half_period,
+            math.sqrt(time * chi2.isf(1e-13, self.manifold.dim)) / self.manifold.roots.unit,
+        )
 
     @cached_property
     def horizon(self) -> float:
@@ -89,15 +79,13 @@ class Expansion:
         """The fraction of paths beyond the cut-free ball, at most."""
         return float(chi2.sf(self.radius**2 / time, self.manifold.dim))
 
-    def lift(self, theta: np.ndarray) -> np.ndarray:
-        """The orbit coordinates whose norm is the distance."""
-        return self.manifold.roots.lift(theta)
-
     def log_density(self, theta: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
         """log p_t, and the logarithm of what other geodesics than the shortest may bring."""
-        theta = self.lift(theta)
+        theta = self.manifold.roots.lift(theta)
         main, _ = self._geodesic(theta, time)
-        ways = [np.where(theta @ period < 0, -1.0, 1.0)[..., None] * period for period in self.generators]
+        ways = [
+            np.where(theta @ period < 0, -1.0, 1.0)[..., None] * period for period in self.manifold.roots.generators
+        ]
         others, own = (np.array(part) for part in zip(*[self._geodesic(theta - way, time) for way in ways]))
         more = np.sum(own * np.exp(np.minimum(others - main, 3)), axis=0)
         return main + np.log1p(more), logsumexp(others, axis=0)

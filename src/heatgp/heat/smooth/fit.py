@@ -43,7 +43,7 @@ def default_design(manifold: Symmetric, time: float) -> tuple[np.ndarray, float]
     return np.geomspace(0.25, 1, 6) * last, last / 64
 
 
-def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
+def smooth_profile(samples: Samples) -> SmoothProfile:
     """The smooth estimate of the heat kernel of a symmetric space of rank one to three.
 
     Positions later than the horizon of the expansion are not used; the estimate itself holds for all times.
@@ -51,11 +51,11 @@ def smooth_profile(manifold: Homogeneous, samples: Samples) -> SmoothProfile:
     >>> from heatgp import Sphere
     >>> from heatgp.paths.samples import orbit_samples
     >>> times, step = default_design(Sphere(2), 0.3)
-    >>> profile = smooth_profile(Sphere(2), orbit_samples(Sphere(2), times, paths=1000, step=step, rng=0))
+    >>> profile = smooth_profile(orbit_samples(Sphere(2), times, paths=1000, step=step, rng=0))
     >>> (4 * np.pi * profile.at(50.0)(np.zeros(1))).round(6)  # the uniform law in the end
     np.float64(1.0)
     """
-    manifold = smoothable(manifold)
+    manifold = smoothable(samples.manifold)
     if samples.paths < FEW_PATHS:
         warn(
             f"{samples.paths} paths on {manifold!r} are too few for errors that can be trusted; "

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.stats import chi2
 
 from ...manifolds.contract import Symmetric
+from ...manifolds.roots import Roots
 
 NODES = {1: 160, 2: 48, 3: 26}
 """Nodes in each orbit coordinate, by the rank: enough for a bell ten widths long."""
@@ -31,7 +32,7 @@ def chamber_nodes(manifold: Symmetric, reach: float, least: int = 0) -> tuple[np
     """
     rank = manifold.rank
     number = max(NODES[rank], least)
-    if is_signed(manifold):  # eigenangles: a whole period, or a whole bell
+    if manifold.roots.signed:  # a whole period, or a whole bell
         unit, weight = (2 * np.arange(number) + 1) / number - 1, np.full(number, 2 / number)
     else:
         unit, weight = (0.5 * a + b for a, b in zip(np.polynomial.legendre.leggauss(number), (0.5, 0.0)))
@@ -40,20 +41,8 @@ def chamber_nodes(manifold: Symmetric, reach: float, least: int = 0) -> tuple[np
     if any(m % 2 for m in manifold.roots.multiplicity):
         weights = weights * math.factorial(rank) * np.prod(theta ** np.arange(rank - 1, -1, -1), axis=1)
         theta = np.cumprod(theta, axis=1)
-    theta = with_last_angle(manifold, theta * reach)
+    theta = manifold.roots.complete(theta * reach)
     return theta, weights * np.exp(manifold.log_strip(theta))
-
-
-def with_last_angle(manifold: Symmetric, theta: np.ndarray) -> np.ndarray:
-    """All orbit coordinates from `rank` of them: the eigenangles of SU(n) add up to zero."""
-    if manifold.rank == len(manifold.chamber):
-        return theta
-    return np.concatenate([theta, -theta.sum(axis=-1, keepdims=True)], axis=-1)
-
-
-def is_signed(manifold: Symmetric) -> bool:
-    """Whether the orbit coordinates are eigenangles, with signs."""
-    return manifold.chamber[0][0] < 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +60,7 @@ class Modes:
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         """(n, coordinates) -> (n, modes)."""
-        return waves(self.manifold, self.weights, theta) @ self.mixing
+        return waves(self.manifold.roots, self.weights, theta) @ self.mixing
 
 
 @lru_cache(maxsize=16)
@@ -81,54 +70,56 @@ def heat_modes(manifold: Symmetric, time: float) -> Modes:
     p_t(x, x) is the sum of exp(-eigenvalue t/2) over the dimensions of all modes: at short times the eigenvalues have
     in it the law of chi-square/t with dim degrees of freedom.
     """
-    unit, turn = manifold.roots.unit, math.pi / manifold.chamber[0][1]
-    alpha = np.array(manifold.roots.alpha).reshape(-1, len(manifold.chamber))
-    rho = np.array(manifold.roots.multiplicity) @ alpha / 2
+    roots = manifold.roots
+    turn = math.pi / roots.half_period
     largest = float(chi2.isf(MISSING, manifold.dim)) / time
-    special = manifold.rank < len(rho)  # a weight (l, .., 0) less its mean is at least l/√2 long
-    weights = _dominant(manifold, math.floor(math.sqrt(largest * (2 if special else 1)) * unit / turn))
-    high = turn * (weights - weights.mean(axis=1, keepdims=True) if special else weights)
-    eigenvalue = np.sum(high * (high + 2 * rho), axis=1) / unit**2
+    # With sum zero, a weight (l, .., 0) less its mean is at least l/√2 long.
+    degree = math.floor(math.sqrt(largest * (2 if roots.sum_zero else 1)) * roots.unit / turn)
+    weights = _dominant(roots, degree)
+    high = turn * (weights - weights.mean(axis=1, keepdims=True) if roots.sum_zero else weights)
+    eigenvalue = np.sum(high * (high + 2 * roots.rho), axis=1) / roots.unit**2
     order = np.argsort(eigenvalue, kind="stable")
     order = order[eigenvalue[order] <= largest]
     weights, eigenvalue = weights[order], eigenvalue[order]
-    theta, volume = chamber_nodes(manifold, manifold.chamber[0][1], least=2 * int(weights.max()) + 8)
-    values = waves(manifold, weights, theta) * np.sqrt(volume / volume.sum())[:, None]
+    theta, volume = whole_chamber(manifold, weights)
+    values = waves(roots, weights, theta) * np.sqrt(volume / volume.sum())[:, None]
     triangle = np.linalg.qr(values, mode="r")
     triangle *= np.sign(np.diagonal(triangle))[:, None]
     return Modes(manifold, weights, eigenvalue, np.linalg.inv(triangle), float(volume.sum()))
 
 
-def _dominant(manifold: Symmetric, degree: int) -> np.ndarray:
+def whole_chamber(manifold: Symmetric, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of the whole chamber that integrate products of two of the waves."""
+    return chamber_nodes(manifold, manifold.roots.half_period, least=2 * int(weights.max()) + 8)
+
+
+def _dominant(roots: Roots, degree: int) -> np.ndarray:
     """Decreasing integer vectors with entries up to the degree, one of each pair of complex conjugates.
 
     Eigenangles have weights with signs; where their sum is zero weights count up to a common shift.
     """
-    coordinates = len(manifold.chamber)
-    special = manifold.rank < coordinates
-    entries = range(degree, -degree - 1 if is_signed(manifold) and not special else -1, -1)
-    weights = np.array(list(combinations_with_replacement(entries, manifold.rank)))
-    if special:
+    lowest = -degree if roots.signed and not roots.sum_zero else 0
+    weights = np.array(list(combinations_with_replacement(range(degree, lowest - 1, -1), roots.rank)))
+    if roots.sum_zero:
         weights = np.column_stack([weights, np.zeros(len(weights), dtype=int)])
-    if not is_signed(manifold):
+    if not roots.signed:
         return weights
-    dual = (weights[:, :1] if special else 0) - weights[:, ::-1]
+    dual = (weights[:, :1] if roots.sum_zero else 0) - weights[:, ::-1]
     return np.array([w for w, d in zip(weights.tolist(), dual.tolist()) if w >= d])
 
 
-def waves(manifold: Symmetric, weights: np.ndarray, theta: np.ndarray) -> np.ndarray:
+def waves(roots: Roots, weights: np.ndarray, theta: np.ndarray) -> np.ndarray:
     """Orbit sums (n, weights): over permutations, the product of cos(w_i theta_i), for eigenangles cos of the sum."""
-    turn = math.pi / manifold.chamber[0][1]
     integers = weights.astype(int)
     low, high = integers.min(), integers.max()
-    phase = np.exp(1j * turn * theta[:, :, None])
-    table = phase ** np.arange(low, high + 1)
-    table = table if is_signed(manifold) else table.real
+    phase = np.exp(1j * math.pi / roots.half_period * theta[:, :, None])
+    powers = phase ** np.arange(low, high + 1)
+    powers = powers if roots.signed else powers.real
     orders = list(permutations(range(theta.shape[1])))
     total = np.zeros((len(theta), len(weights)))
     for order in orders:
-        term = table[:, order[0], integers[:, 0] - low]
+        term = powers[:, order[0], integers[:, 0] - low]
         for i, column in enumerate(order[1:], start=1):
-            term = term * table[:, column, integers[:, i] - low]
+            term = term * powers[:, column, integers[:, i] - low]
         total += term.real
     return total / len(orders)

@@ -1,0 +1,128 @@
+"""Two kernels made from the values of another: with prior variance one, and from a Gram matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..covariance import Array, Evaluation, Kernel, TimeFunction
+from ..errors import InvalidInput
+
+
+def constant(values: Array, parameters: int = 0) -> TimeFunction:
+    """Values that are the same at every time."""
+    evaluation = Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape)))
+    return TimeFunction(lambda time: evaluation)
+
+
+@dataclass(frozen=True)
+class Normalized(Kernel):
+    """The kernel with prior variance 1: k(x, y) / sqrt(k(x, x) k(y, y)).
+
+    The amplitude of a Gaussian process is then its prior variance, at every point and every time.
+
+    Parameters
+    ----------
+    kernel : Kernel, the kernel that is divided by the roots of its diagonal.
+    """
+
+    kernel: Kernel
+
+    @property
+    def parameters(self) -> int:
+        return self.kernel.parameters
+
+    @property
+    def times(self) -> tuple[float, float]:
+        return self.kernel.times
+
+    @property
+    def remedy(self) -> str:
+        return self.kernel.remedy
+
+    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
+        inner = self.kernel.pairs(X, Y)
+        left, right = (None, None) if Y is None else (self.kernel.matched(X), self.kernel.matched(Y))
+
+        def at(time: Any) -> Evaluation:
+            found = inner.at(time)
+            if left is None or right is None:
+                diagonal = found.diagonal()
+                return found.normalized(diagonal, diagonal)
+            return found.normalized(left.at(time), right.at(time))
+
+        return TimeFunction(at)
+
+    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+        return constant(np.ones(len(X)), self.parameters) if Y is None else super().matched(X, Y)
+
+    def features(self, X: Any) -> TimeFunction | None:
+        inner = self.kernel.features(X)
+        return None if inner is None else TimeFunction(lambda time: inner.at(time).unit_rows())
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """A kernel given by its values; its points are row numbers, and it has no time.
+
+    Parameters
+    ----------
+    gram : array (P, Q), k(x_i, x_j) for all P points and the first Q of them. A square matrix holds everything. With
+        P > Q the mean at the last P - Q points can be predicted from the first Q.
+    diagonal : array (P,), k(x_i, x_i), default None. With it, variances can be predicted from (P, Q) too.
+
+    Raises
+    ------
+    InvalidInput : if `gram` has not this shape, is not symmetric or holds nan.
+
+    Examples
+    --------
+    >>> kernel = Precomputed(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    >>> kernel.pairs(np.array([0]), np.array([1])).at(()).value
+    array([[0.5]])
+    """
+
+    gram: Array
+    diagonal: Array | None = None
+
+    def __post_init__(self) -> None:
+        gram = np.asarray(self.gram)
+        if gram.ndim != 2 or gram.shape[0] < gram.shape[1]:
+            raise InvalidInput(
+                f"gram has shape {gram.shape}; needed is (P, Q), P >= Q: one row for each point, one column for each "
+                "training point, the training points first."
+            )
+        square = gram[: gram.shape[1]]
+        asymmetry, limit = np.abs(square - square.T).max(initial=0.0), 1e-8 * np.abs(square).max(initial=0.0)
+        if not asymmetry <= limit:
+            raise InvalidInput(
+                f"gram is not symmetric: |K - K'| = {asymmetry:.1e} > {limit:.1e}. Symmetrise with (K + K') / 2, and "
+                "check for nan."
+            )
+
+    @property
+    def parameters(self) -> int:
+        return 0
+
+    def pairs(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
+        rows, columns = np.asarray(X), np.asarray(X if Y is None else Y)
+        self._check_columns(columns)
+        return constant(self.gram[np.ix_(rows, columns)])
+
+    def matched(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
+        rows, columns = np.asarray(X), np.asarray(X if Y is None else Y)
+        if Y is None and self.diagonal is not None:
+            return constant(np.asarray(self.diagonal)[rows])
+        self._check_columns(columns)
+        return constant(self.gram[rows, columns])
+
+    def _check_columns(self, columns: Array) -> None:
+        known = self.gram.shape[1]
+        if columns.max(initial=0) >= known:
+            raise InvalidInput(
+                f"the Gram matrix has {known} columns and says nothing of k(x, x_{columns.max()}). Give k(new, new) "
+                "too (`prior` of an estimator), or, for variances alone, its diagonal."
+            )

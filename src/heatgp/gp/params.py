@@ -1,0 +1,99 @@
+"""The parameters of a Gaussian process: time, amplitude and noise, and which of them are given."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from ..covariance import Array, Kernel
+from ..errors import InvalidInput
+
+Time = float | tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Params:
+    """The covariance of observations: amplitude * k(x, y; time) + noise * [same observation].
+
+    Parameters
+    ----------
+    time : positive number; a tuple for a kernel that takes several times, or none.
+    amplitude : positive number, a variance.
+    noise : number of at least 0, a variance, default 0.
+
+    Raises
+    ------
+    InvalidInput : if a value is outside its range.
+
+    Examples
+    --------
+    >>> Params(time=0.1, amplitude=2.0, noise=0.01).amplitude
+    2.0
+    """
+
+    time: Time
+    amplitude: float
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        times = np.atleast_1d(np.asarray(self.time, dtype=float))
+        if not (np.all(times > 0) and np.all(np.isfinite(times))):
+            raise InvalidInput(f"time = {self.time} must be positive and finite. Give None to learn it.")
+        if not 0 < self.amplitude < np.inf:
+            raise InvalidInput(
+                f"amplitude = {self.amplitude} is a variance and must be positive and finite. Give None to learn it."
+            )
+        if not 0 <= self.noise < np.inf:
+            raise InvalidInput(
+                f"noise = {self.noise} is a variance and must be 0 or positive and finite. Give None to learn it."
+            )
+
+
+@dataclass(frozen=True)
+class Given:
+    """The parameters that are held fixed; those that are None are learned."""
+
+    time: tuple[float | None, ...]
+    amplitude: float | None
+    noise: float | None
+    scalar: bool  # the kernel takes its one time as a number, not as a tuple
+
+    @classmethod
+    def of(cls, kernel: Kernel, time: Any, amplitude: float | None, noise: float | None) -> Given:
+        """Checked values; one `time` for all times of the kernel, or one for each."""
+        count = kernel.parameters
+        times = (time,) * count if np.ndim(time) == 0 else tuple(time)
+        if not all(t is None or isinstance(t, Real) for t in times):
+            raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
+        if len(times) != count:
+            raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
+        given = cls(times, amplitude, noise, scalar=count == 1)
+        # checks what is given; a one in the place of what is learned
+        Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
+        return given
+
+    @property
+    def params(self) -> Params | None:
+        """The parameters, None where one of them is to be learned."""
+        if self.free or self.amplitude is None or self.noise is None:
+            return None
+        return Params(self.times(np.empty(0)), self.amplitude, self.noise)
+
+    @property
+    def free(self) -> list[int]:
+        """The numbers of the times that are learned."""
+        return [k for k, t in enumerate(self.time) if t is None]
+
+    @property
+    def time_names(self) -> list[str]:
+        """The names of the times that are learned, for messages."""
+        return ["time" if self.scalar else f"time[{k}]" for k in self.free]
+
+    def times(self, z: Array) -> Time:
+        """The kernel's time, where those that are learned are exp of the first coordinates of z."""
+        learned = iter(np.exp(z))
+        times = tuple(float(next(learned)) if t is None else float(t) for t in self.time)
+        return times[0] if self.scalar else times
