@@ -18,9 +18,20 @@ from heatgp import (
     Torus,
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
-from heatgp.heat.counting.ball import ball_matrix, ball_profile, ball_volume, chosen_radius
+from heatgp.heat.counting import ball
+from heatgp.heat.counting.ball import ball_volume, chosen_radius
 from heatgp.heat.exact.families import complex_projective, real_projective, special_orthogonal, sphere
 from heatgp.heat.exact.flat import EuclideanProfile, TorusProfile
+from heatgp.paths.simulation import Simulation
+
+
+def ball_matrix(manifold, X, Y, times, *, epsilon=None, rng=None, **options):
+    return ball.ball_matrix(manifold, X, Y, Simulation.of(times, rng=rng, **options), epsilon)
+
+
+def ball_profile(manifold, times, *, epsilon=None, rng=None, **options):
+    return ball.ball_profile(manifold, Simulation.of(times, rng=rng, **options), epsilon)
+
 
 EXACT = [
     (Euclidean(1), EuclideanProfile(1)),

@@ -114,7 +114,7 @@ def test_an_interrupted_simulation_resumes_with_the_same_answer(tmp_path, monkey
 def test_a_killed_simulation_has_stored_its_last_chunks(tmp_path, monkeypatch):
     monkeypatch.setattr(table, "STORE_SECONDS", 0.0)
     done = []
-    monkeypatch.setattr(table.TableFile, "write", lambda self, kind, theta: done.append((kind, theta.shape[1])))
+    monkeypatch.setattr(table.StoredArray, "write", lambda self, kind, theta: done.append((kind, theta.shape[1])))
     orbit_samples(Sphere(2), **SETTING, cache=tmp_path)
     assert done == [*(("partial", n) for n in (512, 1024, 1536, 2048, 2560, 3000)), ("npz", 3000)]
 

@@ -7,7 +7,8 @@ import pytest
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, OffManifold
-from heatgp.paths.walk import schedule, simulate
+from heatgp.paths.simulation import Simulation, schedule
+from heatgp.paths.walk import simulate
 
 NORTH = np.array([1.0, 0.0, 0.0])
 MIXED = hg.Product(hg.Sphere(2), hg.ComplexProjective(1))
@@ -82,9 +83,9 @@ def test_precision_is_that_of_the_start(dtype):
 
 def test_no_chunk_keeps_more_than_its_visitor_returns():
     M = hg.Sphere(2)
-    plan = schedule([0.2], 0.01)
+    simulation = Simulation.of([0.2], step=0.01, paths=200_000, rng=0)
     tracemalloc.start()
-    means = [mean for _, mean in simulate(M, NORTH, plan, 200_000, (1, 2, 3, 4), lambda x: x.mean(axis=1))]
+    means = [mean for _, mean in simulate(M, NORTH, simulation, lambda x: x.mean(axis=1))]
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert len(means) > 5

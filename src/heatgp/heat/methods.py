@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -15,7 +15,7 @@ from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
 from ..manifolds.roots import log_unit_ball_volume
 from ..paths.samples import Samples, orbit_samples
-from ..paths.walk import Seed, check_count, check_step, entropy, schedule
+from ..paths.simulation import Seed, Simulation, check_count, check_step, entropy, schedule
 from .composed import compose, composed_of
 from .counting.ball import ball_profile
 from .counting.ball_kernel import BallKernel
@@ -199,6 +199,10 @@ class Simulated(Method):
         rng = int(self.rng) if isinstance(self.rng, (int, np.integer)) else entropy(self.rng)
         return replace(self, times=tuple(np.asarray(times).tolist()), step=float(step), rng=rng)
 
+    def simulation(self, times: Sequence[float] | np.ndarray, step: float) -> Simulation:
+        """The paths that the method needs for these times."""
+        return Simulation.of(times, paths=self.paths, step=step, rng=self.rng, n_jobs=self.n_jobs)
+
     def design(self, manifold: Manifold) -> tuple[np.ndarray, float]:
         """Times at which paths are read and the step of the simulation: a dozen times, eight steps to the first."""
         if isinstance(self.times, tuple):
@@ -257,9 +261,8 @@ class Ball(Simulated):
         own = self.resolved(times, step)
         if not (isinstance(manifold, Homogeneous) and manifold.rank == 1):
             return BallKernel(manifold, own)
-        seed = np.random.SeedSequence((*entropy(own.rng), 0))
-        options: dict[str, Any] = {"paths": own.paths, "epsilon": own.epsilon, "n_jobs": own.n_jobs}
-        return OrbitKernel(manifold, own, ball_profile(manifold, times, step=step, rng=seed, **options))
+        seeded = replace(own, rng=np.random.SeedSequence((*entropy(own.rng), 0)))
+        return OrbitKernel(manifold, own, ball_profile(manifold, seeded.simulation(times, step), own.epsilon))
 
     def replicates(self, kernel: Any, number: int) -> list[Replicates]:
         """New simulations of fewer paths, each with its own seed."""

@@ -166,13 +166,18 @@ class Manifold(ABC):
         return d * d
 
     def _metric(self, x: Array) -> Array:
-        """The metric (..., size, size) on flattened real coordinates, zero on what is normal to the manifold."""
+        """The metric (..., size, size) on flattened real coordinates; that of the coordinates normal to the manifold.
+
+        The normal part is of fourth order for close points. It keeps far points apart, such as antipodes of a sphere.
+        """
         xp = namespace(x)
         size, batch = math.prod(self.shape), (1,) * (x.ndim - len(self.shape))
         one = xp.reshape(xp.eye(size, dtype=x.dtype), (size, *batch, *self.shape))
         unit = xp.concat((one, 1j * one)) if self.is_complex else one
         N = xp.moveaxis(Manifold.embed(self, self.noise(x, unit)), 0, -1)
-        return xp.linalg.pinv(xp.matmul(N, xp.swapaxes(N, -1, -2)), rtol=1e-8)
+        square = xp.matmul(N, xp.swapaxes(N, -1, -2))
+        inverse = xp.linalg.pinv(square, rtol=1e-8)
+        return inverse + xp.eye(square.shape[-1], dtype=square.dtype) - xp.matmul(inverse, square)
 
     def rough_separation(self, x: Array, y: Array) -> Array:
         """A cheaper squared distance that need only tell near points from far ones."""

@@ -12,14 +12,15 @@ import numpy as np
 from jax import lax
 
 from ..manifolds.contract import Manifold
-from .walk import POLISH_EVERY, Schedule
+from .simulation import Schedule
+from .walk import POLISH_EVERY
 
 
-def scan_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int, root: tuple[int, ...]) -> jax.Array:
+def jax_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int, root: tuple[int, ...]) -> jax.Array:
     """Positions (times, paths, *shape) on JAX's default device, in the precision of the starts."""
     if manifold.covering is not None:
         above = manifold.covering
-        below = scan_walk(above.manifold, np.asarray(above.up(starts)), plan.faster(above.scale**2), paths, root)
+        below = jax_walk(above.manifold, np.asarray(above.up(starts)), plan.faster(above.scale**2), paths, root)
         with jax.enable_x64(below.dtype == np.float64):
             return above.down(below)
     double = starts.real.dtype == np.float64

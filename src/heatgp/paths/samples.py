@@ -7,22 +7,21 @@ interrupted simulation goes on after its last stored block and ends with the sam
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import time as clock
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 
-from ..errors import HeatGPWarning, InvalidInput, Unsupported, warn
+from ..errors import Unsupported
 from ..manifolds.contract import Homogeneous
 from ..manifolds.parse import can_be_named
-from .walk import BLOCK, Schedule, Seed, check_start, entropy, schedule, simulate
+from .disk import StoredArray, cache_folder
+from .simulation import Seed, Simulation, schedule
+from .walk import BLOCK, simulate
 
 VERSION = 1
 """Goes up whenever a seed gives other samples than before."""
@@ -97,40 +96,27 @@ def orbit_samples(
             f"{manifold!r} is not homogeneous: paths from one point do not serve every pair. "
             "Use ball_matrix, which starts paths from each point."
         )
-    plan = schedule(times, step)
-    if plan.times[0] <= 0:
-        raise InvalidInput(f"times must be positive: at time {plan.times[0]:g} the kernel is no function.")
-    start = check_start(manifold, manifold.origin, paths)
-    root = entropy(rng)
-    file = None
+    simulation = Simulation.of(times, paths=paths, step=step, rng=rng, n_jobs=n_jobs, progress=progress)
+    simulation.require_positive_times()
+    file, plan = None, simulation.plan
     lasting = isinstance(rng, (int, np.integer)) and can_be_named(manifold)
     if cache is not False and lasting and (cache is not True or paths * sum(plan.counts) >= TRIVIAL):
-        file = TableFile(_folder(cache), _description(manifold, plan, paths, root))
+        file = StoredArray(cache_folder(cache), _description(manifold, simulation))
     theta = file.read("npz") if file else None
     if theta is None:
-        theta = _simulate(manifold, start, plan, paths, root, n_jobs, progress, file)
+        theta = _simulate(manifold, simulation, file)
     theta.setflags(write=False)
-    return Samples(manifold, np.array(plan.times), plan.step, root, theta)
+    return Samples(manifold, np.array(plan.times), plan.step, simulation.root, theta)
 
 
-def _simulate(
-    manifold: Homogeneous,
-    start: np.ndarray,
-    plan: Schedule,
-    paths: int,
-    root: tuple[int, ...],
-    n_jobs: int | None,
-    progress: bool | None,
-    file: TableFile | None,
-) -> np.ndarray:
-    theta = np.empty((len(plan.times), paths, len(manifold.chamber)))
+def _simulate(manifold: Homogeneous, simulation: Simulation, file: StoredArray | None) -> np.ndarray:
+    """Orbit coordinates (times, paths, r); what an interrupted run has stored is not simulated again."""
+    theta = np.empty((len(simulation.plan.times), simulation.paths, len(manifold.chamber)))
     stored = file.read("partial") if file else None
     done = 0 if stored is None else stored.shape[1]
     if stored is not None:
         theta[:, :done] = stored
-    chunks = simulate(
-        manifold, start, plan, paths, root, partial(_orbits, manifold), n_jobs, None, progress, done // BLOCK
-    )
+    chunks = simulate(manifold, manifold.origin, simulation, partial(_orbits, manifold), done // BLOCK)
     kept, last = done, clock.monotonic()
     try:
         for first, part in chunks:
@@ -153,81 +139,17 @@ def _orbits(manifold: Homogeneous, positions: np.ndarray) -> np.ndarray:
     return manifold.orbit(manifold.origin, positions)
 
 
-def _folder(cache: bool | str | Path) -> Path:
-    if cache is True:
-        return Path(os.environ.get("HEATGP_CACHE") or Path.home() / ".cache" / "heatgp")
-    return Path(str(cache))
-
-
-def _description(manifold: Homogeneous, plan: Schedule, paths: int, root: tuple[int, ...]) -> str:
+def _description(manifold: Homogeneous, simulation: Simulation) -> str:
+    """What determines the samples, as text."""
+    plan = simulation.plan
     return json.dumps(
         {
             "table": VERSION,
             "manifold": repr(manifold),
             "times": [t.hex() for t in plan.times],
             "step": plan.step.hex(),
-            "paths": int(paths),
-            "entropy": root,
+            "paths": int(simulation.paths),
+            "entropy": simulation.root,
             "dtype": "float64",
         }
     )
-
-
-@dataclass(frozen=True)
-class TableFile:
-    """The file of one table: named by what determines it, written whole or not at all, checked when read."""
-
-    folder: Path
-    description: str
-
-    def path(self, kind: str) -> Path:
-        return self.folder / f"{hashlib.sha256(self.description.encode()).hexdigest()[:24]}.{kind}"
-
-    def write(self, kind: str, theta: np.ndarray) -> None:
-        """Store the array; a disk that is full or read-only costs the cache, not the result."""
-        path = self.path(kind)
-        temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            with open(temporary, "wb") as stream:
-                np.savez(stream, theta=theta, description=self.description, digest=self._digest(theta))
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(temporary, path)
-        except OSError as error:
-            warn(
-                f"The table could not be stored in {self.folder} ({error}). Set HEATGP_CACHE to a folder "
-                "that can be written, or pass cache=False.",
-                HeatGPWarning,
-            )
-
-    def read(self, kind: str) -> np.ndarray | None:
-        """The stored array; None where there is none or it is damaged, which is said and set aside."""
-        path = self.path(kind)
-        try:
-            with open(path, "rb") as stream, np.load(stream) as stored:
-                theta, description, digest = stored["theta"], str(stored["description"]), str(stored["digest"])
-            problem = None if description == self.description else "it describes another table"
-            if digest != self._digest(theta):
-                problem = "its checksum is wrong"
-        except OSError:  # not there, or not for us to read
-            return None
-        except Exception as error:  # zip, npy and zlib each have their own for what a flipped bit does
-            problem = f"{type(error).__name__}: {error}"
-        if problem is None:
-            return theta
-        aside = path.with_name(path.name + ".damaged")
-        with suppress(OSError):  # a folder that is only to be read keeps it
-            os.replace(path, aside)
-        warn(
-            f"The stored table {path} is damaged ({problem}). It is now {aside.name}; the paths are simulated again.",
-            HeatGPWarning,
-        )
-        return None
-
-    def remove(self, kind: str) -> None:
-        with suppress(OSError):
-            self.path(kind).unlink(missing_ok=True)
-
-    def _digest(self, theta: np.ndarray) -> str:
-        return hashlib.sha256(np.ascontiguousarray(theta).tobytes() + self.description.encode()).hexdigest()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..array import Array
 from ..errors import InvalidInput, Unsupported
 from ..manifolds.checks import check_points
 from ..manifolds.contract import Manifold
+from .simulation import Schedule, Seed, Simulation, check_count
 
 BLOCK = 512
 """Paths that share one random stream."""
@@ -27,64 +27,6 @@ POLISH_EVERY = 32
 """Steps between removals of rounding drift, which is far below 1e-13 in between."""
 CACHE_BYTES = 320_000
 """Size of one array of a chunk of vectors, half of it for matrices, whose steps take more arrays: a core's cache."""
-
-Seed = int | tuple[int, ...] | np.random.Generator | np.random.SeedSequence | None
-"""What `rng` may be; a tuple is what `entropy` returned for another seed."""
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """The steps of a walk: `counts[k]` of length `step`, the last one shortened to `lasts[k]`, lead to `times[k]`."""
-
-    times: tuple[float, ...]
-    step: float
-    counts: tuple[int, ...]
-    lasts: tuple[float, ...]
-
-    def faster(self, factor: float) -> Schedule:
-        """The same steps in times divided by the factor."""
-        times, lasts = (tuple(t / factor for t in part) for part in (self.times, self.lasts))
-        return Schedule(times, self.step / factor, self.counts, lasts)
-
-
-def schedule(times: Sequence[float] | np.ndarray | float, step: float, *, shorten_first: bool = False) -> Schedule:
-    """The steps that end exactly at each time, or an error about the times or the step.
-
-    A step that is longer than the first time is an error, unless the first step may be shortened.
-    """
-    t = np.atleast_1d(np.asarray(times, dtype=float))
-    if t.ndim != 1 or not t.size or not np.isfinite(t).all():
-        raise InvalidInput(f"times must be a non-empty list of finite numbers; got {times!r}.")
-    if t[0] < 0:
-        raise InvalidInput(f"times must not be negative; got {t[0]:g}. Brownian motion starts at time 0.")
-    if (np.diff(t) <= 0).any():
-        k = int(np.argmax(np.diff(t) <= 0))
-        raise InvalidInput(
-            f"times must increase; times[{k}] = {t[k]:g} is followed by {t[k + 1]:g}. Pass numpy.unique(times)."
-        )
-    check_step(step)
-    first = t[t > 0][0] if (t > 0).any() else math.inf
-    if step > first * (1 + 1e-9) and not shorten_first:
-        raise InvalidInput(
-            f"step = {step:g} is larger than the first time {first:g}. Choose a step of at most {first:g}."
-        )
-    gaps = np.diff(t, prepend=0.0)
-    counts = np.ceil(gaps / step - 1e-9).astype(int)
-    lasts = np.where(counts > 0, gaps - (counts - 1) * step, 0.0)
-    return Schedule(tuple(t.tolist()), float(step), tuple(counts.tolist()), tuple(lasts.tolist()))
-
-
-def check_step(step: Any) -> None:
-    """A positive number, or a clear error."""
-    number = isinstance(step, (int, float, np.integer, np.floating)) and not isinstance(step, bool)
-    if not number or not math.isfinite(step) or step <= 0:
-        raise InvalidInput(f"step must be a positive number; got {step!r}. A hundredth of the first time is a start.")
-
-
-def check_count(name: str, value: Any) -> None:
-    """A positive integer, or a clear error."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise InvalidInput(f"{name} must be a positive integer; got {value!r}.")
 
 
 def walk(
@@ -124,18 +66,18 @@ def walk(
     >>> x.shape, x[:, :, 0].mean(axis=1).round(1)  # the mean shrinks like exp(-t)
     ((2, 2000, 3), array([0.6, 0.4]))
     """
-    plan = schedule(times, step)
+    simulation = Simulation.of(times, paths=paths, step=step, rng=rng, n_jobs=n_jobs, chunk=chunk, progress=progress)
     starts = check_start(manifold, x0, paths)
     if engine == "jax":
         try:
-            from .jax_engine import scan_walk
+            from .jax_engine import jax_walk
         except ImportError:
             raise Unsupported("engine='jax' needs JAX, which is not installed: pip install 'heatgp[jax]'.") from None
-        return scan_walk(manifold, starts, plan, paths, entropy(rng))
+        return jax_walk(manifold, starts, simulation.plan, paths, simulation.root)
     if engine != "numpy":
         raise InvalidInput(f"engine must be 'numpy' or 'jax'; got {engine!r}.")
-    out = np.empty((len(plan.times), paths, *manifold.shape), starts.dtype)
-    for first, positions in simulate(manifold, starts, plan, paths, entropy(rng), _keep, n_jobs, chunk, progress):
+    out = np.empty((len(simulation.plan.times), paths, *manifold.shape), starts.dtype)
+    for first, positions in simulate(manifold, starts, simulation, _keep):
         out[:, first : first + positions.shape[1]] = positions
     return out
 
@@ -146,7 +88,6 @@ def _keep(positions: np.ndarray) -> np.ndarray:
 
 def check_start(manifold: Manifold, x0: Array, paths: int) -> np.ndarray:
     """The start, one point or one a path, as a checked array."""
-    check_count("paths", paths)
     starts = np.asarray(check_points(manifold, x0, "x0"))
     if starts.shape not in (manifold.shape, (paths, *manifold.shape)):
         raise InvalidInput(
@@ -156,26 +97,11 @@ def check_start(manifold: Manifold, x0: Array, paths: int) -> np.ndarray:
     return starts
 
 
-def entropy(rng: Seed) -> tuple[int, ...]:
-    """The root of all random streams of one simulation: four or more words, the same for the same seed."""
-    if isinstance(rng, tuple):
-        return rng
-    if isinstance(rng, np.random.Generator):
-        return tuple(int(word) for word in rng.integers(0, 2**32, 4))
-    sequence = rng if isinstance(rng, np.random.SeedSequence) else np.random.SeedSequence(rng)
-    return tuple(int(word) for word in sequence.generate_state(4))
-
-
 def simulate(
     manifold: Manifold,
     starts: np.ndarray,
-    plan: Schedule,
-    paths: int,
-    root: tuple[int, ...],
+    simulation: Simulation,
     visit: Callable[[np.ndarray], Any],
-    n_jobs: int | None = None,
-    chunk: int | None = None,
-    progress: bool | None = None,
     first_block: int = 0,
 ) -> Iterator[tuple[int, Any]]:
     """(index of the first path, visit(positions (times, paths of the chunk, *shape))) of every chunk, in order.
@@ -183,26 +109,20 @@ def simulate(
     Only what `visit` returns is kept, so that memory does not grow with the paths. `first_block` skips blocks that
     an earlier, interrupted run has visited.
     """
+    paths = simulation.paths
     block = min(BLOCK, paths)
     blocks = math.ceil(paths / block)
-    width = chunk_blocks(
-        manifold, starts.dtype, block, chunk, math.ceil((blocks - first_block) / effective_n_jobs(n_jobs))
-    )
+    share = math.ceil((blocks - first_block) / effective_n_jobs(simulation.n_jobs))
+    width = chunk_blocks(manifold, starts.dtype, block, simulation.chunk, share)
     firsts = range(first_block, blocks, width)
-    tasks = (
-        delayed(_visit_chunk)(
-            manifold,
-            starts if starts.ndim == len(manifold.shape) else starts[first * block : (first + width) * block],
-            plan,
-            root,
-            (first, min(width, blocks - first), block),
-            min(width * block, paths - first * block),
-            visit,
-        )
-        for first in firsts
-    )
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
-    hide = None if progress is None else not progress
+
+    def task(first: int) -> Any:
+        own = starts if starts.ndim == len(manifold.shape) else starts[first * block : (first + width) * block]
+        where = (first, min(width, blocks - first), block)
+        return delayed(_visit_chunk)(manifold, own, simulation, where, min(width * block, paths - first * block), visit)
+
+    results = Parallel(n_jobs=simulation.n_jobs, return_as="generator")(task(first) for first in firsts)
+    hide = None if simulation.progress is None else not simulation.progress
     bar = tqdm(results, total=len(firsts), desc=f"Brownian motion on {manifold!r}", disable=hide, delay=2, leave=False)
     for first, result in zip(firsts, bar):
         yield first * block, result
@@ -220,14 +140,13 @@ def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | N
 def _visit_chunk(
     manifold: Manifold,
     starts: np.ndarray,
-    plan: Schedule,
-    root: tuple[int, ...],
+    simulation: Simulation,
     where: tuple[int, int, int],
     paths: int,
     visit: Callable[[np.ndarray], Any],
 ) -> Any:
     """`visit` of the chunk at `where` = (first block, blocks, paths a block), less the padding of the last block."""
-    return visit(walk_blocks(manifold, starts, plan, root, *where)[:, :paths])
+    return visit(walk_blocks(manifold, starts, simulation.plan, simulation.root, *where)[:, :paths])
 
 
 def walk_blocks(

@@ -6,19 +6,20 @@ Reference: Ye, Niu, Cheung, Dai, Liu (2024), "Ball algorithm"; Niu et al. (2019)
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from ...array import Array
-from ...errors import AccuracyWarning, InvalidInput, NotConverged, Unsupported, warn
+from ...errors import AccuracyWarning, NotConverged, Unsupported, warn
 from ...manifolds.checks import check_points
 from ...manifolds.contract import Homogeneous, Manifold, Symmetric
 from ...manifolds.roots import log_unit_ball_volume
 from ...paths.samples import effective_times
-from ...paths.walk import Schedule, Seed, check_start, entropy, schedule, simulate
+from ...paths.simulation import Simulation
+from ...paths.walk import simulate
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
 from .strip import TOLERATED, check_counting, strip_volumes, warn_where_poor
@@ -66,114 +67,89 @@ def chosen_radius(manifold: Manifold, time: float, paths: int) -> float:
 
 
 def ball_matrix(
-    manifold: Manifold,
-    X: Array,
-    Y: Array,
-    times: Sequence[float] | np.ndarray | float,
-    *,
-    paths: int,
-    step: float,
-    epsilon: float | None = None,
-    rng: Seed = None,
-    n_jobs: int | None = None,
+    manifold: Manifold, X: Array, Y: Array, simulation: Simulation, epsilon: float | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """p_t(x, y) = k / (N Vol(ball)) from paths that start at x and end in the ball around y; any manifold.
 
-    On a homogeneous manifold one simulation from the origin serves every pair.
+    On a homogeneous manifold one simulation from the origin serves every pair; else each x has its own paths.
 
     Parameters
     ----------
     X, Y : points (N, *shape) and (M, *shape).
-    times, paths, step, rng, n_jobs : as in `walk`; where the manifold is not homogeneous, each x has its own paths.
+    simulation : Simulation of the paths; its times are those of the result.
     epsilon : radius of the balls; by default `chosen_radius` for each time.
 
     Returns
     -------
-    The estimate and its standard error, both (len(times), N, M).
+    The estimate and its standard error, both (number of times, N, M).
     """
-    check_counting(paths, epsilon)
-    plan = _positive(schedule(times, step))
+    radii = _radii(manifold, simulation, epsilon)
     X, Y = (np.asarray(check_points(manifold, points, name)) for points, name in ((X, "X"), (Y, "Y")))
-    radii = [epsilon or chosen_radius(manifold, t, paths) for t in plan.times]
-    volumes = ball_volume(manifold, _column(radii))
-    shape = (len(radii), len(X), len(Y))
-    counts = np.zeros(shape)
+    volumes = ball_volume(manifold, np.array(radii)[:, None])
+    counts = np.zeros((len(radii), len(X), len(Y)))
     if isinstance(manifold, Homogeneous):  # the isometries carry every pair to the origin
         centres = np.asarray(manifold.to_origin(X[:, None], Y)).reshape(-1, *manifold.shape)
-        found = _count(manifold, manifold.origin, [centres] * len(radii), radii, plan, paths, entropy(rng), n_jobs)
-        counts = np.stack(found).reshape(shape)
+        found = _count(manifold, manifold.origin, [centres] * len(radii), radii, simulation)
+        counts = np.stack(found).reshape(counts.shape)
     else:
-        root = entropy(rng)
         for i, x in enumerate(X):
-            counts[:, i] = _count(manifold, x, [Y] * len(radii), radii, plan, paths, (*root, i), n_jobs)
+            own = replace(simulation, root=(*simulation.root, i))
+            counts[:, i] = _count(manifold, x, [Y] * len(radii), radii, own)
     lengths = np.stack([_lengths(manifold, x, Y) for x in X]) if len(X) else np.empty((0, len(Y)))
-    width, clock = (np.array(values)[:, None, None] for values in (radii, plan.times))
-    estimate, error = _estimate(manifold.dim, counts, paths, volumes[..., None], lengths, width, clock)
-    peaks = np.array([_peak(manifold, t) for t in plan.times])[:, None, None]
+    width, clock = (np.array(values)[:, None, None] for values in (radii, simulation.plan.times))
+    estimate, error = _estimate(manifold.dim, counts, simulation.paths, volumes[..., None], lengths, width, clock)
+    peaks = np.array([_peak(manifold, t) for t in simulation.plan.times])[:, None, None]
     poor = error > TOLERATED * peaks
     if poor.any():
         worst = float(np.minimum((error / peaks).max(), 1))
         _warn(
-            f"Balls on {manifold!r} count too few of {paths} paths for {np.mean(poor):.0%} of the pairs and times, "
-            f"with errors of {'at least ' if worst == 1 else 'up to '}{worst:.0%} of the kernel's largest value. "
-            "Use more paths, a wider epsilon, or another method."
+            f"Balls on {manifold!r} count too few of {simulation.paths} paths for {np.mean(poor):.0%} of the pairs and "
+            f"times, with errors of {'at least ' if worst == 1 else 'up to '}{worst:.0%} of the kernel's largest "
+            "value. Use more paths, a wider epsilon, or another method."
         )
     return estimate, error
 
 
-def ball_profile(
-    manifold: Homogeneous,
-    times: Sequence[float] | np.ndarray | float,
-    *,
-    paths: int,
-    step: float,
-    epsilon: float | None = None,
-    rng: Seed = None,
-    n_jobs: int | None = None,
-) -> CountedProfile:
+def ball_profile(manifold: Homogeneous, simulation: Simulation, epsilon: float | None = None) -> CountedProfile:
     """The heat kernel by the ball algorithm where it is a function of the distance: one simulation for all pairs.
 
     Isometries carry a pair at distance d to the origin and a point at distance d along one geodesic: the balls are
     around points of that geodesic. Parameters as in `ball_matrix`.
     """
-    check_counting(paths, epsilon)
+    radii, plan = _radii(manifold, simulation, epsilon), simulation.plan
     if not isinstance(manifold, Homogeneous) or manifold.rank != 1:
         raise Unsupported(
             f"{manifold!r}: its kernel is not a function of the distance, so balls along one geodesic do not serve "
             "every pair. Use ball_matrix, which takes the points themselves."
         )
-    plan = _positive(schedule(times, step))
     coordinates = Coordinates(manifold)
-    start = check_start(manifold, manifold.origin, paths)
-    radii = [epsilon or chosen_radius(manifold, t, paths) for t in plan.times]
     axes = []
     for t, radius in zip(plan.times, radii):
         reach = min(math.sqrt(t) * (math.sqrt(manifold.dim) + 6), float(coordinates.bounds[1][0]))
         axes.append(np.linspace(0, reach, min(NODES, math.ceil(2 * reach / radius)) + 1))
-    centres = [_geodesic(coordinates, axis) for axis in axes]
-    counts = _count(manifold, start, centres, radii, plan, paths, entropy(rng), n_jobs)
+    counts = _count(manifold, manifold.origin, [_geodesic(coordinates, axis) for axis in axes], radii, simulation)
+    times, volumes = effective_times(manifold, plan.times, plan.step), ball_volume(manifold, np.array(radii))
     tables = []
-    volumes = ball_volume(manifold, np.array(radii))
-    for i, (time, axis, count) in enumerate(zip(effective_times(manifold, plan.times, step), axes, counts)):
-        p, error = _estimate(manifold.dim, count, paths, volumes[i], axis, radii[i], float(time))
-        tables.append(CountedTable(float(time), (axis,), p, error, count))
-    warn_where_poor(coordinates, tuple(tables), paths, "balls")
+    for time, axis, radius, volume, count in zip(times.tolist(), axes, radii, volumes, counts):
+        p, error = _estimate(manifold.dim, count, simulation.paths, volume, axis, radius, time)
+        tables.append(CountedTable(time, (axis,), p, error, count))
+    warn_where_poor(coordinates, tuple(tables), simulation.paths, "balls")
     return CountedProfile(coordinates, tuple(tables), plan.times[0])
 
 
+def _radii(manifold: Manifold, simulation: Simulation, epsilon: float | None) -> list[float]:
+    """Radii of the balls for each time, after the arguments have been checked."""
+    check_counting(simulation.paths, epsilon)
+    simulation.require_positive_times()
+    return [epsilon or chosen_radius(manifold, t, simulation.paths) for t in simulation.plan.times]
+
+
 def _count(
-    manifold: Manifold,
-    start: np.ndarray,
-    centres: list[np.ndarray],
-    radii: list[float],
-    plan: Schedule,
-    paths: int,
-    root: tuple[int, ...],
-    n_jobs: int | None,
+    manifold: Manifold, start: np.ndarray, centres: list[np.ndarray], radii: list[float], simulation: Simulation
 ) -> list[np.ndarray]:
     """How many paths from the start end in the ball around each centre, for each time."""
     total = [np.zeros(len(points)) for points in centres]
-    for _, part in simulate(manifold, start, plan, paths, root, partial(_hits, manifold, centres, radii), n_jobs):
+    for _, part in simulate(manifold, start, simulation, partial(_hits, manifold, centres, radii)):
         total = [a + b for a, b in zip(total, part)]
     return total
 
@@ -226,10 +202,8 @@ def _geodesic(coordinates: Coordinates, distances: np.ndarray) -> np.ndarray:
     manifold = coordinates.manifold
     z = np.random.default_rng(0).standard_normal((2, *manifold.shape))
     v = np.asarray(manifold.noise(manifold.origin, z[0] + 1j * z[1] if manifold.is_complex else z[0]))
-    small = 1e-2
-    speed = (
-        float(coordinates.read(manifold.orbit(manifold.origin, manifold.exp(manifold.origin, small * v)))[0]) / small
-    )
+    near = manifold.orbit(manifold.origin, manifold.exp(manifold.origin, 1e-2 * v))
+    speed = float(coordinates.read(near)[0]) / 1e-2
     return np.stack([np.asarray(manifold.exp(manifold.origin, v * (d / speed))) for d in distances])
 
 
@@ -243,16 +217,6 @@ def _volume(manifold: Manifold) -> float:
         return manifold.volume
     except Unsupported:
         return math.inf
-
-
-def _positive(plan: Schedule) -> Schedule:
-    if plan.times[0] <= 0:
-        raise InvalidInput(f"times must be positive: at time {plan.times[0]:g} the kernel is no function.")
-    return plan
-
-
-def _column(values: Sequence[float]) -> np.ndarray:
-    return np.array(values)[:, None]
 
 
 def _warn(message: str) -> None:

@@ -57,17 +57,7 @@ class BallKernel(MadeKernel):
         assert own.step is not None
         if isinstance(self.manifold, Homogeneous):
             time /= 1 + (self.manifold.einstein_constant or 0.0) * own.step / 6
-        p, e = ball_matrix(
-            self.manifold,
-            X,
-            X if Y is None else Y,
-            [time],
-            paths=own.paths,
-            step=own.step,
-            epsilon=own.epsilon,
-            rng=own.rng,
-            n_jobs=own.n_jobs,
-        )
+        p, e = ball_matrix(self.manifold, X, X if Y is None else Y, own.simulation([time], own.step), own.epsilon)
         if Y is not None:
             return p[0], e[0]
         return (p[0] + p[0].T) / 2, np.hypot(e[0], e[0].T) / 2

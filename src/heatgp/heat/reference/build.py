@@ -21,7 +21,8 @@ import numpy as np
 
 from ...errors import AccuracyWarning, InvalidInput, warn
 from ...manifolds import Manifold
-from ...paths.walk import Schedule, entropy, schedule, simulate
+from ...paths.simulation import Schedule, Simulation, entropy, schedule
+from ...paths.walk import simulate
 from .cells import Cells, make_cells
 from .kernel import STEP, ReferenceKernel
 
@@ -54,7 +55,8 @@ def reference_kernel(manifold: Manifold, method: Reference) -> ReferenceKernel:
     averages, ends = _last_steps(cells, grid / 2, method.epsilon, method.ball)
     plan = _plan(cells, ends, method.step)
     each = GROUPS * math.ceil(method.paths / references / GROUPS)
-    counts = _count(cells, coarse.nodes, each, plan, root, method.n_jobs)
+    simulation = Simulation(plan, each * references, root, method.n_jobs)
+    counts = _count(cells, coarse.nodes, each, simulation)
     table = counts / (each / GROUPS * cells.volumes[:, None])
     for k, number in enumerate(averages):
         for group in range(GROUPS):
@@ -141,18 +143,16 @@ def _plan(cells: Cells, ends: np.ndarray, step: float | None) -> Schedule:
     return schedule(ends, min(step or limit, float(ends[-1])), shorten_first=True)
 
 
-def _count(
-    cells: Cells, references: np.ndarray, each: int, plan: Schedule, root: tuple[int, ...], n_jobs: int | None
-) -> np.ndarray:
+def _count(cells: Cells, references: np.ndarray, each: int, simulation: Simulation) -> np.ndarray:
     """Paths of each group in each cell: (groups, times, cells, references)."""
-    counts = np.zeros((GROUPS, len(plan.times), len(cells.nodes), len(references)), np.float32)
-    total = each * len(references)
-    starts = references[np.arange(total) // each]
+    times = len(simulation.plan.times)
+    counts = np.zeros((GROUPS, times, len(cells.nodes), len(references)), np.float32)
+    starts = references[np.arange(simulation.paths) // each]
     visit = partial(_cells_of, cells)
-    for first, index in simulate(cells.manifold, starts, plan, total, root, visit, n_jobs):
+    for first, index in simulate(cells.manifold, starts, simulation, visit):
         path = np.arange(first, first + index.shape[1])
         place = (path % GROUPS, index.astype(np.int64), path // each)
-        for k in range(len(plan.times)):
+        for k in range(times):
             np.add.at(counts[:, k], (place[0], place[1][k], place[2]), 1)
     return counts
 
