@@ -5,44 +5,37 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from .. import manifolds
 from ..errors import InvalidInput
-from .composed.product import Product
-from .composed.scaled import Scaled
 from .contract import Manifold
-from .spaces.euclidean import Euclidean
-from .spaces.grassmann import Grassmann
-from .spaces.knot import TorusKnot
-from .spaces.orthogonal import Orthogonal, SpecialOrthogonal
-from .spaces.projective import ComplexProjective, RealProjective
-from .spaces.sphere import Sphere
-from .spaces.stiefel import Stiefel
-from .spaces.torus import Torus
-from .spaces.unitary import SpecialUnitary, Unitary
 
+ABSTRACT, OF_FUNCTIONS = {"Homogeneous", "Manifold", "Roots", "Symmetric"}, {"Chart", "Domain", "Implicit", "Quotient"}
+"""Public names that text cannot stand for."""
 NAMES: dict[str, type[Manifold]] = {
-    cls.__name__: cls
-    for cls in (
-        Euclidean,
-        Sphere,
-        RealProjective,
-        ComplexProjective,
-        SpecialOrthogonal,
-        Orthogonal,
-        SpecialUnitary,
-        Unitary,
-        Stiefel,
-        Grassmann,
-        Torus,
-        TorusKnot,
-        Product,
-        Scaled,
-    )
+    name: vars(manifolds)[name] for name in manifolds.__all__ if name not in ABSTRACT | OF_FUNCTIONS
 }
+"""The constructors that text may name."""
 
 
 def parse(text: str) -> Manifold:
-    """The manifold whose repr is the text; only constructors of the library and literals are understood.
+    """The manifold whose repr is the text.
 
+    Parameters
+    ----------
+    text : str
+        A constructor call of the library, whose arguments are numbers, words and such calls.
+
+    Returns
+    -------
+    Manifold
+
+    Raises
+    ------
+    InvalidInput
+        If the text is anything else; nothing is ever evaluated but constructors and literals.
+
+    Examples
+    --------
     >>> parse("Product(Sphere(2), Scaled(Torus(1), 0.5))")
     Product(Sphere(2), Scaled(Torus(1), 0.5))
     """

@@ -13,7 +13,7 @@ from ..array import Array
 from ..manifolds import Manifold
 
 REACH = 0.1
-"""Lengths up to which distances are checked: below the injectivity radius of anything drawn at human scale."""
+"""Lengths up to which distances are checked: below the injectivity radius of manifolds of diameter one or more."""
 SIGMAS = 5.0
 """Standard errors that a sample mean may be off."""
 
@@ -50,7 +50,7 @@ class Sample:
         return np.concatenate((flat.real, flat.imag), axis=-1) if self.manifold.is_complex else flat
 
     def above(self, what: str, value: Array, limit: float | None = None) -> Iterator[str]:
-        """A problem when the largest value passes the limit (the tolerance unless told) or is NaN."""
+        """A problem when the largest value passes the limit (by default the tolerance) or is NaN."""
         limit = self.tolerance if limit is None else limit
         largest = float(np.max(np.abs(np.asarray(value)), initial=0.0))
         if not largest <= limit:

@@ -26,7 +26,7 @@ DRIFT = 1e-9
 STEP_DRIFT = 3e-3
 """The same in a step of Brownian motion, whose own error is larger."""
 SUBSTEPS = tuple(4**k for k in range(1, 7))
-"""Substeps tried one after the other, before a geodesic by a singularity is taken as it comes."""
+"""Numbers of substeps, tried one after the other; beside a singularity of the metric the last one is accepted."""
 STEP_SUBSTEPS = (16,)
 """The same in a step of Brownian motion."""
 
@@ -208,7 +208,7 @@ class Chart(Manifold):
                 if not again.any():
                     break
                 y[again], w[again], change[again] = self.integrate(x[again], v[again], substeps, False)
-            else:  # compiled code has one path for all points, and no more substeps than bearable
+            else:  # compiled code has one path for all points, and few enough substeps to be fast
                 new = self.integrate(x, v, substeps, False)
                 where = namespace(x).where
                 y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
@@ -243,7 +243,7 @@ class Chart(Manifold):
             return repeat(substeps, substep, (x, v, 0 * start))
 
     def defect(self, x: Array) -> Array:
-        """How far outside the bounds the coordinates are, the periodic ones aside; 0 without bounds."""
+        """How far outside the bounds the coordinates without a period are; 0 without bounds."""
         xp = namespace(x)
         if self.bounds is None or self.periodic is None:
             return xp.zeros(x.shape[:-1])

@@ -18,7 +18,7 @@ def derivative(
 
     JAX arrays are differentiated by JAX (forward mode). For others central differences of length h = scale ε^(1/3)
     balance their error h²/6 |f'''| against rounding ε |f|/h: about 1e-10 in double precision. Where the `value` at x is
-    known, forward differences of length scale ε^(1/2) are good to 1e-8 and half as dear.
+    known, forward differences of length scale ε^(1/2) are good to 1e-8 at half the cost.
     """
     xp = namespace(x)
     library = array_library(x)
@@ -44,7 +44,7 @@ def array_library(x: Array) -> Any:
 
 
 def is_numpy(x: Array) -> bool:
-    """Whether values can be looked at: branches on them are for NumPy only, JAX compiles one path for all."""
+    """Whether code may branch on the values of x: NumPy only, since JAX compiles one path for all values."""
     return isinstance(x, np.ndarray)
 
 

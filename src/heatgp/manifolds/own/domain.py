@@ -281,7 +281,7 @@ class Domain(Wrapper):
 
     @cached_property
     def step_limit(self) -> float:  # type: ignore[override]
-        """So short that channels are wide, and that hardly a step of ten thousand crosses land unnoticed."""
+        """A small part of the width of channels; fewer than one step in ten thousand crosses the outside unnoticed."""
         parts = 5 if self._polygon else 10 if self._signed else 40
         limit = min(self.base.step_limit, (self.channel_width / parts) ** 2)
         if self._polygon:
@@ -295,7 +295,7 @@ class Domain(Wrapper):
         return limit
 
     def _trials(self) -> tuple[np.ndarray, np.ndarray]:
-        """Points of the domain, and white noise for steps from each: fewer where steps are dear."""
+        """Points of the domain, and white noise for steps from each: fewer where steps are expensive."""
         rng = np.random.default_rng(0)
         steps, points = (192, 500) if self._flat else (64, 200)
         x = np.broadcast_to(self.random(rng, points), (steps, points, *self.shape))

@@ -169,7 +169,7 @@ class Implicit(Manifold):
     def _return(self, y: Array, rows: Array) -> tuple[Array, Array]:
         """y moved along the given normals onto the manifold, and where that failed.
 
-        Newton's method; each slope, the dearest part, serves three times.
+        Newton's method; each slope, the most expensive part, is used three times.
         """
         xp = namespace(y)
         size, eps = norm(y), float(xp.finfo(y.dtype).eps)

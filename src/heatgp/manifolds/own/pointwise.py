@@ -1,4 +1,4 @@
-"""Linear algebra of one small matrix a point, written out so that each operation is a long loop over the points."""
+"""Linear algebra of one small matrix per point, written out so that each operation is a long loop over the points."""
 
 from __future__ import annotations
 

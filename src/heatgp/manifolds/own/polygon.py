@@ -11,9 +11,9 @@ from ...array import Array, namespace
 from ...errors import InvalidInput
 
 RASTER = 256
-"""Cells along each side of the table of clearances: it spares most points the comparison with every edge."""
+"""Cells along each side of the table of clearances: most points then need no comparison with every edge."""
 BOUNCES = 32
-"""Reflections after which a path, caught in a corner, stays where it was."""
+"""The largest number of reflections in one step; a path that needs more, in a corner, stays where it was."""
 
 Ring = tuple[tuple[float, float], ...]
 

@@ -1,7 +1,7 @@
-"""Orbit coordinates of all pairs of two sets, by matrix products and closed forms instead of a decomposition a pair.
+"""Orbit coordinates of all pairs of two sets, by matrix products and closed forms: no decomposition for each pair.
 
-A coordinate next to a wall of the chamber may lose half its digits here, in a way that smooth invariant functions, such
-as heat kernels, cannot see: what is accurate to rounding is the trace of every power of x*y. NumPy only.
+A coordinate near a wall of the chamber may lose half its digits here. Smooth invariant functions, such as heat kernels,
+do not change by more than rounding: the trace of every power of x*y is accurate to rounding. NumPy only.
 """
 
 from __future__ import annotations
