@@ -53,7 +53,7 @@ def height(p):
 
 
 lake = hg.Domain(hg.Euclidean(2), shore())
-print(f"{lake}: area {lake.volume:.2f}, channels about {lake.width:.2f} wide")
+print(f"{lake}: area {lake.volume:.2f}, channels about {lake.channel_width:.2f} wide")
 
 # %% [markdown]
 # One simulation of Brownian motion serves all data on this lake. Beside it two usual smoothers: the RBF Gaussian

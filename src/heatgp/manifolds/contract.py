@@ -50,6 +50,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from operator import attrgetter
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -130,7 +131,7 @@ class Manifold(ABC):
         """The constructor call, without arguments that have their default value."""
         if not is_dataclass(self):
             return object.__repr__(self)
-        values = [(vars(self)[f.name], f.default) for f in fields(self)]
+        values = [(attrgetter(f.name)(self), f.default) for f in fields(self)]
         while values and values[-1][0] == values[-1][1]:
             values.pop()
         return f"{type(self).__name__}({', '.join(repr(value) for value, _ in values)})"
