@@ -106,17 +106,17 @@ class Method(ABC):
 
     def stored_options(self) -> dict[str, Any]:
         """The options for a file, as plain numbers, words and lists."""
-        return {name: value for name, value in self._options().items() if name in self.stored}
+        options = self._options()
+        return {name: options[name] for name in self.stored}
 
     def described(self) -> str:
         """The arguments of `heat_kernel` that make this method, for the repr of kernels."""
-        shown = {"step": lambda step: float(f"{step:.4g}")}
-        hidden = ("times", "rng", "n_jobs", "cache", "seed")
         defaults = {f.name: f.default for f in fields(self)}
+        given = {name: value for name, value in self.stored_options().items() if name not in ("times", "rng", "seed")}
         parts = [
-            f"{name}={shown.get(name, lambda v: v)(value)!r}"
-            for name, value in self._options().items()
-            if name not in hidden and (value != defaults[name] or name == "paths")
+            f"{name}={float(f'{value:.4g}') if name == 'step' else value!r}"
+            for name, value in given.items()
+            if value != defaults[name] or name in ("paths", "references")
         ]
         return ", ".join([f"method={self.name!r}", *parts])
 
