@@ -24,9 +24,10 @@ from heatgp.baselines import (
     compare,
     evaluate,
 )
-from heatgp.baselines.comparison import classification_scores, folds
+from heatgp.baselines.comparison import folds
 from heatgp.baselines.nearest import distances
 from heatgp.errors import InvalidInput, Unsupported
+from heatgp.gp.scores import classification_scores
 
 
 class Plane(Manifold):

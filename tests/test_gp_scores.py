@@ -54,5 +54,5 @@ def test_errors_say_what_to_do():
         scores.coverage([1.0], [1.0], [1.0], level=90)
     with pytest.raises(InvalidInput, match=r"column numbers 0 to 1.*Encode classes with numpy\.unique"):
         scores.cross_entropy([-1, 1], [0.5, 0.5])
-    with pytest.raises(InvalidInput, match="one row a label"):
+    with pytest.raises(InvalidInput, match="one row per label"):
         scores.auc([0, 1, 1], [0.5, 0.5])

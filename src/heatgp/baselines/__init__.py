@@ -1,8 +1,9 @@
-"""What the paper compares with, for any manifold here, and the comparison itself."""
+"""Baselines that the paper compares with, for any manifold of the library, and the comparison itself."""
 
-from .comparison import Comparison, Row, compare, evaluate
+from .comparison import Comparison, compare, evaluate
 from .estimators import NAMES, BaselineClassifier, BaselineRegressor, baseline
 from .nearest import NearestClassifier, NearestRegressor
+from .rows import Row
 
 __all__ = [
     "BaselineClassifier",

@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import norm
 from sklearn.base import clone
-from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.multiclass import type_of_target
 
 from ..errors import InvalidInput, Unsupported
+from ..gp.scores import classification_scores, negative_log_density, rmse
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from .estimators import NAMES, Task, baseline
+from .rows import Row, csv_text, distinct, find, summary
 
 DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
-FLOOR = 1e-15
-"""Probabilities below count as this in the cross entropy, which would be infinite after one certain error."""
 CLASSES = 20
 """More different whole numbers than this may be a regression's counts as well as classes: the user must say."""
 
 Split = tuple[Any, Any]
-
-
-@dataclass(frozen=True)
-class Row:
-    """One figure of the table: mean and standard deviation of a metric over n splits."""
-
-    method: str
-    metric: str
-    mean: float
-    sd: float
-    n: int
 
 
 @dataclass(frozen=True)
@@ -53,13 +38,20 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def row(self, method: str, metric: str) -> Row:
-        for row in self.rows:
-            if (row.method, row.metric) == (method, metric):
-                return row
-        raise InvalidInput(f"The table has no {metric!r} of {method!r}.")
+        """The row of a method and metric.
+
+        Raises
+        ------
+        InvalidInput
+            If the table has no such row.
+        """
+        row = find(self.rows, "", method, metric)
+        if row is None:
+            raise InvalidInput(f"The table has no {metric!r} of {method!r}.")
+        return row
 
     def __str__(self) -> str:
-        methods, metrics = _distinct(r.method for r in self.rows), _distinct(r.metric for r in self.rows)
+        methods, metrics = distinct(r.method for r in self.rows), distinct(r.metric for r in self.rows)
         cells = {(r.method, r.metric): f"{r.mean:.3g} ({r.sd:.2g})" for r in self.rows}
         table = [["", *metrics], *([m, *(cells.get((m, k), "") for k in metrics)] for m in methods)]
         widths = [max(map(len, column)) for column in zip(*table)]
@@ -70,13 +62,10 @@ class Comparison:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The rows as CSV text, written to `path` if one is given."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(("method", "metric", "mean", "sd", "n"))
-        writer.writerows(astuple(row) for row in self.rows)
+        text = csv_text(self.rows, ("method", "metric", "mean", "sd", "n"))
         if path is not None:
-            Path(path).write_text(text.getvalue(), encoding="utf-8")
-        return text.getvalue()
+            Path(path).write_text(text, encoding="utf-8")
+        return text
 
 
 def compare(
@@ -94,23 +83,42 @@ def compare(
 
     Parameters
     ----------
-    manifold, X, y
-        Points (N, *manifold.shape) and their targets.
-    task
-        "regression" or "classification"; by default regression for fractional y, else classification.
-    methods
+    manifold : Manifold
+    X : array_like (N, *manifold.shape)
+        Points.
+    y : array_like (N,)
+        Their targets.
+    task : {"regression", "classification"}, optional
+        By default regression for fractional y, else classification.
+    methods : sequence of str or mapping of str to estimators, optional
         Names ("heatgp" or one of `baselines.NAMES`), or estimators by name, each of which takes points. By default
         heatgp, tuned baselines on the embedding, the RBF on raw coordinates, tuned or not, and nearest neighbours.
-    splits
-        So many folds of a cross-validation (stratified by class; whole groups where `groups` are given), or pairs of
-        training and test indices.
-    groups
-        Labels (N,) of what must not be on both sides of a split, such as subjects.
-    rng
-        Seed or Generator: folds and searches depend on nothing else.
+    splits : int or iterable of (train, test), default 5
+        Number of folds of a cross-validation (stratified by class; whole groups where `groups` are given), or pairs
+        of training and test indices.
+    groups : array_like (N,), optional
+        Labels of what must not be on both sides of a split, such as subjects.
+    rng : int or Generator, default 0
+        Folds and searches depend on nothing else.
 
-    Metrics are rmse and nlpd (mean negative log predictive density, where the method has a standard deviation), or
-    cross_entropy, auc (two classes) and error; seconds are for fit and prediction together.
+    Returns
+    -------
+    Comparison
+        Metrics are rmse and nlpd (mean negative log predictive density, where the method has a standard deviation),
+        or cross_entropy, auc (two classes) and error; seconds are for fit and prediction together.
+
+    Raises
+    ------
+    InvalidInput
+        If y does not fit X, the task cannot be told from y, a method is unknown or there are too many splits.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> X = Sphere(2).random(np.random.default_rng(0), 40)
+    >>> table = compare(Sphere(2), X, X[:, 2], methods=["linear", "nearest"])
+    >>> table.row("linear", "rmse").mean < table.row("nearest", "rmse").mean
+    True
     """
     X, y = np.asarray(check_points(manifold, np.asarray(X))), np.asarray(y)
     if y.shape != X.shape[:1]:
@@ -124,41 +132,53 @@ def compare(
     rows = []
     for name, estimator in estimators.items():
         scores = [evaluate(clone(estimator), X[a], y[a], X[b], y[b], task=task) for a, b in pairs]
-        rows += [summary(name, metric, [s[metric] for s in scores if metric in s]) for metric in _distinct_keys(scores)]
+        metrics = distinct(metric for score in scores for metric in score)
+        rows += [summary(name, metric, [s[metric] for s in scores if metric in s]) for metric in metrics]
     return Comparison(tuple(rows), f"{task} on {manifold!r}: {len(X)} points, {len(pairs)} splits", tuple(notes))
 
 
 def evaluate(
     estimator: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, y_test: np.ndarray, *, task: Task
 ) -> dict[str, float]:
-    """Fit on (X, y), predict at X_test, and score against y_test."""
-    start = time.perf_counter()
-    estimator.fit(X, y)
+    """Fit on (X, y), predict at X_test, and score against y_test.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn estimator; its standard deviations, if it has `predict(..., return_std=True)`, are scored too.
+    X, y, X_test, y_test : ndarray
+        Training and test points with their targets.
+    task : {"regression", "classification"}
+
+    Returns
+    -------
+    dict
+        The metrics that `compare` lists, and `seconds`.
+    """
+    prediction, std, seconds = timed_prediction(estimator, X, y, X_test, task)
     if task == "classification":
-        proba = estimator.predict_proba(X_test)
-        seconds = time.perf_counter() - start
-        return {**classification_scores(estimator.classes_, proba, y_test), "seconds": seconds}
-    try:
-        mean, std = estimator.predict(X_test, return_std=True)
-    except (TypeError, Unsupported):  # no such argument, or no such thing
-        mean, std = estimator.predict(X_test), None
-    seconds = time.perf_counter() - start
-    scores = {"rmse": float(np.sqrt(np.mean((mean - y_test) ** 2)))}
+        return {**classification_scores(estimator.classes_, prediction, y_test), "seconds": seconds}
+    scores = {"rmse": rmse(y_test, prediction)}
     if std is not None and np.all(std > 0):
         # Ours is of the function, with the noise's variance in noise_; scikit-learn's has the noise in it already.
-        std = np.sqrt(std**2 + getattr(estimator, "noise_", 0.0))
-        scores["nlpd"] = float(-np.mean(norm.logpdf(y_test, mean, std)))
+        scores["nlpd"] = negative_log_density(y_test, prediction, std**2 + getattr(estimator, "noise_", 0.0))
     return {**scores, "seconds": seconds}
 
 
-def classification_scores(classes: np.ndarray, proba: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Cross entropy in nats, area under the ROC curve (two classes, both in y) and error rate."""
-    right = y[:, None] == classes
-    given = np.sum(np.where(right, proba, 0.0), axis=1)  # a class never seen in training was given probability zero
-    scores = {"cross_entropy": float(-np.mean(np.log(np.maximum(given, FLOOR))))}
-    if len(classes) == 2 and len(np.unique(y)) == 2:
-        scores["auc"] = float(roc_auc_score(y == classes[1], proba[:, 1]))
-    return {**scores, "error": float(np.mean(classes[np.argmax(proba, axis=1)] != y))}
+def timed_prediction(
+    estimator: Any, X: np.ndarray, y: np.ndarray, X_test: np.ndarray, task: Task
+) -> tuple[np.ndarray, np.ndarray | None, float]:
+    """Fit and predict: probabilities or means, standard deviations where there are any, and the seconds of both."""
+    start, std = time.perf_counter(), None
+    estimator.fit(X, y)
+    if task == "classification":
+        prediction = estimator.predict_proba(X_test)
+    else:
+        try:
+            prediction, std = estimator.predict(X_test, return_std=True)
+        except (TypeError, Unsupported):  # no such argument, or no standard deviation
+            prediction = estimator.predict(X_test)
+    return prediction, std, time.perf_counter() - start
 
 
 def choose(
@@ -190,11 +210,12 @@ def own(manifold: Manifold, task: Task) -> Any:
 
 
 def infer_task(y: np.ndarray) -> Task:
+    """Regression for fractional numbers, classification for labels and few different whole numbers."""
     kind = type_of_target(y)
     if kind == "continuous":
         return "regression"
     if kind not in ("binary", "multiclass"):
-        raise InvalidInput(f"y is {kind}; it must be one number or one label a point.")
+        raise InvalidInput(f"y is {kind}; it must be one number or one label per point.")
     values = len(np.unique(y))
     if y.dtype.kind in "iuf" and values > CLASSES:
         raise InvalidInput(
@@ -218,16 +239,3 @@ def folds(y: np.ndarray, task: Task, number: int, groups: ArrayLike | None, seed
         return list(GroupKFold(number).split(y, groups=groups))
     kind = StratifiedKFold if task == "classification" else KFold
     return list(kind(number, shuffle=True, random_state=seed).split(y, y))
-
-
-def summary(method: str, metric: str, values: list[float]) -> Row:
-    sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-    return Row(method, metric, float(np.mean(values)), sd, len(values))
-
-
-def _distinct(values: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(values))
-
-
-def _distinct_keys(scores: list[dict[str, float]]) -> list[str]:
-    return _distinct(key for score in scores for key in score)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal
+from abc import ABC
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,104 +22,139 @@ Coordinates = Literal["embedding", "raw"]
 Task = Literal["regression", "classification"]
 
 NAMES = (*(f"{method}{kind}" for method in REGRESSORS for kind in ("", " raw", " untuned")), "nearest")
-"""The baselines by name: tuned on the embedding; "raw" tuned on the numbers as they come; "untuned" on the same."""
+"""Names of the baselines: tuned on the embedding; "raw", tuned on the numbers as they are; "untuned" on those too."""
 
 
-def coordinates(manifold: Manifold, X: ArrayLike, kind: Coordinates) -> np.ndarray:
-    """Points to rows of real numbers: the manifold's embedding, or the arrays as they are, flattened.
+class Baseline(BaseEstimator, ABC):
+    """What the regressor and the classifier share: coordinates of the points, and a recipe that fits them."""
 
-    Raw coordinates depend on the representative where points have several: a line's unit vector, a subspace's basis.
-    """
-    X = check_points(manifold, X)
-    return np.asarray(manifold.embed(X) if kind == "embedding" else flatten(manifold, X))
+    recipes: ClassVar[dict[str, Any]]
+
+    def __init__(
+        self,
+        manifold: Manifold,
+        method: str = "rbf",
+        *,
+        coordinates: Coordinates = "embedding",
+        tuned: bool = True,
+        random_state: int = 0,
+    ) -> None:
+        self.manifold = manifold
+        self.method = method
+        self.coordinates = coordinates
+        self.tuned = tuned
+        self.random_state = random_state
+
+    def _coordinates(self, X: ArrayLike) -> np.ndarray:
+        """Points to rows of real numbers: the manifold's embedding, or the arrays as they are, flattened.
+
+        Raw coordinates depend on the representative where points have several: a line's unit vector, a subspace's
+        basis.
+        """
+        X = check_points(self.manifold, X)
+        return np.asarray(self.manifold.embed(X) if self.coordinates == "embedding" else flatten(self.manifold, X))
+
+    def _fit(self, X: ArrayLike, y: np.ndarray) -> None:
+        if self.method not in self.recipes:
+            raise InvalidInput(f"method must be one of {', '.join(map(repr, self.recipes))}; got {self.method!r}.")
+        if self.coordinates not in ("embedding", "raw"):
+            raise InvalidInput(f"coordinates must be 'embedding' or 'raw'; got {self.coordinates!r}.")
+        with warnings.catch_warnings():
+            # The recipe chooses the bounds of its search and the steps of its solver: the scores say how well it did.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.model_ = self.recipes[self.method](self._coordinates(X), y, self.tuned, self.random_state)
 
 
-def fitted(
-    recipes: dict[str, Any], estimator: BaselineRegressor | BaselineClassifier, X: ArrayLike, y: ArrayLike
-) -> Any:
-    """The recipe's model on the estimator's coordinates, its arguments checked."""
-    if estimator.method not in recipes:
-        raise InvalidInput(f"method must be one of {', '.join(map(repr, recipes))}; got {estimator.method!r}.")
-    if estimator.coordinates not in ("embedding", "raw"):
-        raise InvalidInput(f"coordinates must be 'embedding' or 'raw'; got {estimator.coordinates!r}.")
-    Z = coordinates(estimator.manifold, X, estimator.coordinates)
-    with warnings.catch_warnings():
-        # Bounds of the search and steps of a solver are the recipe's business: the scores say how well it did.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return recipes[estimator.method](Z, np.asarray(y), estimator.tuned, estimator.random_state)
+class BaselineRegressor(RegressorMixin, Baseline):
+    """RBF Gaussian process, support vectors or ridge regression on coordinates of the points.
 
+    Parameters
+    ----------
+    manifold : Manifold
+    method : {"rbf", "svm", "linear"}, default "rbf"
+    coordinates : {"embedding", "raw"}, default "embedding"
+        The manifold's embedding, or the numbers of the points as they are.
+    tuned : bool, default True
+        Choose the hyperparameters from the data; else scikit-learn's defaults, and an RBF length-scale of one.
+    random_state : int, default 0
 
-class BaselineRegressor(RegressorMixin, BaseEstimator):
-    """RBF Gaussian process ("rbf"), support vectors ("svm") or ridge regression ("linear") on coordinates.
-
+    Examples
+    --------
     >>> from heatgp import Sphere
     >>> X = Sphere(2).random(np.random.default_rng(0), 30)
     >>> BaselineRegressor(Sphere(2), "rbf").fit(X, X[:, 2]).score(X, X[:, 2]) > 0.99
     True
     """
 
-    def __init__(
-        self,
-        manifold: Manifold,
-        method: str = "rbf",
-        *,
-        coordinates: Coordinates = "embedding",
-        tuned: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.manifold = manifold
-        self.method = method
-        self.coordinates = coordinates
-        self.tuned = tuned
-        self.random_state = random_state
+    recipes = REGRESSORS
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineRegressor:
-        self.model_ = fitted(REGRESSORS, self, X, np.asarray(y, dtype=float))
+        self._fit(X, np.asarray(y, dtype=float))
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
         """The mean, and with return_std the standard deviation of new observations (method "rbf" only)."""
         if return_std and self.method != "rbf":
             raise Unsupported(f"method {self.method!r} has no predictive standard deviation; 'rbf' has.")
-        Z = coordinates(self.manifold, X, self.coordinates)
+        Z = self._coordinates(X)
         return self.model_.predict(Z, return_std=True) if return_std else self.model_.predict(Z)
 
 
-class BaselineClassifier(ClassifierMixin, BaseEstimator):
-    """RBF Gaussian process ("rbf"), support vectors ("svm") or logistic regression ("linear") on coordinates."""
+class BaselineClassifier(ClassifierMixin, Baseline):
+    """RBF Gaussian process, support vectors or logistic regression on coordinates of the points.
 
-    def __init__(
-        self,
-        manifold: Manifold,
-        method: str = "rbf",
-        *,
-        coordinates: Coordinates = "embedding",
-        tuned: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.manifold = manifold
-        self.method = method
-        self.coordinates = coordinates
-        self.tuned = tuned
-        self.random_state = random_state
+    Parameters
+    ----------
+    manifold, method, coordinates, tuned, random_state
+        As in `BaselineRegressor`.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> X = Sphere(2).random(np.random.default_rng(0), 30)
+    >>> BaselineClassifier(Sphere(2), "linear").fit(X, X[:, 2] > 0).predict_proba(X).shape
+    (30, 2)
+    """
+
+    recipes = CLASSIFIERS
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
         self.classes_ = np.unique(np.asarray(y))
         if len(self.classes_) < 2:
             raise InvalidInput(f"y has one class only, {self.classes_[0]!r}; a classifier needs two or more.")
-        self.model_ = fitted(CLASSIFIERS, self, X, y)
+        self._fit(X, np.asarray(y))
         return self
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        return self.model_.predict_proba(coordinates(self.manifold, X, self.coordinates))
+        return self.model_.predict_proba(self._coordinates(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
 
 def baseline(name: str, manifold: Manifold, task: Task, *, random_state: int = 0) -> Any:
-    """The estimator of one of NAMES.
+    """Make a baseline from its name.
 
+    Parameters
+    ----------
+    name : str
+        One of `baselines.NAMES`.
+    manifold : Manifold
+    task : {"regression", "classification"}
+    random_state : int, default 0
+
+    Returns
+    -------
+    estimator
+        A scikit-learn estimator that takes points of the manifold.
+
+    Raises
+    ------
+    InvalidInput
+        If there is no such baseline.
+
+    Examples
+    --------
     >>> from heatgp import Sphere
     >>> baseline("svm untuned", Sphere(2), "classification").get_params()["tuned"]
     False

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -23,71 +25,93 @@ def distances(manifold: Manifold, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.concatenate(blocks) if blocks else np.empty((0, len(Y)))
 
 
-def neighbour_sums(order: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Sums (N, k, columns) of the targets of the first 1, 2, ..., k of the neighbours in `order` (N, k)."""
-    return np.cumsum(targets[order], axis=1)
-
-
-class NearestRegressor(RegressorMixin, BaseEstimator):
-    """The mean of the nearest neighbours' y; their number, if not given, has the least leave-one-out squared error."""
+class NearestNeighbours(BaseEstimator, ABC):
+    """What regression and classification by nearest neighbours share: both average `targets_` (N, columns)."""
 
     def __init__(self, manifold: Manifold, neighbours: int | None = None) -> None:
         self.manifold = manifold
         self.neighbours = neighbours
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> NearestRegressor:
-        self.X_ = check_points(self.manifold, X)
-        self.y_ = np.asarray(y, dtype=float)
-        sums = left_out_sums(self.manifold, self.X_, self.y_[:, None], self.neighbours)
-        means = sums[..., 0] / np.arange(1, sums.shape[1] + 1)
-        self.neighbours_ = self.neighbours or best(np.mean((means - self.y_[:, None]) ** 2, axis=0))
-        return self
+    @abstractmethod
+    def _losses(self, sums: np.ndarray) -> np.ndarray:
+        """Losses (N, k) at the training points, from sums (N, k, columns) of targets of 1, 2, ..., k neighbours."""
 
-    def predict(self, X: ArrayLike) -> np.ndarray:
-        order = np.argsort(distances(self.manifold, check_points(self.manifold, X), self.X_), axis=1, kind="stable")
-        return self.y_[order[:, : self.neighbours_]].mean(axis=1)
+    def _learn(self, X: ArrayLike, targets: np.ndarray) -> None:
+        """Keep the data, and choose the number of neighbours of the least leave-one-out loss if none is given."""
+        self.X_, self.targets_ = check_points(self.manifold, X), targets
+        n = len(self.X_)
+        if self.neighbours is not None and not 1 <= self.neighbours <= n:
+            raise InvalidInput(
+                f"neighbours must be from 1 to the number of training points, {n}; got {self.neighbours}."
+            )
+        between = np.array(distances(self.manifold, self.X_, self.X_))
+        np.fill_diagonal(between, np.inf)
+        order = np.argsort(between, axis=1, kind="stable")[:, : min(MOST, n - 1)]
+        losses = self._losses(np.cumsum(targets[order], axis=1)).mean(axis=0)
+        self.neighbours_ = self.neighbours or (int(np.argmin(losses)) + 1 if losses.size else 1)
+
+    def _sums(self, X: ArrayLike) -> np.ndarray:
+        """Sums (N, columns) of the neighbours' targets."""
+        between = distances(self.manifold, check_points(self.manifold, X), self.X_)
+        order = np.argsort(between, axis=1, kind="stable")[:, : self.neighbours_]
+        return self.targets_[order].sum(axis=1)
 
 
-class NearestClassifier(ClassifierMixin, BaseEstimator):
-    """Votes of the nearest neighbours, (votes + 1) / (k + classes) by Laplace's rule; k as in `NearestRegressor`.
+class NearestRegressor(RegressorMixin, NearestNeighbours):
+    """The mean of the nearest neighbours' y.
 
-    The rule keeps a unanimous vote from claiming certainty; k has the least leave-one-out cross entropy.
+    Parameters
+    ----------
+    manifold : Manifold
+        It must have a distance.
+    neighbours : int, optional
+        By default the number with the least leave-one-out squared error.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> X = Sphere(2).random(np.random.default_rng(0), 30)
+    >>> NearestRegressor(Sphere(2), neighbours=1).fit(X, X[:, 2]).score(X, X[:, 2])
+    1.0
     """
 
-    def __init__(self, manifold: Manifold, neighbours: int | None = None) -> None:
-        self.manifold = manifold
-        self.neighbours = neighbours
-
-    def fit(self, X: ArrayLike, y: ArrayLike) -> NearestClassifier:
-        self.X_ = check_points(self.manifold, X)
-        self.classes_, index = np.unique(np.asarray(y), return_inverse=True)
-        self.votes_ = np.eye(len(self.classes_))[index]
-        votes = left_out_sums(self.manifold, self.X_, self.votes_, self.neighbours)
-        proba = (votes + 1) / (votes.sum(axis=-1, keepdims=True) + len(self.classes_))
-        entropy = -np.log(np.sum(proba * self.votes_[:, None], axis=-1))
-        self.neighbours_ = self.neighbours or best(entropy.mean(axis=0))
+    def fit(self, X: ArrayLike, y: ArrayLike) -> NearestRegressor:
+        self._learn(X, np.asarray(y, dtype=float)[:, None])
         return self
 
+    def _losses(self, sums: np.ndarray) -> np.ndarray:
+        return (sums[..., 0] / np.arange(1, sums.shape[1] + 1) - self.targets_) ** 2
+
+    def predict(self, X: ArrayLike) -> np.ndarray:
+        return self._sums(X)[:, 0] / self.neighbours_
+
+
+class NearestClassifier(ClassifierMixin, NearestNeighbours):
+    """Votes of the k nearest neighbours: (votes + 1) / (k + classes), Laplace's rule.
+
+    The rule keeps a unanimous vote from claiming certainty.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        It must have a distance.
+    neighbours : int, optional
+        By default the number with the least leave-one-out cross entropy.
+    """
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> NearestClassifier:
+        self.classes_, index = np.unique(np.asarray(y), return_inverse=True)
+        self._learn(X, np.eye(len(self.classes_))[index])
+        return self
+
+    def _losses(self, sums: np.ndarray) -> np.ndarray:
+        return -np.log(np.sum(self._laplace(sums) * self.targets_[:, None], axis=-1))
+
+    def _laplace(self, votes: np.ndarray) -> np.ndarray:
+        return (votes + 1) / (votes.sum(axis=-1, keepdims=True) + len(self.classes_))
+
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        order = np.argsort(distances(self.manifold, check_points(self.manifold, X), self.X_), axis=1, kind="stable")
-        votes = self.votes_[order[:, : self.neighbours_]].sum(axis=1)
-        return (votes + 1) / (votes.sum(axis=1, keepdims=True) + len(self.classes_))
+        return self._laplace(self._sums(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-
-
-def left_out_sums(manifold: Manifold, X: np.ndarray, targets: np.ndarray, given: int | None) -> np.ndarray:
-    """`neighbour_sums` of each training point over the others, up to MOST neighbours."""
-    n = len(X)
-    if given is not None and not 1 <= given <= n:
-        raise InvalidInput(f"neighbours must be from 1 to the number of training points, {n}; got {given}.")
-    between = np.array(distances(manifold, X, X))
-    np.fill_diagonal(between, np.inf)
-    order = np.argsort(between, axis=1, kind="stable")[:, : min(MOST, n - 1)]
-    return neighbour_sums(order, targets)
-
-
-def best(losses: np.ndarray) -> int:
-    """The number of neighbours with the least loss; one where there was nothing to try."""
-    return int(np.argmin(losses)) + 1 if losses.size else 1

@@ -1,4 +1,7 @@
-"""How good predictions are, and whether their stated uncertainty is true."""
+"""How good predictions are, and whether their stated uncertainty is true.
+
+Every score of the library is here: those of `compare`, of the experiments and of the reliability diagrams.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,28 @@ from ..errors import InvalidInput
 Array = np.ndarray
 
 
+TINY = float(np.finfo(float).tiny)
+
+
 def rmse(y: ArrayLike, mean: ArrayLike) -> float:
     """Root mean square error.
 
+    Parameters
+    ----------
+    y, mean : array_like (N,)
+        Observations and predictions.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    InvalidInput
+        If the arrays are empty or differ in shape.
+
+    Examples
+    --------
     >>> rmse([0.0, 0.0], [3.0, -3.0])
     3.0
     """
@@ -25,49 +47,159 @@ def rmse(y: ArrayLike, mean: ArrayLike) -> float:
 
 
 def negative_log_density(y: ArrayLike, mean: ArrayLike, variance: ArrayLike) -> float:
-    """Mean of -log N(y; mean, variance), the variance including the noise."""
+    """Mean negative log density of the observations under normal predictions.
+
+    Parameters
+    ----------
+    y, mean, variance : array_like (N,)
+        Observations, and mean and variance of their prediction. The variance includes that of the noise.
+
+    Returns
+    -------
+    float
+        Mean of -log N(y; mean, variance), in nats.
+
+    Examples
+    --------
+    >>> round(negative_log_density([0.0], [0.0], [1.0]), 4)
+    0.9189
+    """
     y, mean, variance = _alike(y, mean, variance)
     return float(np.mean(0.5 * (np.log(2 * np.pi * variance) + np.square(y - mean) / variance)))
 
 
 def coverage(y: ArrayLike, mean: ArrayLike, variance: ArrayLike, level: float = 0.9) -> float:
-    """The share of y inside the central interval of this level, which should be the level."""
+    """Share of the observations inside the central prediction interval.
+
+    Parameters
+    ----------
+    y, mean, variance : array_like (N,)
+        Observations, and mean and variance of their prediction.
+    level : float, default 0.9
+        Probability of the interval. A calibrated model has a coverage close to it.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> coverage([0.0, 5.0], [0.0, 0.0], [1.0, 1.0])
+    0.5
+    """
     if not 0 < level < 1:
         raise InvalidInput(f"level = {level} must be between 0 and 1.")
     y, mean, variance = _alike(y, mean, variance)
     return float(np.mean(np.abs(y - mean) <= ndtri(0.5 + level / 2) * np.sqrt(variance)))
 
 
-def cross_entropy(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """Mean of -log of the probability given to the true class, never below the smallest positive float.
+def cross_entropy(labels: ArrayLike, probabilities: ArrayLike, floor: float = TINY) -> float:
+    """Mean of -log of the probability that was given to the true class.
 
-    `probabilities` is P(class 1) for labels 0 and 1, or (N, classes) for labels 0, 1, ...: column numbers.
+    Parameters
+    ----------
+    labels : array_like (N,)
+        Classes as column numbers 0, 1, ...
+    probabilities : array_like (N,) or (N, classes)
+        P(class 1) for two classes, or one column for each class.
+    floor : float, default the smallest positive float
+        Smaller probabilities count as this one, so that one certain mistake does not make the score infinite.
 
+    Returns
+    -------
+    float
+        In nats.
+
+    Examples
+    --------
     >>> round(cross_entropy([1, 0], [0.5, 0.5]), 4)
     0.6931
     """
     table, truth = _table(labels, probabilities)
-    return float(np.mean(-np.log(np.maximum(table[np.arange(len(truth)), truth], np.finfo(float).tiny))))
+    return float(np.mean(-np.log(np.maximum(table[np.arange(len(truth)), truth], floor))))
 
 
 def brier(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """Mean square difference between the probabilities and the truth; for two classes that of one column."""
+    """Mean square difference between the probabilities and the truth.
+
+    Parameters
+    ----------
+    labels, probabilities
+        As in `cross_entropy`.
+
+    Returns
+    -------
+    float
+        The sum over the classes; for two classes the square of one of them.
+
+    Examples
+    --------
+    >>> brier([1, 0], [0.5, 0.5])
+    0.25
+    """
     table, truth = _table(labels, probabilities)
     squares = np.square(table - np.eye(table.shape[1])[truth]).sum(axis=1)
     return float(np.mean(squares) / (2 if table.shape[1] == 2 else 1))
 
 
 def auc(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """Area under the receiver operating characteristic; more than two classes one against the rest, averaged."""
+    """Area under the receiver operating characteristic curve.
+
+    Parameters
+    ----------
+    labels, probabilities
+        As in `cross_entropy`.
+
+    Returns
+    -------
+    float
+        For more than two classes the average over the classes, each against the rest.
+
+    Examples
+    --------
+    >>> auc([0, 1, 1], [0.2, 0.3, 0.9])
+    1.0
+    """
     table, truth = _table(labels, probabilities)
     if table.shape[1] == 2:
         return float(roc_auc_score(truth, table[:, 1]))
     return float(np.mean([roc_auc_score(truth == k, table[:, k]) for k in np.unique(truth)]))
 
 
+def classification_scores(classes: ArrayLike, probabilities: ArrayLike, y: ArrayLike) -> dict[str, float]:
+    """Cross entropy, area under the ROC curve and error rate of a classifier.
+
+    Parameters
+    ----------
+    classes : array_like (K,)
+        The classes in the order of the columns, as in scikit-learn's `classes_`.
+    probabilities : array_like (N, K)
+        As from `predict_proba`.
+    y : array_like (N,)
+        True classes. One that is not in `classes` was given probability zero.
+
+    Returns
+    -------
+    dict
+        `cross_entropy` with the floor 1e-15, `auc` where there are two classes and `y` has both, and `error`.
+
+    Examples
+    --------
+    >>> classification_scores(["a", "b"], [[0.5, 0.5], [0.1, 0.9]], ["a", "b"])["error"]
+    0.0
+    """
+    names, y, table = np.asarray(classes), np.asarray(y), np.clip(probabilities, 0.0, 1.0)  # 1 + 2e-16 is rounding
+    equal = y[:, None] == names
+    column = np.where(equal.any(axis=1), equal.argmax(axis=1), len(names))  # the last column: classes never seen
+    scores = {"cross_entropy": cross_entropy(column, np.pad(table, ((0, 0), (0, 1))), floor=1e-15)}
+    if len(names) == 2 and np.array_equal(np.unique(column), (0, 1)):
+        scores["auc"] = auc(column, table)
+    return {**scores, "error": float(np.mean(table.argmax(axis=1) != column))}
+
+
 @dataclass(frozen=True)
 class Reliability:
-    """Predicted probability and observed frequency, bin by bin; bins without predictions are left out."""
+    """Predicted probability, observed frequency and number of predictions of every bin that has predictions."""
 
     predicted: Array
     observed: Array
@@ -80,8 +212,23 @@ class Reliability:
 
 
 def reliability(labels: ArrayLike, probabilities: ArrayLike, bins: int = 10) -> Reliability:
-    """How often class 1 happened where it was given about this probability, in `bins` equal bins of [0, 1].
+    """Compare predicted probabilities with observed frequencies, in equal bins of [0, 1].
 
+    Parameters
+    ----------
+    labels : array_like (N,)
+        1 where the event happened, else 0.
+    probabilities : array_like (N,)
+        Predicted probabilities of the event.
+    bins : int, default 10
+
+    Returns
+    -------
+    Reliability
+        Bins without predictions are left out.
+
+    Examples
+    --------
     >>> reliability([0, 1, 1, 1], [0.1, 0.1, 0.9, 0.9], bins=2).observed
     array([0.5, 1. ])
     """
@@ -112,7 +259,7 @@ def _table(labels: ArrayLike, probabilities: ArrayLike) -> tuple[Array, Array]:
         table = np.stack([1.0 - table, table], axis=1)
     if table.ndim != 2 or truth.shape != table.shape[:1] or truth.size == 0:
         raise InvalidInput(
-            f"labels have shape {truth.shape}, probabilities {np.shape(probabilities)}: one row a label."
+            f"labels have shape {truth.shape}, probabilities {np.shape(probabilities)}: one row per label."
         )
     if not (np.isin(truth, np.arange(table.shape[1])).all() and np.all((table >= 0) & (table <= 1))):
         raise InvalidInput(

@@ -1,0 +1,55 @@
+"""Rows of a table of scores: mean and standard deviation over repetitions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Row:
+    """Mean and standard deviation of one metric of one method over n repetitions.
+
+    `experiment`, `setting` and `paper`, the mean that a paper states (nan where there is none), are for tables of
+    several data sets.
+    """
+
+    method: str
+    metric: str
+    mean: float
+    sd: float
+    n: int
+    experiment: str = ""
+    setting: str = ""
+    paper: float = math.nan
+
+
+def summary(method: str, metric: str, values: Sequence[float], **place: Any) -> Row:
+    """The row of these values; `place` holds the other fields of the row."""
+    sd = float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0  # the rounding of the mean is not a spread
+    return Row(method, metric, float(np.mean(values)), sd, len(values), **place)
+
+
+def find(rows: Iterable[Row], setting: str, method: str, metric: str) -> Row | None:
+    """The row of a setting, method and metric, None where there is none."""
+    return next((r for r in rows if (r.setting, r.method, r.metric) == (setting, method, metric)), None)
+
+
+def distinct(values: Iterable[Any]) -> list[Any]:
+    """The different values in order of first appearance."""
+    return list(dict.fromkeys(values))
+
+
+def csv_text(rows: Iterable[Row], columns: Sequence[str], form: Callable[[Any], Any] = lambda value: value) -> str:
+    """The rows as CSV with these columns, each cell as `form` gives it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([form(vars(row)[name]) for name in columns] for row in rows)
+    return text.getvalue()
