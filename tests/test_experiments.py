@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from heatgp import Grassmann, heat_kernel
+from heatgp.baselines.rows import Row, find
 from heatgp.cli import reproduce as command
 from heatgp.errors import HeatGPWarning, InvalidInput
 from heatgp.experiments import compare, dti, gorillas, knots, projective
+from heatgp.experiments.experiment import Experiment, Options, Outcome, Plan, Unit
 from heatgp.experiments.group_average import completed, fibre, grassmann_5_2
-from heatgp.experiments.section import Options, Outcome
-from heatgp.experiments.table import Row, find, markdown_table, read_csv, row, summarise, write_csv
-from heatgp.experiments.work import Experiment, Ledger, Plan, Unit, compute, quietly
+from heatgp.experiments.table import markdown_table, read_csv, row, summarise, write_csv
+from heatgp.experiments.work import Ledger, compute, quietly
 from heatgp.plots import along_geodesic
 
 ROOT = Path(__file__).parent.parent
@@ -86,7 +87,7 @@ def test_warnings_of_the_library_do_not_stop_a_run_on_two_cores(tmp_path):
 def test_table_has_mean_and_sd_over_repetitions_and_the_papers_figure(tmp_path):
     scores = {u: {"rmse": float(u.repetition), "curve": [0.0]} for u in UNITS[:3]}
     rows = summarise("squares", scores, {("a", "square", "rmse"): (0.5, 0.1)})
-    assert rows == [Row("squares", "a", "square", "rmse", 1.0, 1.0, 3, 0.5)]
+    assert rows == [Row("square", "rmse", 1.0, 1.0, 3, "squares", "a", 0.5)]
     rows.append(row("squares", "a, b", "cube", "auc", [0.7, 0.7, 0.7], {}))
     assert rows[1].sd == 0
     write_csv(tmp_path / "squares.csv", rows)
@@ -101,9 +102,9 @@ def test_table_has_mean_and_sd_over_repetitions_and_the_papers_figure(tmp_path):
 
 def test_markdown_table_has_a_line_where_every_method_has_a_figure(tmp_path):
     rows = [
-        Row("knots", "(2, 3)", "heatgp", "rmse", 0.0712, 0.01, 10, 0.072),
-        Row("knots", "(2, 3)", "rbf", "rmse", 1.614, 0.24, 10, 0.103),
-        Row("knots", "(4, 3)", "rbf", "rmse", 1.0, 0.1, 10, 1.78),
+        Row("heatgp", "rmse", 0.0712, 0.01, 10, "knots", "(2, 3)", 0.072),
+        Row("rbf", "rmse", 1.614, 0.24, 10, "knots", "(2, 3)", 0.103),
+        Row("rbf", "rmse", 1.0, 0.1, 10, "knots", "(4, 3)", 1.78),
     ]
     write_csv(tmp_path / "knots.csv", rows)
     assert markdown_table([tmp_path / "knots.csv"]).splitlines() == [
@@ -113,7 +114,7 @@ def test_markdown_table_has_a_line_where_every_method_has_a_figure(tmp_path):
     ]
     only = markdown_table([tmp_path / "knots.csv"], methods=("rbf",)).splitlines()
     assert only[3] == "| knots | (4, 3) | rmse | 1.00 (0.10) | 1.78 |"
-    sites = [Row("dti", "site 13", m, "auc", 0.5, 0.1, 10) for m in ("heatgp", "rbf")]
+    sites = [Row(m, "auc", 0.5, 0.1, 10, "dti", "site 13") for m in ("heatgp", "rbf")]
     write_csv(tmp_path / "dti.csv", [*sites, *(replace(r, setting="all sites") for r in sites)])
     assert markdown_table([tmp_path / "dti.csv"]).splitlines()[2:] == [
         "| dti | all sites | auc | 0.500 (0.100) | 0.500 (0.100) |"  # no single sites, nothing of the paper's
@@ -240,6 +241,42 @@ def test_a_tract_needs_enough_subjects_of_both_groups(tmp_path):
     assert [u["site"] for u in dti.plan(Options(quick=True)).units if u.method == "rbf" and u["part"]][::3] == [
         0, 12, 15, 28, 30, 38, 45, 49, 54, 60,
     ]  # fmt: skip
+
+
+def test_data_are_read_once_in_a_process_and_looked_for_without_reading(data_home, monkeypatch):
+    monkeypatch.setenv("HEATGP_DATA", str(data_home))
+    reads = []
+
+    def counted(module, name):
+        load = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, **k: (reads.append(name), load(*a, **k))[1])
+
+    counted(gorillas, "gorillas")
+    counted(dti, "dti")
+    gorillas.skulls.cache_clear()
+    dti.tract.cache_clear()
+    gorillas.plan(Options(quick=True))
+    assert reads == []
+    units = [Unit("raw", "linear untuned", split, (("paths", 0),)) for split in range(3)]
+    assert all(quietly(gorillas.run, u)[1]["seconds"] > 0 for u in units)
+    assert reads == ["gorillas"]
+    units = [u for u in dti.plan(Options(quick=True)).units if u.method == "constant" and not u["part"]]
+    assert all(quietly(dti.run, u)[1]["seconds"] > 0 for u in units[:3])
+    assert reads == ["gorillas", "dti"]
+
+
+def test_figures_of_the_paper_stand_only_beside_data_like_its_own(data_home, tmp_path, monkeypatch):
+    """None beside the simulated tract; beside the stand-in, whose sites are others, those over all sites alone."""
+    monkeypatch.setenv("HEATGP_DATA", str(data_home))
+    assert {setting for setting, _, _ in dti.plan(Options()).paper} == {"all sites"}
+    d = dti.tract(None)
+    np.savez(tmp_path / "own.npz", A=d.details["A"], y=d.y)
+    own = dti.plan(Options(dti=str(tmp_path / "own.npz"))).paper
+    assert {setting for setting, _, _ in own} == {"all sites", *(f"site {s + 1}" for s in dti.FOUND)}
+    assert own["site 13", "heatgp", "cross_entropy"] == (0.48, 0.08)
+    (committed,) = RESULTS
+    rows = [r for r in read_csv(committed) if r.experiment == "dti"]
+    assert {r.setting for r in rows if not math.isnan(r.paper)} == {"all sites"}
 
 
 # The committed full run

@@ -14,8 +14,8 @@ import pytest
 from heatgp.cli import main
 from heatgp.cli import reproduce as command
 from heatgp.datasets import DataMissing, skulls
-from heatgp.experiments import dti, gorillas, knots
-from heatgp.experiments.section import Options
+from heatgp.experiments import gorillas, knots
+from heatgp.experiments.experiment import Options
 from heatgp.experiments.table import COLUMNS, read_csv
 
 FEW = {
@@ -100,6 +100,9 @@ def test_report_has_tables_and_pictures_of_every_experiment(small_report):
     assert len(page.images) == len(pictures) == 15
     assert len(page.tables) == 1 + 2 + 3 + 3 + 4 + 5
     assert not page.foreign  # self-contained
+    stated = {r.setting for r in read_csv(small_report / "dti.csv") if np.isfinite(r.paper)}
+    assert stated == {"all sites"}  # nothing of the paper's beside the simulated tract
+    assert text.count('<tr class="paper"><td>paper</td>') == 2
     assert all(image["alt"] and image["src"].startswith("data:image/png;base64,") for image in page.images)
 
 
@@ -156,7 +159,6 @@ def test_without_data_the_rest_is_run_and_the_report_says_so(tmp_path, monkeypat
     monkeypatch.setenv("HEATGP_DATA", str(tmp_path / "nothing"))
     monkeypatch.setattr(skulls, "URLS", ((tmp_path / "nowhere.tar.gz").as_uri(),))
     monkeypatch.setattr(command, "NAMES", ("gorillas", "dti"))
-    dti.tract.cache_clear()
     make_small(monkeypatch)
     assert main(["reproduce", "all", "--quick", "--out", str(tmp_path / "out"), "--jobs", "1"]) == 0
     assert "gorillas: left out. There is no file" in capsys.readouterr().out
@@ -169,4 +171,3 @@ def test_without_data_the_rest_is_run_and_the_report_says_so(tmp_path, monkeypat
     assert "Put gorf.dat.rda there" in capsys.readouterr().err
     with pytest.raises(DataMissing):
         gorillas.plan(Options())
-    dti.tract.cache_clear()

@@ -25,8 +25,8 @@ def add_command(commands: Any) -> None:
 
 
 def _reproduce(options: argparse.Namespace) -> int:
+    from ..experiments.experiment import Options
     from ..experiments.reproduce import reproduce
-    from ..experiments.section import Options
 
     names = NAMES if options.experiment == "all" else (options.experiment,)
     try:

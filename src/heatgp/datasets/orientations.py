@@ -8,7 +8,7 @@ import os
 import numpy as np
 
 from ..manifolds import SpecialOrthogonal
-from ..points.convert import quaternion_to_matrix
+from ..points import quaternion_to_matrix
 from .files import data_file
 from .record import Dataset
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Euclidean
-from ..points.convert import Contrast, landmarks_to_shape
+from ..points import Contrast, landmarks_to_shape
 from .files import DataMissing, data_folder, download_members, missing, verified
 from .rdata import read_rda
 from .record import Dataset
@@ -37,21 +38,48 @@ def gorillas(
     data_home: str | os.PathLike[str] | None = None,
     download: bool = True,
 ) -> Dataset:
-    """Skulls by sex, y = 0 female, 1 male; the paper takes four of the eight landmarks and does not say which.
+    """Gorilla skulls by sex, 30 females (y = 0) and 29 males (y = 1).
 
-    "shape" gives points of ComplexProjective(k - 2). The others are coordinates (x1, y1, x2, ...) in Euclidean(2 k),
-    for methods that know no shapes: "raw", where landmark 3 is the origin, 4 is above it, and size alone tells the
-    sexes apart; "unit", centred with unit size; "rotated", the same with each skull turned by a random angle, which is
-    what "shape only" means. The shapes of all of them are the same.
+    Parameters
+    ----------
+    landmarks : sequence of int, default (1, 2, 3, 4)
+        Three or more of the eight, numbered from 1. The paper takes four and does not say which.
+    representation : {"shape", "raw", "unit", "rotated"}, default "shape"
+        "shape" gives points of ComplexProjective(k - 2). The others give coordinates (x1, y1, x2, ...) in
+        Euclidean(2 k), for methods that know no shapes: "raw", where landmark 3 is the origin, 4 is above it, and
+        size alone tells the sexes apart; "unit", centred with unit size; "rotated", the same with each skull turned by
+        a random angle, so that only shape is left. All have the same shapes.
+    contrast : {"helmert", "first"}, default "helmert"
+        Of shapes; see `heatgp.points.landmarks_to_shape`.
+    seed : int, default 0
+        Of the random angles.
+    data_home : path-like, optional
+        The data folder; see `data_folder`.
+    download : bool, default True
+        Download the files where they are missing.
 
-    Reference: O'Higgins and Dryden (1993); Dryden and Mardia (2016), Statistical Shape Analysis.
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DataMissing
+        If the files are neither in the data folder nor could be downloaded.
+    InvalidInput
+        If an argument is not as above, or a file has the wrong content.
+
+    References
+    ----------
+    O'Higgins and Dryden (1993); Dryden and Mardia (2016), Statistical Shape Analysis.
     """
     chosen = np.asarray(landmarks)
     if len(set(landmarks)) != len(landmarks) or len(landmarks) < 3 or not set(landmarks) <= set(range(1, 9)):
         raise InvalidInput(f"landmarks must be three or more different numbers from 1 to 8; got {tuple(landmarks)}.")
     if representation not in ("shape", "raw", "unit", "rotated"):
         raise InvalidInput(f"representation must be 'shape', 'raw', 'unit' or 'rotated'; got {representation!r}.")
-    female, male = read_skulls(data_home, download)
+    files = skull_files(data_folder(data_home), download)
+    female, male = map(read_skulls, files, SHA256.values())
     z = np.concatenate((female, male))[:, chosen - 1]
     y = np.repeat((0, 1), (len(female), len(male)))
     description = f"gorilla skulls, landmarks {', '.join(map(str, landmarks))}, {representation}; y = 1 for males"
@@ -66,22 +94,21 @@ def gorillas(
     return Dataset(X, y, Euclidean(X.shape[1]), description)
 
 
-def read_skulls(
-    data_home: str | os.PathLike[str] | None = None, download: bool = True
-) -> tuple[np.ndarray, np.ndarray]:
-    """All eight landmarks of the females and of the males, complex (N, 8)."""
-    folder = data_folder(data_home) / "shapes"
-    paths = {folder / member.rsplit("/", 1)[1]: sha256 for member, sha256 in SHA256.items()}
+def skull_files(folder: Path, download: bool = True) -> list[Path]:
+    """The files of the females and of the males in the data folder, downloaded if need be; they are not read.
+
+    Raises DataMissing where a file is neither there nor could be downloaded.
+    """
+    paths = [folder / "shapes" / Path(member).name for member in SHA256]
     absent = [path for path in paths if not path.is_file()]
     if absent and download:
-        download_members(URLS, SHA256, folder, SOURCE)
+        download_members(URLS, SHA256, folder / "shapes", SOURCE)
     elif absent:
         raise DataMissing(missing(absent[0], SOURCE))
-    female, male = (_complex(read_rda(verified(path.read_bytes(), sha, str(path)))) for path, sha in paths.items())
-    return female, male
+    return paths
 
 
-def _complex(objects: dict[str, np.ndarray]) -> np.ndarray:
-    """The file's one array, landmarks x coordinates x specimens, to complex (specimens, landmarks)."""
-    (array,) = objects.values()
+def read_skulls(path: Path, sha256: str) -> np.ndarray:
+    """All eight landmarks of each skull of a file, complex (N, 8)."""
+    (array,) = read_rda(verified(path.read_bytes(), sha256, str(path))).values()  # landmarks x coordinates x skulls
     return (array[:, 0] + 1j * array[:, 1]).T

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import InvalidInput
-from ..points.spd import product_to_spd, spd_manifold, spd_to_product
+from ..points import product_to_spd, spd_manifold, spd_to_product
 from .files import data_file
 from .record import Dataset
 
@@ -30,7 +30,7 @@ def dti(
     functional-connectivity matrices, patients with schizophrenia and controls. `details["A"]` holds the matrices.
     """
     if file is None:
-        path = data_file(STAND_IN, "a stand-in for the DTI data: npz with A (subjects, sites, 3, 3) and y", data_home)
+        path = stand_in_file(data_home)
         name = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
     else:
         path = Path(file)
@@ -45,6 +45,11 @@ def dti(
             f"{path} has A of shape {A.shape} and y of shape {y.shape}; (N, sites, 3, 3) and (N,) needed."
         )
     return tract(A, y, name, half_circle, log)
+
+
+def stand_in_file(data_home: str | os.PathLike[str] | None = None) -> Path:
+    """The file of the stand-in, which is not read; raises DataMissing where there is none."""
+    return data_file(STAND_IN, "a stand-in for the DTI data: npz with A (subjects, sites, 3, 3) and y", data_home)
 
 
 def tract(A: np.ndarray, y: np.ndarray, name: str, half_circle: bool, log: bool, **details: object) -> Dataset:

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..baselines.rows import distinct
 from ..heat.methods import heat_kernel
 from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, SpecialOrthogonal, Sphere
 from ..plots import along_geodesic, kernel_panels
+from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
 from .group_average import grassmann_5_2
-from .section import Options, Outcome, Picture, Section, method_figure, setting_grid
-from .table import distinct
-from .work import Experiment, Plan, Scores, Unit
+from .section import method_figure, section_text, setting_grid
 
 SETTINGS: dict[str, tuple[Manifold, float]] = {
     "R^1": (Euclidean(1), 1.0),
@@ -26,29 +26,13 @@ SETTINGS: dict[str, tuple[Manifold, float]] = {
     "SO(3)": (SpecialOrthogonal(3), 0.2),
     "Gr(5,2)": (Grassmann(5, 2), 0.2),
 }
-"""Manifolds, and a time at which the kernel is neither a point nor flat."""
+"""Manifolds, each with a time at which its kernel is neither concentrated in a point nor flat."""
 METHODS = ("ball", "strip", "smooth", "exact")
 WIDTH = 0.1
-"""Radius of balls and half-width of strips in R^n, a tenth of the kernel's own: the same for both, as in the paper."""
+"""Radius of balls and half-width of strips in R^n, as in the paper: a tenth of the kernel's standard deviation."""
 PATHS = 20_000
 DISTANCES = 25
 STEPS = 50
-TEXT = """
-The heat kernel along a geodesic from {paths} Brownian paths by each method, against the exact one. `ball` and `strip`
-are the paper's algorithms: they count paths in balls and in strips. In R¹, R² and R³ both have the same half-width
-{width:g} at time 1, as in the paper's figure: balls get worse with the dimension, strips much less so, but for the
-shortest distances, where a strip is a small ball itself and the kernel is largest. Elsewhere each has the width that
-suits it best, chosen from the paths; that is wide where paths are few, and both are then off by some per cent of the
-largest value.
-
-`smooth` fits the same number of paths by a smooth log-density around the short-time expansion, which is the whole
-truth on SO(3). It needs curvature to have anything to fit, so there is none in Rⁿ. `exact` is a formula everywhere
-but on Gr(5,2), where it is the kernel of SO(5) averaged over the fibre by quadrature, to six digits. (On Gr(5,2) the
-kernel is not a function of the distance; `strip` counts in boxes of principal angles.)
-
-The error is the root mean square over {distances} distances from 0 to five standard deviations of a path (or the far
-end), in units of the kernel's largest value, p_t(x, x). Seconds are for simulation and evaluation on one core.
-"""
 
 
 def plan(options: Options) -> Plan:
@@ -111,12 +95,11 @@ def present(outcome: Outcome) -> Section:
         curves = [(m, np.array(k["curve"]), np.array(k["deviation"])) for m, k in kept.items()]
         unit = "distance" if isinstance(manifold, Euclidean) else "distance (radians)"
         panels.append((f"{setting}, t = {at:g}", unit, lengths, curves))
-    estimates = [r for r in outcome.rows if r.method != "exact"]
     return Section(
-        text=TEXT.format(paths=next(iter(outcome.scores))["paths"], width=WIDTH, distances=DISTANCES),
+        text=section_text("compare", paths=PATHS, width=WIDTH, distances=DISTANCES),
         tables=(
-            setting_grid(outcome.rows, "error", "Error as a part of p_t(x, x), mean (sd) over seeds", METHODS, {}),
-            setting_grid(outcome.rows, "seconds", "Seconds, mean (sd) over seeds", METHODS, {}),
+            setting_grid(outcome, "error", "Error as a fraction of p_t(x, x), mean (sd) over seeds", METHODS),
+            setting_grid(outcome, "seconds", "Seconds, mean (sd) over seeds", METHODS),
         ),
         pictures=(
             Picture(
@@ -126,12 +109,12 @@ def present(outcome: Outcome) -> Section:
             ),
             Picture(
                 "compare_error",
-                method_figure(estimates, "error", log=True),
+                method_figure(outcome, "error", methods=METHODS[:-1], log=True),
                 "Errors, with standard deviations over seeds.",
             ),
             Picture(
                 "compare_seconds",
-                method_figure(outcome.rows, "seconds", log=True),
+                method_figure(outcome, "seconds", log=True),
                 "Times of simulation and evaluation.",
             ),
         ),

@@ -1,27 +1,29 @@
-"""Methods by name, and their scores with what pictures need."""
+"""Methods by name, and their scores with the predictions that pictures show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ..baselines import baseline, evaluate
+from ..baselines import baseline
+from ..baselines.comparison import timed_prediction
 from ..baselines.estimators import Task
-from ..errors import Unsupported
 from ..estimators import GPClassifier, GPRegressor
+from ..gp.scores import classification_scores, rmse
 from ..heat.kernel import HeatKernel
 from ..heat.methods import heat_kernel
 from ..manifolds import Manifold
-from .work import Scores
+from .experiment import Scores
 
 SIMULATED = ("ball", "strip", "smooth")
 """Kernels from paths; `heatgp` takes the best kernel there is, on these manifolds the exact one."""
 
 
 def model(method: str, manifold: Manifold, task: Task, paths: int = 0) -> Any:
-    """The estimator: `heatgp`, one of SIMULATED (our process with the kernel from so many paths), or a baseline."""
+    """The estimator: `heatgp`, one of SIMULATED (our process, its kernel from `paths` paths), or a baseline."""
     process = GPRegressor if task == "regression" else GPClassifier
     if method == "heatgp":
         return process(manifold)
@@ -37,23 +39,25 @@ def simulated(manifold: Manifold, method: Any, paths: int) -> HeatKernel:
 
 
 def regression(estimator: Any, X: Any, y: Any, X_test: Any, y_test: Any, *, keep: bool) -> Scores:
-    """rmse and seconds; with `keep` the predictions, with their standard deviation where there is one."""
-    scores: Scores = evaluate(estimator, X, y, X_test, y_test, task="regression")
-    scores.pop("nlpd", None)
+    """rmse and seconds; with `keep` the predictions and their standard deviation, zero where there is none."""
+    mean, std, seconds = timed_prediction(estimator, X, y, X_test, "regression")
+    scores: Scores = {"rmse": rmse(y_test, mean), "seconds": seconds}
     if keep:
-        try:
-            mean, std = estimator.predict(X_test, return_std=True)
-        except Unsupported:
-            mean, std = estimator.predict(X_test), np.zeros(len(X_test))
-        scores |= {"prediction": mean.tolist(), "std": std.tolist()}
+        scores |= {"prediction": mean.tolist(), "std": (0 * mean if std is None else std).tolist()}
     return scores
 
 
 def classification(estimator: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> Scores:
-    """cross_entropy, auc, error and seconds, and the probability of the class 1 with the truth."""
-    scores: Scores = evaluate(estimator, X, y, X_test, y_test, task="classification")
+    """cross_entropy, auc, error and seconds, and the probability of class 1 with the true class."""
+    probabilities, _, seconds = timed_prediction(estimator, X, y, X_test, "classification")
     return {
-        **scores,
-        "probability": estimator.predict_proba(X_test)[:, 1].tolist(),
+        **classification_scores(estimator.classes_, probabilities, y_test),
+        "seconds": seconds,
+        "probability": probabilities[:, 1].tolist(),
         "truth": np.asarray(y_test).tolist(),
     }
+
+
+def pooled(scores: Sequence[Scores]) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted probabilities and true classes of several classifications together."""
+    return np.concatenate([s["probability"] for s in scores]), np.concatenate([s["truth"] for s in scores])

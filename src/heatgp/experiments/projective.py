@@ -6,48 +6,20 @@ import numpy as np
 
 from ..datasets import Dataset, projective_regression
 from ..plots import scatter_figure
+from .experiment import Experiment, Grid, Options, Outcome, Picture, Plan, Scores, Section, Unit
 from .models import model, regression
-from .section import Grid, Options, Outcome, Picture, Section, method_figure, method_grid, ratio
-from .table import number
-from .work import Experiment, Plan, Scores, Unit
+from .section import method_figure, method_grid, paper_ratios, ratios, section_text
+from .table import paper_figures
 
 DECIBELS = (30, 20, 10)
 METHODS = ("heatgp", "smooth", "strip", "ball", "rbf", "rbf untuned", "rbf projector")
 SETTINGS = tuple(f"{db} dB" for db in DECIBELS)
-INTRINSIC = ((2.16, 0.05), (2.13, 0.21), (2.66, 0.28))
-EXTRINSIC = ((6.47, 0.03), (6.5, 0.14), (6.6, 0.28))
-PAPER = {(s, "heatgp", "rmse"): v for s, v in zip(SETTINGS, INTRINSIC)} | {
-    (s, "rbf", "rmse"): v for s, v in zip(SETTINGS, EXTRINSIC)
-}
 BASELINES = {"rbf": "rbf raw", "rbf projector": "rbf"}
 """`rbf` is the paper's, on the ten real coordinates of a unit vector; the embedding of CP^4 is by projectors x x*."""
 
-TEXT = """
-f = x* M x on CP⁴, eight real dimensions, M = G G* with a complex normal G; {points} training points and noise at
-three signal-to-noise ratios; errors against the true function at {test} points. Each data set has its own M. The
-paper does not give M or the number of points: ratios compare better than errors.
-
-`rbf` is the paper's extrinsic process: an RBF kernel on the ten real coordinates of a unit vector x, with a learned
-length-scale. It does not know that x and ix are the same point, and learns next to nothing. That makes it a weak
-opponent, and a win over it is none. A competent user would embed the point as its projector x x*, which does know it:
-`rbf projector` is that, and does as well as the heat kernel here, since f is linear in x x*. What the intrinsic
-process has over it is that nobody had to find that embedding.
-
-`heatgp` has the exact kernel; `ball`, `strip` and `smooth` estimate it from {paths} paths, the first two by counting
-in balls and strips of the width that suits them best, `smooth` by fitting a smooth density to the same paths.
-"""
-
 
 def plan(options: Options) -> Plan:
-    repetitions, paths = (3, 5_000) if options.quick else (10, 20_000)
-    return Plan(
-        tuple(
-            Unit(setting, method, seed, (("paths", paths),))
-            for setting in SETTINGS
-            for method in METHODS
-            for seed in range(repetitions)
-        )
-    )
+    return Plan(options.units(SETTINGS, METHODS), paper=paper_figures("projective"))
 
 
 def data(unit: Unit) -> Dataset:
@@ -68,23 +40,20 @@ def present(outcome: Outcome) -> Section:
         for method in ("heatgp", "rbf", "rbf projector")
         if (kept := outcome.kept(SETTINGS[0], method))
     }
-    ratios = tuple(number(ratio(outcome.rows, s, "rmse")) for s in SETTINGS)
-    honest = tuple(number(ratio(outcome.rows, s, "rmse", "rbf projector")) for s in SETTINGS)
-    stated = tuple(number(a / b) for (a, _), (b, _) in zip(INTRINSIC, EXTRINSIC))
     return Section(
-        text=TEXT.format(points=len(first.y), test=len(truth), paths=next(iter(outcome.scores))["paths"]),
+        text=section_text("projective", points=len(first.y), test=len(truth), paths=outcome.options.paths),
         tables=(
-            method_grid(outcome.rows, "rmse", "Root mean squared error, mean (sd) over data sets", PAPER),
+            method_grid(outcome, "rmse", "Root mean squared error, mean (sd) over data sets"),
             Grid(
-                "Error of heatgp as a part of others'",
+                "Error of heatgp divided by that of other methods",
                 ("", *SETTINGS),
                 (
-                    ("heatgp / rbf", *ratios),
-                    ("paper: SiGP / naive GP", *stated),
-                    ("heatgp / rbf projector", *honest),
+                    ("heatgp / rbf", *ratios(outcome, SETTINGS)),
+                    ("paper: SiGP / naive GP", *paper_ratios(outcome, SETTINGS)),
+                    ("heatgp / rbf projector", *ratios(outcome, SETTINGS, "rbf projector")),
                 ),
             ),
-            method_grid(outcome.rows, "seconds", "Seconds for fit and prediction, mean (sd)", {}),
+            method_grid(outcome, "seconds", "Seconds for fit and prediction, mean (sd)"),
         ),
         pictures=(
             Picture(
@@ -94,11 +63,11 @@ def present(outcome: Outcome) -> Section:
             ),
             Picture(
                 "projective_rmse",
-                method_figure(outcome.rows, "rmse", xlabel="signal-to-noise ratio", log=True),
+                method_figure(outcome, "rmse", xlabel="signal-to-noise ratio", log=True),
                 "Errors of all methods, with standard deviations over the data sets.",
             ),
         ),
     )
 
 
-EXPERIMENT = Experiment("projective", "Complex projective space CP⁴", plan, run, present, PAPER)
+EXPERIMENT = Experiment("projective", "Complex projective space CP⁴", plan, run, present)

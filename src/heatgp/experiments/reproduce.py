@@ -6,19 +6,43 @@ import importlib
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from ..baselines.rows import Row
 from ..datasets import DataMissing
+from .experiment import Experiment, Grid, Options, Outcome
 from .report import Chapter, write_report
-from .section import PAPER_NAMES, Grid, Options, Outcome
-from .table import Row, headlines, summarise, write_csv
-from .work import Experiment, compute
+from .section import PAPER_NAMES
+from .table import headlines, summarise, write_csv
+from .work import compute
 
 SUMMARY = ("heatgp", "rbf")
 
 
 def reproduce(names: Sequence[str], options: Options, out: str | os.PathLike[str], jobs: int) -> Path:
-    """Run and write; among several an experiment without data is left out, and alone it is an error."""
+    """Run experiments and write tables, pictures and the report.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Modules of this package. Of several, one whose data are missing is left out; alone it is an error.
+    options : Options
+    out : path-like
+        The folder to write to. What an earlier run computed there is used.
+    jobs : int
+        Number of processes.
+
+    Returns
+    -------
+    Path
+        The report.
+
+    Raises
+    ------
+    DataMissing
+        If there is one experiment and its data are missing.
+    """
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
@@ -48,17 +72,15 @@ def run(experiment: Experiment, options: Options, folder: Path, jobs: int) -> tu
     """Compute what is missing, write <name>.csv, and say how it is shown."""
     plan = experiment.plan(options)
     scores = compute(experiment, plan.units, folder / "cache", jobs)
-    rows = summarise(experiment.name, scores, experiment.paper)
-    outcome = Outcome(tuple(rows), scores, options)
-    if experiment.conclude:
-        outcome = Outcome((*rows, *experiment.conclude(outcome)), scores, options)
+    outcome = Outcome(tuple(summarise(experiment.name, scores, plan.paper)), scores, options, plan.paper)
+    outcome = replace(outcome, rows=(*outcome.rows, *experiment.conclude(outcome)))
     write_csv(folder / f"{experiment.name}.csv", outcome.rows)
     print(f"{experiment.name}: {len(plan.units)} units, {folder / experiment.name}.csv")
     return Chapter(experiment.name, experiment.title, experiment.present(outcome), plan.left_out), list(outcome.rows)
 
 
 def summary_grid(rows: list[Row]) -> Grid:
-    """Ours, the extrinsic baseline and the paper's, a line a setting and metric that both methods have."""
+    """Ours, the extrinsic baseline and the paper's: one line for each setting and metric that both methods have."""
     lines = ((f"{experiment} {setting}", *rest) for experiment, setting, *rest in headlines(rows, SUMMARY))
     header = ("experiment", "metric", *SUMMARY, *(PAPER_NAMES[m] for m in SUMMARY))
     return Grid("At a glance: mean (standard deviation)", header, tuple(lines))

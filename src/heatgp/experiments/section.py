@@ -1,16 +1,17 @@
-"""What an experiment shows: text, tables and pictures, without any HTML."""
+"""Tables and figures that the sections of the report are made of, without any HTML."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ..baselines.rows import distinct, find
 from ..plots import score_figure
-from .table import Row, distinct, find, shown, with_spread
-from .work import Figures, Scores, Unit
+from .experiment import Grid, Outcome
+from .table import number, shown, with_spread
 
 PAPER_NAMES = {"heatgp": "paper: SiGP", "rbf": "paper: exGP", "svm": "paper: SVM", "linear": "paper: LR"}
 LABELS = {
@@ -22,94 +23,42 @@ LABELS = {
 }
 
 
-@dataclass(frozen=True)
-class Options:
-    """What a run is asked for."""
-
-    quick: bool = False
-    dti: str | None = None
-    """A file with diffusion tensors, in place of the stand-in."""
+def section_text(name: str, **values: object) -> str:
+    """The text texts/<name>.md with its {placeholders} filled in."""
+    return (Path(__file__).parent / "texts" / f"{name}.md").read_text(encoding="utf-8").strip().format(**values)
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a run has found."""
-
-    rows: tuple[Row, ...]
-    scores: dict[Unit, Scores]
-    options: Options
-
-    def kept(self, setting: str, method: str, repetition: int = 0) -> Scores:
-        """The scores of one unit, empty where there is none."""
-        place = (setting, method, repetition)
-        return next((s for u, s in self.scores.items() if (u.setting, u.method, u.repetition) == place), {})
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table; lines whose first cell starts with "paper" are the paper's."""
-
-    caption: str
-    header: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, the name of its files and what it shows."""
-
-    name: str
-    figure: Figure
-    caption: str
-
-
-@dataclass(frozen=True)
-class Section:
-    """Text (paragraphs between empty lines, `code` in backticks), tables and pictures of one experiment."""
-
-    text: str
-    tables: tuple[Grid, ...]
-    pictures: tuple[Picture, ...]
-
-
-def method_grid(
-    rows: Sequence[Row],
-    metric: str,
-    caption: str,
-    paper: Figures,
-    settings: Sequence[str] = (),
-    methods: Sequence[str] = (),
-) -> Grid:
-    """A line a method, a column a setting (all, or those named in their order), the paper's figures under ours."""
-    rows = [r for r in rows if r.metric == metric and (not settings or r.setting in settings)]
-    places = list(settings) or distinct(r.setting for r in rows)
+def method_grid(outcome: Outcome, metric: str, caption: str, methods: Sequence[str] = ()) -> Grid:
+    """One line per method (all, or those named in their order), one column per setting, the paper's under ours."""
+    rows = [r for r in outcome.rows if r.metric == metric]
+    settings = distinct(r.setting for r in rows)
     lines = []
     for method in methods or distinct(r.method for r in rows):
-        lines.append((method, *(shown(find(rows, place, method, metric)) for place in places)))
-        stated = [paper.get((place, method, metric)) for place in places]
+        lines.append((method, *(shown(find(rows, setting, method, metric)) for setting in settings)))
+        stated = [outcome.paper.get((setting, method, metric)) for setting in settings]
         if method in PAPER_NAMES and any(stated):
             lines.append((PAPER_NAMES[method], *(with_spread(*s) if s else "" for s in stated)))
-    return Grid(caption, ("method", *places), tuple(lines))
+    return Grid(caption, ("method", *settings), tuple(lines))
 
 
 def setting_grid(
-    rows: Sequence[Row], metric: str, caption: str, methods: Sequence[str], paper: Figures, settings: Sequence[str] = ()
+    outcome: Outcome, metric: str, caption: str, methods: Sequence[str], settings: Sequence[str] = ()
 ) -> Grid:
-    """A line a setting, a column a method, the paper's figures under ours."""
+    """One line per setting (all, or those named in their order), one column per method, the paper's under ours."""
     lines = []
-    for place in settings or distinct(r.setting for r in rows):
-        lines.append((place, *(shown(find(rows, place, m, metric)) for m in methods)))
-        stated = [paper.get((place, m, metric)) for m in methods]
+    for setting in settings or distinct(r.setting for r in outcome.rows):
+        lines.append((setting, *(shown(find(outcome.rows, setting, m, metric)) for m in methods)))
+        stated = [outcome.paper.get((setting, m, metric)) for m in methods]
         if any(stated):
             lines.append(("paper", *(with_spread(*s) if s else "" for s in stated)))
     return Grid(caption, ("", *methods), tuple(lines))
 
 
 def method_figure(
-    rows: Sequence[Row], metric: str, *, methods: Sequence[str] = (), xlabel: str = "", log: bool = False
+    outcome: Outcome, metric: str, *, methods: Sequence[str] = (), xlabel: str = "", log: bool = False
 ) -> Figure:
     """Scores of the methods (all, or those named) in every setting."""
-    rows = [r for r in rows if r.metric == metric]
+    rows = [r for r in outcome.rows if r.metric == metric]
     settings = distinct(r.setting for r in rows)
 
     def column(method: str) -> tuple[list[float], list[float]]:
@@ -120,7 +69,12 @@ def method_figure(
     return score_figure(settings, {m: column(m) for m in names}, ylabel=LABELS[metric], xlabel=xlabel, log=log)
 
 
-def ratio(rows: Sequence[Row], setting: str, metric: str, over: str = "rbf", of: str = "heatgp") -> float:
-    """Mean of one method over the mean of another, nan where one is missing."""
-    a, b = find(rows, setting, of, metric), find(rows, setting, over, metric)
-    return a.mean / b.mean if a and b else math.nan
+def ratios(outcome: Outcome, settings: Sequence[str], over: str = "rbf") -> tuple[str, ...]:
+    """The error of heatgp divided by that of another method in each setting, nan where one is missing."""
+    pairs = [[find(outcome.rows, setting, method, "rmse") for method in ("heatgp", over)] for setting in settings]
+    return tuple(number(a.mean / b.mean if a and b else math.nan) for a, b in pairs)
+
+
+def paper_ratios(outcome: Outcome, settings: Sequence[str]) -> tuple[str, ...]:
+    """The paper's intrinsic error divided by its extrinsic one in each setting."""
+    return tuple(number(outcome.paper[s, "heatgp", "rmse"][0] / outcome.paper[s, "rbf", "rmse"][0]) for s in settings)

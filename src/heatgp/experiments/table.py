@@ -1,4 +1,4 @@
-"""The tidy table of an experiment: a row a setting, method and metric, ours beside the paper's."""
+"""Tidy tables of the experiments: one row per setting, method and metric, ours beside the paper's."""
 
 from __future__ import annotations
 
@@ -7,29 +7,25 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields
 from pathlib import Path
 
-import numpy as np
+from ..baselines.rows import Row, csv_text, find, summary
+from .experiment import Figures, Scores, Unit
+from .work import write_whole
 
-from .work import Figures, Scores, Unit
-
-
-@dataclass(frozen=True)
-class Row:
-    """Mean and standard deviation over n repetitions, and the mean that the paper states (nan where none)."""
-
-    experiment: str
-    setting: str
-    method: str
-    metric: str
-    mean: float
-    sd: float
-    n: int
-    paper: float = math.nan
+COLUMNS = ("experiment", "setting", "method", "metric", "mean", "sd", "n", "paper")
+KINDS = {"mean": float, "sd": float, "n": int, "paper": float}
+"""Columns that are not text."""
 
 
-COLUMNS = tuple(f.name for f in fields(Row))
+def paper_figures(experiment: str) -> Figures:
+    """What the paper states for an experiment, from paper.csv."""
+    with Path(__file__).with_name("paper.csv").open(newline="", encoding="utf-8") as stream:
+        return {
+            (r["setting"], r["method"], r["metric"]): (float(r["mean"]), float(r["sd"]))
+            for r in csv.DictReader(stream)
+            if r["experiment"] == experiment
+        }
 
 
 def summarise(experiment: str, scores: Mapping[Unit, Scores], paper: Figures) -> list[Row]:
@@ -43,20 +39,14 @@ def summarise(experiment: str, scores: Mapping[Unit, Scores], paper: Figures) ->
 
 
 def row(experiment: str, setting: str, method: str, metric: str, values: Sequence[float], paper: Figures) -> Row:
-    sd = float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0  # rounding of the mean is no spread
+    """The row of these values, with the paper's mean where there is one."""
     stated = paper.get((setting, method, metric), (math.nan, 0.0))[0]
-    return Row(experiment, setting, method, metric, float(np.mean(values)), sd, len(values), stated)
+    return summary(method, metric, values, experiment=experiment, setting=setting, paper=stated)
 
 
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
     """Six digits; empty where the paper has no figure."""
-    part = Path(path).with_suffix(".part")
-    with part.open("w", newline="", encoding="utf-8") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(COLUMNS)
-        for r in rows:
-            writer.writerow(_cell(value) for value in astuple(r))
-    part.replace(path)
+    write_whole(Path(path), csv_text(rows, COLUMNS, _cell))
 
 
 def _cell(value: str | float) -> str:
@@ -66,34 +56,14 @@ def _cell(value: str | float) -> str:
 
 
 def read_csv(path: str | os.PathLike[str]) -> list[Row]:
+    """The rows of a file that `write_csv` wrote."""
     with open(path, newline="", encoding="utf-8") as stream:
-        return [
-            Row(
-                r["experiment"],
-                r["setting"],
-                r["method"],
-                r["metric"],
-                float(r["mean"]),
-                float(r["sd"]),
-                int(r["n"]),
-                float(r["paper"] or "nan"),
-            )
-            for r in csv.DictReader(stream)
-        ]
-
-
-def distinct(values: Iterable[str]) -> list[str]:
-    """In order of first appearance."""
-    return list(dict.fromkeys(values))
-
-
-def find(rows: Iterable[Row], setting: str, method: str, metric: str) -> Row | None:
-    """The one row of a place in the table, None where it is empty."""
-    return next((r for r in rows if (r.setting, r.method, r.metric) == (setting, method, metric)), None)
+        lines = list(csv.DictReader(stream))
+    return [Row(**{name: KINDS.get(name, str)(cell or "nan") for name, cell in line.items()}) for line in lines]
 
 
 def number(value: float) -> str:
-    """Three digits, not more than three beyond the point.
+    """Three significant digits, at most three of them after the decimal point.
 
     >>> number(0.0724), number(12.345), number(1.0), number(0.0), number(0.00012)
     ('0.072', '12.3', '1.00', '0', '1.2e-04')
@@ -102,7 +72,7 @@ def number(value: float) -> str:
 
 
 def _digits(value: float, like: float) -> str:
-    """The value with as many digits beyond the point as `like` is shown with."""
+    """The value with as many digits after the decimal point as `number` gives to `like`."""
     size = abs(like)
     if size < 0.001 or size >= 10_000:
         return f"{value:.1e}"
@@ -119,14 +89,14 @@ def with_spread(mean: float, sd: float) -> str:
 
 
 def shown(r: Row | None) -> str:
-    """mean (sd), the mean alone where nothing was repeated, nothing where there is no row."""
+    """mean (sd); the mean alone where nothing was repeated; empty where there is no row."""
     return "" if r is None else with_spread(r.mean, r.sd) if r.n > 1 else number(r.mean)
 
 
 def headlines(
     rows: Sequence[Row], methods: Sequence[str], metrics: Sequence[str] = ("rmse", "cross_entropy", "auc")
 ) -> list[list[str]]:
-    """Experiment, setting, metric, mean (sd) of each method, and the paper's means; single sites are left out."""
+    """Lines of experiment, setting, metric, mean (sd) of each method, and the paper's means; without single sites."""
     lines = []
     for experiment, setting in dict.fromkeys((r.experiment, r.setting) for r in rows):
         here = [r for r in rows if (r.experiment, r.setting) == (experiment, setting)]
@@ -143,7 +113,20 @@ def markdown_table(
     methods: Sequence[str] = ("heatgp", "rbf"),
     metrics: Sequence[str] = ("rmse", "cross_entropy", "auc"),
 ) -> str:
-    """CSV files to one Markdown table: a line a setting and metric that all methods have, ours beside the paper's."""
+    """Make one Markdown table of CSV files, ours beside the paper's.
+
+    Parameters
+    ----------
+    paths : iterable of path-like
+        Files that `heatgp reproduce` wrote.
+    methods : sequence of str, default ("heatgp", "rbf")
+    metrics : sequence of str, default ("rmse", "cross_entropy", "auc")
+
+    Returns
+    -------
+    str
+        One line for each setting and metric that all methods have.
+    """
     rows = [r for path in paths for r in read_csv(path)]
     header = ["experiment", "setting", "metric", *methods, *(f"paper's {m}" for m in methods)]
     lines = [header, ["---"] * len(header), *headlines(rows, methods, metrics)]

@@ -1,4 +1,4 @@
-"""Units of work, done in parallel and written down one by one: a run can be stopped and started again."""
+"""Units of work, done in parallel and written to a file one by one: a run can be stopped and continued."""
 
 from __future__ import annotations
 
@@ -6,60 +6,15 @@ import hashlib
 import json
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
 from ..errors import HeatGPWarning
-
-Scores = dict[str, Any]
-"""What a unit finds: numbers are metrics, lists are for pictures."""
-Figures = Mapping[tuple[str, str, str], tuple[float, float]]
-"""Mean and standard deviation that the paper states, by setting, method and metric."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One method on one data set or split of a setting; `options` is all else that determines its scores."""
-
-    setting: str
-    method: str
-    repetition: int
-    options: tuple[tuple[str, Any], ...] = ()
-
-    def __getitem__(self, name: str) -> Any:
-        return dict(self.options)[name]
-
-    @property
-    def key(self) -> str:
-        return json.dumps([self.setting, self.method, self.repetition, self.options])
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The units of an experiment, and what is left out and why."""
-
-    units: tuple[Unit, ...]
-    left_out: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A table or figure of the paper: what to compute, how, what the paper found, and how to show it."""
-
-    name: str
-    title: str
-    plan: Callable[[Any], Plan]
-    run: Callable[[Unit], Scores]
-    present: Callable[[Any], Any]
-    paper: Figures = field(default_factory=dict)
-    conclude: Callable[[Any], Sequence[Any]] | None = None
-    """Rows of the table that need all units together."""
+from .experiment import Experiment, Scores, Unit
 
 
 def compute(experiment: Experiment, units: Sequence[Unit], folder: Path, jobs: int) -> dict[Unit, Scores]:
@@ -69,20 +24,16 @@ def compute(experiment: Experiment, units: Sequence[Unit], folder: Path, jobs: i
     done = Parallel(n_jobs=jobs, return_as="generator_unordered")(
         delayed(quietly)(experiment.run, unit) for unit in missing
     )
-    for unit, scores in _progress(done, experiment.name, len(missing)):
+    for unit, scores in tqdm(done, desc=experiment.name, total=len(missing), disable=None, leave=False):
         ledger.add(unit.key, scores)
     return {unit: ledger.scores[unit.key] for unit in units}
 
 
 def quietly(run: Callable[[Unit], Scores], unit: Unit) -> tuple[Unit, Scores]:
-    """Bounds of a search and counts too few are what these experiments measure: the scores say how bad they are."""
+    """Run a unit without the library's warnings: what they warn of, the scores measure."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", HeatGPWarning)
         return unit, run(unit)
-
-
-def _progress(done: Any, name: str, total: int) -> Iterator[tuple[Unit, Scores]]:
-    return iter(tqdm(done, desc=name, total=total, disable=None, leave=False))
 
 
 class Ledger:
@@ -102,15 +53,20 @@ class Ledger:
             if text.endswith("\n"):
                 return
         path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(f".{os.getpid()}.part")
         lines = [json.dumps(code), *(json.dumps(item) for item in self.scores.items())]
-        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        part.replace(path)
+        write_whole(path, "".join(f"{line}\n" for line in lines))
 
     def add(self, key: str, scores: Scores) -> None:
         self.scores[key] = scores
         with self.path.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps([key, scores]) + "\n")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file such that it is there as a whole or, after a crash, not at all."""
+    part = path.with_suffix(f".{os.getpid()}.part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)
 
 
 @cache

@@ -1,0 +1,124 @@
+"""What an experiment is: units of work, what they found, and how that is shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from ..baselines.rows import Row
+
+Scores = dict[str, Any]
+"""What a unit finds: numbers are metrics, lists are for pictures."""
+Figures = Mapping[tuple[str, str, str], tuple[float, float]]
+"""Mean and standard deviation that the paper states, by setting, method and metric."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One method on one data set or split of a setting; `options` is all else that determines its scores."""
+
+    setting: str
+    method: str
+    repetition: int
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return dict(self.options)[name]
+
+    @property
+    def key(self) -> str:
+        return json.dumps([self.setting, self.method, self.repetition, self.options])
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a run is asked for."""
+
+    quick: bool = False
+    dti: str | None = None
+    """A file with diffusion tensors, in place of the stand-in."""
+
+    @property
+    def repetitions(self) -> int:
+        return 3 if self.quick else 10
+
+    @property
+    def paths(self) -> int:
+        return 5_000 if self.quick else 20_000
+
+    def units(self, settings: Sequence[str], methods: Sequence[str]) -> tuple[Unit, ...]:
+        """Every method in every setting, repeated; estimated kernels have `paths` paths."""
+        return tuple(
+            Unit(setting, method, repetition, (("paths", self.paths),))
+            for setting in settings
+            for method in methods
+            for repetition in range(self.repetitions)
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The units of an experiment, what is left out and why, and the paper's figures for the same data."""
+
+    units: tuple[Unit, ...]
+    left_out: tuple[str, ...] = ()
+    paper: Figures = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run has found."""
+
+    rows: tuple[Row, ...]
+    scores: dict[Unit, Scores]
+    options: Options
+    paper: Figures = field(default_factory=dict)
+
+    def kept(self, setting: str, method: str, repetition: int = 0) -> Scores:
+        """The scores of one unit, empty where there is none."""
+        place = (setting, method, repetition)
+        return next((s for u, s in self.scores.items() if (u.setting, u.method, u.repetition) == place), {})
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table; lines whose first cell starts with "paper" are the paper's."""
+
+    caption: str
+    header: tuple[str, ...]
+    lines: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure, the name of its files and what it shows."""
+
+    name: str
+    figure: Figure
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """Text (paragraphs between empty lines, `code` in backticks), tables and pictures of one experiment."""
+
+    text: str
+    tables: tuple[Grid, ...]
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure of the paper: what to compute, how, and how to show it."""
+
+    name: str
+    title: str
+    plan: Callable[[Options], Plan]
+    run: Callable[[Unit], Scores]
+    present: Callable[[Outcome], Section]
+    conclude: Callable[[Outcome], Sequence[Row]] = lambda outcome: ()
+    """Rows of the table that need all units together."""
