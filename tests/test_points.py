@@ -15,15 +15,17 @@ from heatgp.points import (
     matrix_to_rotation_vector,
     matrix_to_subspace,
     product_to_rigid,
+    product_to_spd,
     quaternion_to_matrix,
     rigid_to_product,
     rotation_to_matrix,
     rotation_vector_to_matrix,
     shape_to_landmarks,
+    spd_manifold,
+    spd_to_product,
     sphere_to_latlon,
     subspace_to_projector,
 )
-from heatgp.points.spd import product_to_spd, spd_manifold, spd_to_product
 
 
 @pytest.fixture
@@ -166,7 +168,7 @@ def test_the_first_contrast_is_the_papers():
 
 def test_landmarks_reject_what_has_no_shape():
     fails("landmarks[1] coincide: their size is 0.0e+00", landmarks_to_shape, [[0, 1, 1j], [2j, 2j, 2j]])
-    fails("landmarks has 2 a row; a shape needs k >= 3", landmarks_to_shape, [1j, 2])
+    fails("there are 2 landmarks per row; a shape needs k >= 3", landmarks_to_shape, [1j, 2])
     fails("(..., k, 2) if real, (..., k) if complex", landmarks_to_shape, np.ones((4, 3)))
     fails("contrast must be 'helmert' or 'first'; got 'mean'", landmarks_to_shape, [0, 1, 1j], "mean")
     fails("x is not on ComplexProjective(1)", shape_to_landmarks, [1, 1])

@@ -29,8 +29,7 @@ from .manifolds import (
     Unitary,
 )
 from .paths.walk import walk
-from .points.convert import landmarks_to_shape
-from .points.spd import product_to_spd, spd_to_product
+from .points import landmarks_to_shape, product_to_spd, spd_to_product
 
 __version__ = "0.1.0"
 

@@ -1,24 +1,21 @@
-"""Points of manifolds from what people have, and back."""
+"""Points of manifolds from the data that people have, and back.
 
-from .convert import (
-    RIGID_MOTIONS,
-    Contrast,
-    landmarks_to_shape,
-    latlon_to_sphere,
+Every function takes leading batch axes, checks its input before it computes, and names the first value that is wrong.
+"""
+
+from .landmarks import Contrast, landmarks_to_shape, shape_to_landmarks
+from .rigid_motions import RIGID_MOTIONS, product_to_rigid, rigid_to_product
+from .rotations import (
     matrix_to_quaternion,
     matrix_to_rotation,
     matrix_to_rotation_vector,
-    matrix_to_subspace,
-    product_to_rigid,
     quaternion_to_matrix,
-    rigid_to_product,
     rotation_to_matrix,
     rotation_vector_to_matrix,
-    shape_to_landmarks,
-    sphere_to_latlon,
-    subspace_to_projector,
 )
 from .spd import product_to_spd, spd_manifold, spd_to_product
+from .sphere import latlon_to_sphere, sphere_to_latlon
+from .subspaces import matrix_to_subspace, subspace_to_projector
 
 __all__ = [
     "Contrast",

@@ -8,15 +8,26 @@ from numpy.typing import ArrayLike
 from ..array import wrap
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Product, Scaled, Sphere, Torus
-from .convert import numbers, points, reject
+from .checks import check, numbers, reject
 
 SEPARATION = 1e-8
 """Eigenvalues closer than this fraction of the largest, or v1 closer to span(e2, e3): directions are arbitrary."""
 
 
 def spd_manifold(*, half_circle: bool = True) -> Product:
-    """The manifold of `spd_to_product`; a circle of half the length is Scaled(Torus(1), 0.5).
+    """The manifold of `spd_to_product`.
 
+    Parameters
+    ----------
+    half_circle : bool, default True
+        Take Scaled(Torus(1), 0.5), a circle of half the length.
+
+    Returns
+    -------
+    Product
+
+    Examples
+    --------
     >>> spd_manifold()
     Product(Sphere(2), Scaled(Torus(1), 0.5), Euclidean(3))
     """
@@ -24,18 +35,38 @@ def spd_manifold(*, half_circle: bool = True) -> Product:
 
 
 def spd_to_product(A: ArrayLike, *, half_circle: bool = True, log: bool = False) -> np.ndarray:
-    """Positive definite (..., 3, 3) to points (..., 7) of S^2 x S^1 x R^3: direction, angle, eigenvalues.
+    """Positive definite 3 x 3 matrices to points of S^2 x S^1 x R^3: direction, angle, eigenvalues.
 
     A = P diag(lambda) P' with decreasing eigenvalues and P = (v1, v2, v3) in SO(3). The direction is v1, its sign fixed
     by its first coordinate > 0; the angle turns a frame (v2', v3') that depends on v1 alone into (v2, v3):
     v2 = cos(angle) v2' - sin(angle) v3'. The frame is from the QR factorisation of (v1, e2, e3).
 
-    (v2, v3) and (-v2, -v3) are the same tensor, so the angle is known modulo pi only. half_circle=True doubles it: it
-    then lives on the full range of a circle of half the length, without a cut. half_circle=False is the paper's circle
-    of length 2 pi, with the angle in [-pi/2, pi/2). The eigenvalues are as they are unless log=True.
+    Parameters
+    ----------
+    A : array_like (..., 3, 3)
+    half_circle : bool, default True
+        (v2, v3) and (-v2, -v3) are the same tensor, so the angle is known modulo pi only. True doubles it: it then has
+        the full range of a circle of half the length, without a cut. False is the paper's circle of length 2 pi, with
+        the angle in [-pi/2, pi/2).
+    log : bool, default False
+        Take logarithms of the eigenvalues.
 
-    Reference: Ye, Niu, Cheung, Dai, Liu (2024), appendix "Diffusion tensor image classification".
+    Returns
+    -------
+    ndarray (..., 7)
+        Points of `spd_manifold(half_circle=half_circle)`.
 
+    Raises
+    ------
+    InvalidInput
+        If a matrix is not symmetric or not positive definite, or its direction or angle is arbitrary.
+
+    References
+    ----------
+    Ye, Niu, Cheung, Dai, Liu (2024), appendix "Diffusion tensor image classification".
+
+    Examples
+    --------
     >>> spd_to_product(np.diag([3.0, 2, 1])) + 0
     array([1., 0., 0., 0., 3., 2., 1.])
     """
@@ -65,9 +96,31 @@ def spd_to_product(A: ArrayLike, *, half_circle: bool = True, log: bool = False)
 
 
 def product_to_spd(x: ArrayLike, *, half_circle: bool = True, log: bool = False) -> np.ndarray:
-    """Inverse of `spd_to_product`, with the same options; eigenvalues may come in any order but must be positive."""
+    """Points of S^2 x S^1 x R^3 to positive definite 3 x 3 matrices, the inverse of `spd_to_product`.
+
+    Parameters
+    ----------
+    x : array_like (..., 7)
+        Eigenvalues may come in any order.
+    half_circle, log
+        As they were in `spd_to_product`.
+
+    Returns
+    -------
+    ndarray (..., 3, 3)
+
+    Raises
+    ------
+    InvalidInput
+        If an eigenvalue or the first coordinate of a direction is not positive.
+
+    Examples
+    --------
+    >>> product_to_spd([1.0, 0, 0, 0, 3, 2, 1]).round(12).tolist()
+    [[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]
+    """
     manifold = spd_manifold(half_circle=half_circle)
-    v1, angle, values = manifold.split(points(manifold, x, "x"))
+    v1, angle, values = manifold.split(check(manifold, x, "x"))
     first, least = v1[..., 0], values.min(axis=-1)
     reject(first <= 0, first, "x", "has a direction with first coordinate {value:.1e} <= 0. Flip the sign of v1.")
     if log:

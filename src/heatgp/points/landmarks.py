@@ -1,0 +1,111 @@
+"""Planar landmarks to shapes, points of complex projective spaces, and back."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InvalidInput
+from ..manifolds import ComplexProjective
+from .checks import RANK, check, numbers, reject
+
+Contrast = Literal["helmert", "first"]
+
+
+def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> np.ndarray:
+    """Planar landmarks to their shape: what remains without position, rotation and size.
+
+    Parameters
+    ----------
+    landmarks : array_like (..., k, 2) real or (..., k) complex
+        k >= 3 landmarks.
+    contrast : {"helmert", "first"}, default "helmert"
+        "helmert" takes orthonormal contrasts, with which the metric is Kendall's. "first" takes z_j - z_1, as Ye,
+        Niu, Cheung, Dai, Liu (2024) do; it depends on which landmark is the first.
+
+    Returns
+    -------
+    ndarray (..., k - 1)
+        Points of ComplexProjective(k - 2).
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than three landmarks, they are not planar, or all of them coincide.
+
+    References
+    ----------
+    Kendall (1984), Bull. London Math. Soc. 16, 81-121; Dryden and Mardia (2016), Statistical Shape Analysis.
+
+    Examples
+    --------
+    >>> square = np.array([0, 1, 1 + 1j, 1j])
+    >>> bigger_turned_moved = 3j * square + 5
+    >>> M = ComplexProjective(2)
+    >>> M.distance(landmarks_to_shape(square), landmarks_to_shape(bigger_turned_moved)) < 1e-12
+    np.True_
+    """
+    z = numbers(landmarks, "landmarks")
+    if z.dtype.kind == "f":
+        if z.ndim < 2 or z.shape[-1] != 2:
+            raise InvalidInput(
+                f"landmarks has shape {z.shape}; it must have shape (..., k, 2) if real, (..., k) if complex. "
+                "Only planar landmarks have shapes in a projective space."
+            )
+        z = z[..., 0] + 1j * z[..., 1]
+    if z.ndim == 0 or z.shape[-1] < 3:
+        raise InvalidInput(f"there are {z.shape[-1] if z.ndim else 1} landmarks per row; a shape needs k >= 3.")
+    x = z @ contrasts(z.shape[-1], contrast).T
+    size = np.linalg.norm(x, axis=-1)
+    bad = size <= RANK * np.abs(z).max(axis=-1)
+    reject(bad, size, "landmarks", "coincide: their size is {value:.1e}, and a single point has no shape. Remove it.")
+    return x / size[..., None]
+
+
+def shape_to_landmarks(x: ArrayLike, contrast: Contrast = "helmert") -> np.ndarray:
+    """Shapes to landmarks that have them.
+
+    Parameters
+    ----------
+    x : array_like (..., k - 1) complex
+        Points of ComplexProjective(k - 2).
+    contrast : {"helmert", "first"}, default "helmert"
+        The one that made the shapes.
+
+    Returns
+    -------
+    ndarray (..., k) complex
+        Centred and of unit size for "helmert"; the first landmark at zero for "first".
+
+    Raises
+    ------
+    OffManifold
+        If a shape is not on the manifold.
+
+    Examples
+    --------
+    >>> landmarks = shape_to_landmarks(landmarks_to_shape([0, 1, 1j]))
+    >>> bool(abs(landmarks.sum()) < 1e-12)
+    True
+    """
+    x = numbers(x, "x")
+    if x.ndim == 0 or x.shape[-1] < 2:
+        raise InvalidInput(f"x has shape {x.shape}; shapes of k landmarks have shape (..., k - 1), k >= 3.")
+    x = check(ComplexProjective(x.shape[-1] - 1), x, "x")
+    matrix = contrasts(x.shape[-1] + 1, contrast)
+    if contrast == "first":
+        return np.concatenate((np.zeros_like(x[..., :1]), x), axis=-1)
+    return x @ matrix  # its rows are orthonormal: the transpose is the inverse
+
+
+def contrasts(k: int, contrast: Contrast) -> np.ndarray:
+    """The (k - 1, k) matrix that removes the position of k landmarks."""
+    if contrast not in ("helmert", "first"):
+        raise InvalidInput(f"contrast must be 'helmert' or 'first'; got {contrast!r}.")
+    if contrast == "first":
+        return np.eye(k)[1:] - np.eye(k)[0]
+    j = np.arange(1, k)[:, None]
+    rows = np.tri(k - 1, k) - j * np.eye(k)[1:]  # j ones, then -j
+    return rows / np.sqrt(j * (j + 1))
