@@ -120,7 +120,7 @@ def test_a_stopped_run_says_how_to_go_on(tmp_path, monkeypatch, capsys):
 
     monkeypatch.setattr(knots, "EXPERIMENT", replace(knots.EXPERIMENT, run=interrupted))
     assert main(["reproduce", "knots", "--quick", "--out", str(tmp_path), "--jobs", "1"]) == 130
-    assert f"What was computed is in {tmp_path}; the same command goes on" in capsys.readouterr().err
+    assert f"What was computed is in {tmp_path}; the same command continues" in capsys.readouterr().err
 
 
 CHROMIUM = shutil.which("chromium")

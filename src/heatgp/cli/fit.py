@@ -15,18 +15,20 @@ from ..heat.methods import METHODS, heat_kernel
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points
-from .names import FORMS, look_here, named_manifold
+from .kernel import add_simulation, simulation_options
+from .manifold_argument import HELP, allow_local_modules, read_manifold
 
-DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, a row a point and a
-column a coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz file has
-the points in the array X and the target in an array of its own. Written are mean and standard deviation of the function
-(add the noise's variance for new observations), or the most probable class and the probability of each."""
+DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, one row per point
+and one column per coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz
+file has the points in the array X and the target in an array of its own. The output is the mean and standard deviation
+of the function (add the noise's variance for new observations), or the most probable class and the probability of each
+class."""
 
 
 def add_command(commands: Any) -> None:
     """Add `fit` to the subparsers of the command line."""
     parser = commands.add_parser("fit", help="train on a table and predict another", description=DESCRIPTION)
-    parser.add_argument("--manifold", help=FORMS)
+    parser.add_argument("--manifold", help=HELP)
     parser.add_argument("--train", metavar="FILE", help="points and target, .csv or .npz")
     parser.add_argument("--target", default="y", metavar="NAME", help="column or array of the target, by default y")
     parser.add_argument("--columns", nargs="+", metavar="NAME", help="coordinates; by default all but the target")
@@ -45,12 +47,6 @@ def add_command(commands: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def add_simulation(parser: Any) -> None:
-    """The options of simulated kernels, here and in `kernel`."""
-    parser.add_argument("--paths", type=int, help="of simulated methods: 20,000; 'reference' 400,000")
-    parser.add_argument("--references", type=int, default=400, help="reference points of 'reference'")
-
-
 def run(options: argparse.Namespace) -> None:
     """Read and check everything, then train, then write."""
     from . import tables
@@ -64,11 +60,11 @@ def run(options: argparse.Namespace) -> None:
     tables.check_folder(options.out)
     tables.check_folder(options.save)
     if options.model:
-        look_here()  # a model holds its manifold by the name of the user's module
+        allow_local_modules()  # a model holds its manifold by the name of the user's module
         model = tables.load_model(options.model)
         new = read_new(options, model.manifold, getattr(model, "feature_names_in_", options.columns))
     else:
-        manifold = named_manifold(options.manifold)
+        manifold = read_manifold(options.manifold)
         table = tables.read_table(options.train)
         target = tables.read_target(table, options.target, options.task)
         rows, names = tables.read_points(table, options.target, options.columns)
@@ -114,10 +110,10 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     task = infer_task(target) if options.task == "auto" else options.task
     estimator = GPClassifier if task == "classification" else GPRegressor
     kernel = options.kernel
-    if options.paths is not None or options.references != 400:
-        kernel = heat_kernel(manifold, kernel, paths=options.paths, references=options.references, rng=0)
+    if given := simulation_options(kernel, options):
+        kernel = heat_kernel(manifold, kernel, rng=0, **given)
     model: Any = estimator(manifold, kernel=kernel).fit(points, target)
-    noise = f", noise {model.noise_:.4g}" if hasattr(model, "noise_") else ""
+    noise = f", noise {model.noise_:.4g}" if isinstance(model, GPRegressor) else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "
         f"time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "

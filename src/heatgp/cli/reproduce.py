@@ -1,4 +1,4 @@
-"""`heatgp reproduce` on the command line; what draws and computes is loaded when it is asked for."""
+"""`heatgp reproduce`: the paper's experiments; they are imported only when they are run."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("reproduce", help="run the paper's experiments: tables, pictures, one report")
     parser.add_argument("experiment", choices=(*NAMES, "all"))
     parser.add_argument("--quick", action="store_true", help="few repetitions: two minutes on two cores for all")
-    parser.add_argument("--out", metavar="DIR", default="results", help="where to write; a stopped run goes on there")
+    parser.add_argument("--out", metavar="DIR", default="results", help="where to write; a stopped run continues there")
     parser.add_argument("--jobs", type=int, default=cpu_count(), help="processes; as many as cores by default")
     parser.add_argument(
         "--dti", metavar="FILE", help="diffusion tensors, .npz with A (subjects, sites, 3, 3) and y, for the stand-in"
     )
-    parser.set_defaults(run=_reproduce)
+    parser.set_defaults(run=run)
 
 
-def _reproduce(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the experiments; a stopped run says how to continue."""
     from ..experiments.experiment import Options
     from ..experiments.reproduce import reproduce
 
@@ -33,7 +34,7 @@ def _reproduce(options: argparse.Namespace) -> int:
         reproduce(names, Options(options.quick, options.dti), options.out, options.jobs)
     except KeyboardInterrupt:
         print(
-            f"\nStopped. What was computed is in {options.out}; the same command goes on from there.", file=sys.stderr
+            f"\nStopped. What was computed is in {options.out}; the same command continues from there.", file=sys.stderr
         )
         return 130  # what shells say of a program that was interrupted
     return 0

@@ -42,7 +42,7 @@ def read_table(path: str) -> Table:
         try:
             with np.load(file, allow_pickle=False) as archive:
                 return Table(path, {name: archive[name] for name in archive.files})
-        except Exception as error:  # zip, npy and pickle each have their own for what they cannot read
+        except Exception as error:  # zip, npy and pickle raise different errors
             raise InvalidInput(f"{path} cannot be read as an .npz of plain arrays: {error}") from None
     if file.suffix != ".csv":
         raise InvalidInput(f"{path}: only .csv (with a header) and .npz are read.")
@@ -77,7 +77,7 @@ def read_points(table: Table, target: str, names: Sequence[str] | None = None) -
 
 
 def read_target(table: Table, name: str, task: str) -> np.ndarray:
-    """Numbers where all cells are, else text; some of each is an error, unless they are to be labels."""
+    """Numbers where all cells are numbers, else text; a mixture is an error, unless the task is classification."""
     cells = table.column(name)
     if table.is_archive:
         return cells
@@ -106,13 +106,13 @@ def _is_number(cell: str) -> bool:
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
-    """As integers where they are: labels keep their looks."""
+    """Whole numbers as integers, so that labels are printed as they were read."""
     whole = np.isfinite(values).all() and np.abs(values).max() < 2**53 and (values == np.round(values)).all()
     return values.astype(int) if whole else values
 
 
 def predictions(model: GPRegressor | GPClassifier, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """mean and std of the function, or the class and a probability a class."""
+    """mean and std of the function, or the most probable class and the probability of each class."""
     if isinstance(model, GPClassifier):
         probabilities = model.predict_proba(rows)
         best = model.classes_[probabilities.argmax(axis=1)]
@@ -122,7 +122,7 @@ def predictions(model: GPRegressor | GPClassifier, rows: np.ndarray) -> dict[str
 
 
 def check_folder(path: str | None) -> None:
-    """Raise InvalidInput where a file could not be written for want of a folder."""
+    """Raise InvalidInput where the folder of a file to write does not exist."""
     if path and not Path(path).parent.is_dir():
         raise InvalidInput(f"{path}: there is no folder {Path(path).parent}. Make it first.")
 
@@ -154,7 +154,7 @@ def load_model(path: str) -> Any:
         raise InvalidInput(f"{path}: no such file.")
     try:
         model = joblib.load(path)
-    except Exception as error:  # whatever bytes that are no pickle lead to
+    except Exception as error:  # other bytes can raise anything
         raise InvalidInput(f"{path} is no model that heatgp saved: {type(error).__name__}: {error}") from None
     if not isinstance(model, (GPRegressor, GPClassifier)):
         raise InvalidInput(f"{path} holds a {type(model).__name__}, not a model of heatgp.")

@@ -1,8 +1,15 @@
-"""Pictures: one style, colours that the colour-blind can tell apart, axes with units."""
+"""Pictures in one style, with colours for all kinds of colour vision and units on the axes."""
 
-from .functions import circle_figure, knot_figure, sphere_figure
+from .functions import knot_figure, sphere_figure
 from .kernels import along_geodesic, kernel_figure, kernel_panels
-from .predictions import interval_figure, reliability_figure, scatter_figure, score_figure, tract_figure
+from .predictions import (
+    circle_figure,
+    interval_figure,
+    reliability_figure,
+    scatter_figure,
+    score_figure,
+    tract_figure,
+)
 from .style import COLOURS, STYLE, save_figure, styled
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Functions on a knot, on the sphere and on the circle, in colour."""
+"""Functions on a knot and on the sphere, in colour."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator
 
 from ..errors import InvalidInput
 from ..manifolds import TorusKnot
+from ..points import latlon_to_sphere
 from .style import FUNCTION_MAP, styled
 
 
@@ -26,9 +26,27 @@ def knot_figure(
     columns: Sequence[tuple[str, Sequence[np.ndarray]]],
     label: str = "f",
 ) -> Figure:
-    """A row a knot and a column a function: `columns` are titles with the values at the angles, one array a knot.
+    """Functions on torus knots: one row per knot, one column per function.
 
-    All share one colour scale, so that equal colours are equal values.
+    Parameters
+    ----------
+    knots : sequence of TorusKnot
+    angles : ndarray (N,)
+        Where the values are given.
+    columns : sequence of (title, values)
+        The values hold one array (N,) for each knot. All panels share the colour scale of the first column, so that
+        equal colours are equal values.
+    label : str, default "f"
+        Of the colour bar.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InvalidInput
+        If a column does not have one value for each knot and angle.
     """
     values = np.array([[np.asarray(v) for v in column] for _, column in columns])
     if values.shape != (len(columns), len(knots), len(angles)):
@@ -49,7 +67,7 @@ def knot_figure(
 
 
 def draw_knot(axes: Any, knot: TorusKnot, angles: np.ndarray, values: np.ndarray, colour: ScalarMappable) -> None:
-    """The knot seen from above at 35 degrees off the axis, nearer strands over farther ones with a white edge."""
+    """Draw a knot as seen at 35 degrees from its axis, near strands over far ones, with white edges."""
     s = np.linspace(-math.pi, math.pi, 360 * max(knot.p, knot.q) // 2 + 1)
     tilt = math.radians(35)
     x, y, z = knot.embed(s[:, None]).T
@@ -58,9 +76,8 @@ def draw_knot(axes: Any, knot: TorusKnot, angles: np.ndarray, values: np.ndarray
     order = np.argsort(depth[:-1] + depth[1:])
     edges = np.stack((seen[:-1], seen[1:]), axis=1)[order]
     # A piece reaches a little into its neighbours, so that their edges leave no gap.
-    strands = np.stack((np.roll(seen[:-1], 1, axis=0), seen[:-1], seen[1:], np.roll(seen[:-1], -2, axis=0)), axis=1)[
-        order
-    ]
+    neighbours = (np.roll(seen[:-1], 1, axis=0), seen[:-1], seen[1:], np.roll(seen[:-1], -2, axis=0))
+    strands = np.stack(neighbours, axis=1)[order]
     shade = colour.to_rgba(np.interp(s[:-1][order], angles, values, period=2 * math.pi))
     thick = 4.5 if max(knot.p, knot.q) < 6 else 2.6
     pieces = [piece for pair in zip(edges, strands) for piece in pair]  # from far to near, each after its own edge
@@ -80,15 +97,32 @@ def sphere_figure(
     title: str = "",
     number: int = 60,
 ) -> Figure:
-    """A function of points (N, 3) of Sphere(2) as a map of the whole sphere (Mollweide: true areas), with data."""
-    latitude = np.linspace(-90, 90, number + 1)
-    longitude = np.linspace(-180, 180, 2 * number + 1)
-    lon, lat = np.meshgrid(np.radians(longitude), np.radians(latitude))
-    grid = np.stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)), axis=-1)
-    values = np.asarray(function(grid.reshape(-1, 3))).reshape(lon.shape)
+    """A function on Sphere(2) as a map of the whole sphere (Mollweide's projection, which keeps areas).
+
+    Parameters
+    ----------
+    function : callable
+        Takes points (N, 3) and returns values (N,), for example `gp.predict`.
+    points : ndarray (N, 3), optional
+        Data to mark on the map.
+    label : str, default "f"
+        Of the colour bar.
+    title : str, default ""
+    number : int, default 60
+        Steps from pole to pole; there are twice as many around the equator.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    latitude, longitude = np.linspace(-90, 90, number + 1), np.linspace(-180, 180, 2 * number + 1)
+    grid = latlon_to_sphere(latitude[:, None], longitude)
+    values = np.asarray(function(grid.reshape(-1, 3))).reshape(grid.shape[:-1])
     figure = Figure(figsize=(6.4, 3.1))
     axes = figure.add_subplot(projection="mollweide")
-    image = axes.pcolormesh(lon, lat, values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True)
+    image = axes.pcolormesh(
+        np.radians(longitude), np.radians(latitude), values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True
+    )
     if points is not None:
         x, y, z = np.asarray(points).T
         axes.plot(np.arctan2(y, x), np.arctan2(z, np.hypot(x, y)), "o", ms=4, mfc="white", mec="black", mew=0.8)
@@ -98,40 +132,4 @@ def sphere_figure(
         text.set(color="white", path_effects=[withStroke(linewidth=2, foreground="0.2")])
     axes.grid(alpha=0.3)
     figure.colorbar(image, ax=axes, label=label, shrink=0.75)
-    return figure
-
-
-@styled
-def circle_figure(
-    angles: np.ndarray,
-    mean: np.ndarray,
-    std: np.ndarray | None = None,
-    *,
-    truth: np.ndarray | None = None,
-    data: tuple[np.ndarray, np.ndarray] | None = None,
-    label: str = "f",
-    title: str = "",
-) -> Figure:
-    """A function of the angle around the circle as a polar curve, with a band of two standard deviations."""
-    order = np.argsort(angles)
-    around = np.append(angles[order], angles[order[0]] + 2 * math.pi)
-
-    def closed(values: np.ndarray) -> np.ndarray:
-        return np.append(np.asarray(values)[order], np.asarray(values)[order[0]])
-
-    figure = Figure(figsize=(4.6, 4.6))
-    axes: Any = figure.add_subplot(projection="polar")
-    axes.plot(around, closed(mean), color="C0", lw=2, label="mean")
-    if std is not None:
-        low, high = closed(mean - 2 * std), closed(mean + 2 * std)
-        axes.fill_between(around, low, high, color="C0", alpha=0.2, lw=0, label="± 2 standard deviations")
-    if truth is not None:
-        axes.plot(around, closed(truth), "k--", lw=1, label="truth")
-    if data is not None:
-        axes.plot(*data, ".", color="C1", label="data")
-    axes.set_title(title)
-    axes.set_xlabel(f"angle (degrees); radius: {label}")
-    axes.set_rlabel_position(112)
-    axes.yaxis.set_major_locator(MaxNLocator(4))
-    figure.legend(loc="outside lower center", ncols=2)
     return figure

@@ -19,10 +19,32 @@ DASHES = {"exact": (0, (4, 2)), "ball": (0, (5, 1, 1, 1)), "strip": (0, (1, 1))}
 
 
 def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Points at equal steps along a geodesic, and their distances along it from the first.
+    """Points at equal steps along a geodesic.
 
-    It ends where the kernel has died out (five standard deviations of a path), at the far end of the manifold, or at
-    the boundary of a domain.
+    The geodesic ends at five standard deviations of a path, where the kernel is next to zero, at the far end of the
+    manifold, or at the boundary of a domain.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    time : float
+        Of the kernel.
+    number : int
+        Of the points.
+    rng : int, default 0
+        Seed of the direction and, without symmetry, of the first point.
+
+    Returns
+    -------
+    lengths : ndarray (number,)
+        Distances from the first point.
+    points : ndarray (number, *manifold.shape)
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> along_geodesic(Sphere(2), 100.0, 3)[0].round(3)
+    array([0.   , 1.571, 3.142])
     """
     generator = np.random.default_rng(rng)
     start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(generator, 1)[0]
@@ -42,7 +64,7 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
 
 
 def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray, end: float) -> float:
-    """How far the geodesic is the shortest way: beyond the cut point its length is not a distance."""
+    """How far the geodesic is a shortest path: beyond the cut point its length is not a distance."""
     before = start
     for length in np.linspace(0, end, 101)[1:]:
         x = manifold.exp(start, length * direction)
@@ -50,7 +72,7 @@ def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray
             distance = float(manifold.distance(start, x))
         except NotConverged:
             distance = math.nan
-        except Unsupported:  # no distance, hence no cut point: the length counts, as long as steps are steps
+        except Unsupported:  # no distance, so no cut point: the length counts while steps have the right size
             step = math.sqrt(float(manifold.separation(before, x)))
             distance = length if abs(step - end / 100) < 2e-2 * end / 100 else math.nan
         before = x
@@ -61,7 +83,20 @@ def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray
 
 @styled
 def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Figure:
-    """Kernels over the distance, with bands of two standard errors."""
+    """Kernels over the distance, with bands of two standard errors.
+
+    Parameters
+    ----------
+    lengths : ndarray (N,)
+        Distances.
+    table : sequence of (method, values, standard errors)
+        One curve each.
+    title : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     figure = Figure(figsize=(6, 3.8))
     axes = figure.subplots()
     draw_kernels(axes, lengths, table)
@@ -72,7 +107,18 @@ def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Fi
 
 @styled
 def kernel_panels(panels: Sequence[tuple[str, str, np.ndarray, Sequence[Curve]]], columns: int = 3) -> Figure:
-    """Several manifolds side by side: title, name of the distance, distances, kernels over p_t(x, x)."""
+    """Kernels on several manifolds side by side, each divided by p_t(x, x).
+
+    Parameters
+    ----------
+    panels : sequence of (title, name of the distance, distances, curves)
+        The curves are as in `kernel_figure`.
+    columns : int, default 3
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     rows = math.ceil(len(panels) / columns)
     figure = Figure(figsize=(3.3 * columns, 2.6 * rows + 0.5))
     grid = figure.subplots(rows, columns, squeeze=False)

@@ -1,14 +1,31 @@
-"""What a model predicts, how far it can be believed, and how models compare."""
+"""Predictions of a model, their reliability, and scores of several models."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ..errors import InvalidInput
-from .style import COLOURS, MARKERS, styled
+from ..gp.scores import reliability
+from .style import method_style, styled
+
+
+def draw_prediction(axes: Any, x: Any, order: np.ndarray, mean: Any, std: Any, truth: Any, data: Any) -> None:
+    """Mean, a band of two standard deviations, the true function (all at `order`) and data over x."""
+    mean = np.asarray(mean)[order]
+    if std is not None:
+        spread = 2 * np.asarray(std)[order]
+        axes.fill_between(x, mean - spread, mean + spread, color="C0", alpha=0.2, lw=0, label="± 2 standard deviations")
+    axes.plot(x, mean, color="C0", lw=2, label="mean")
+    if truth is not None:
+        axes.plot(x, np.asarray(truth)[order], "k--", lw=1, label="truth")
+    if data is not None:
+        axes.plot(*data, ".", color="C1", label="data")
 
 
 @styled
@@ -23,19 +40,69 @@ def interval_figure(
     ylabel: str = "f",
     title: str = "",
 ) -> Figure:
-    """Predictive mean and an interval of two standard deviations over one coordinate."""
+    """Predictive mean and an interval of two standard deviations over one coordinate.
+
+    Parameters
+    ----------
+    x, mean, std : ndarray (N,)
+        The coordinate, in any order, and the prediction there.
+    truth : ndarray (N,), optional
+        The true function.
+    data : (x, y), optional
+        Observations.
+    xlabel, ylabel, title : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     order = np.argsort(x)
-    x, mean, std = np.asarray(x)[order], np.asarray(mean)[order], np.asarray(std)[order]
     figure = Figure(figsize=(6, 3.6))
     axes = figure.subplots()
-    axes.fill_between(x, mean - 2 * std, mean + 2 * std, color="C0", alpha=0.2, lw=0, label="± 2 standard deviations")
-    axes.plot(x, mean, color="C0", lw=2, label="mean")
-    if truth is not None:
-        axes.plot(x, np.asarray(truth)[order], "k--", lw=1, label="truth")
-    if data is not None:
-        axes.plot(*data, ".", color="C1", label="data")
+    draw_prediction(axes, np.asarray(x)[order], order, mean, std, truth, data)
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
+    return figure
+
+
+@styled
+def circle_figure(
+    angles: np.ndarray,
+    mean: np.ndarray,
+    std: np.ndarray | None = None,
+    *,
+    truth: np.ndarray | None = None,
+    data: tuple[np.ndarray, np.ndarray] | None = None,
+    label: str = "f",
+    title: str = "",
+) -> Figure:
+    """A function on the circle as a polar curve, with a band of two standard deviations.
+
+    Parameters
+    ----------
+    angles, mean : ndarray (N,)
+        Angles in radians, in any order, and the prediction there.
+    std : ndarray (N,), optional
+    truth : ndarray (N,), optional
+        The true function.
+    data : (angles, y), optional
+        Observations.
+    label, title : str
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    order = np.argsort(angles)
+    around = np.append(angles[order], angles[order[0]] + 2 * math.pi)
+    figure = Figure(figsize=(4.6, 4.6))
+    axes: Any = figure.add_subplot(projection="polar")
+    draw_prediction(axes, around, np.append(order, order[0]), mean, std, truth, data)
+    axes.set_title(title)
+    axes.set_xlabel(f"angle (degrees); radius: {label}")
+    axes.set_rlabel_position(112)
+    axes.yaxis.set_major_locator(MaxNLocator(4))
+    figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
@@ -43,10 +110,27 @@ def interval_figure(
 def reliability_figure(
     methods: Mapping[str, tuple[np.ndarray, np.ndarray]], bins: int = 5, title: str = "", least: int = 5
 ) -> Figure:
-    """How often what was predicted happened: observed frequency over predicted probability, a curve a method.
+    """Observed frequency over predicted probability: are the probabilities right?
 
-    `methods` are predicted probabilities of the event with its truth (0 or 1). Bars are one binomial standard error;
-    bins with fewer than `least` predictions are left out.
+    Parameters
+    ----------
+    methods : mapping of str to (probabilities, happened)
+        Predicted probabilities of the event, and 1 where it happened, else 0; one curve for each method.
+    bins : int, default 5
+        Equal bins of the probability.
+    title : str, default ""
+    least : int, default 5
+        Bins with fewer predictions are left out.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Bars are one binomial standard error.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than two bins.
     """
     if bins < 2:
         raise InvalidInput(f"a reliability diagram needs at least 2 bins; got {bins}.")
@@ -54,36 +138,17 @@ def reliability_figure(
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="as predicted")
     for place, (method, (probability, happened)) in enumerate(methods.items()):
-        probability, happened = np.asarray(probability, dtype=float), np.asarray(happened, dtype=float)
-        bin_of = np.minimum((probability * bins).astype(int), bins - 1)
-        number = np.bincount(bin_of, minlength=bins)
-        keep = number >= least
-        size = np.maximum(number, 1)
-        predicted = np.bincount(bin_of, probability, bins) / size
-        observed = np.bincount(bin_of, happened, bins) / size
+        table = reliability(happened, probability, bins)
         # Laplace's rule keeps the error above zero where all or none happened.
-        rule = (observed * size + 1) / (size + 2)
-        error = np.sqrt(rule * (1 - rule) / size)
-        axes.errorbar(
-            predicted[keep],
-            observed[keep],
-            error[keep],
-            color=COLOURS[place % len(COLOURS)],
-            marker=MARKERS[place % len(MARKERS)],
-            ms=5,
-            lw=1.5,
-            elinewidth=1,
-            capsize=2,
-            label=f"{method} ({len(probability)} predictions)",
-        )
-    axes.set(
-        xlabel="predicted probability",
-        ylabel="observed frequency",
-        xlim=(-0.03, 1.03),
-        ylim=(-0.03, 1.03),
-        title=title,
-        aspect="equal",
-    )
+        rule = (table.observed * table.count + 1) / (table.count + 2)
+        error = np.sqrt(rule * (1 - rule) / table.count)
+        keep = table.count >= least
+        style = {**method_style(place), "ms": 5, "lw": 1.5, "elinewidth": 1, "capsize": 2}
+        label = f"{method} ({len(probability)} predictions)"
+        axes.errorbar(table.predicted[keep], table.observed[keep], error[keep], label=label, **style)
+    limits = (-0.03, 1.03)
+    axes.set(xlabel="predicted probability", ylabel="observed frequency", title=title)
+    axes.set(xlim=limits, ylim=limits, aspect="equal")
     axes.legend(fontsize=8)
     return figure
 
@@ -100,7 +165,24 @@ def tract_figure(
     title: str = "",
     sites: Sequence[int] | None = None,
 ) -> Figure:
-    """Scores along the sites of a tract, a curve a method; `marked` sites, counted as `sites` are, are shaded."""
+    """Scores along the sites of a tract, one curve per method.
+
+    Parameters
+    ----------
+    scores : mapping of str to ndarray (sites,)
+    marked : sequence of int, default ()
+        Sites to shade, numbered as `sites` are.
+    marked_label : str, default "planted"
+    chance : float, optional
+        The score of a prediction that does not use the data, as a line.
+    chance_label, ylabel, title : str
+    sites : sequence of int, optional
+        Numbers of the sites, by default 1, 2, ...
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     first = next(iter(scores.values()))
     at = np.arange(1, len(first) + 1) if sites is None else np.asarray(sites)
     figure = Figure(figsize=(7.5, 3.4))
@@ -111,7 +193,7 @@ def tract_figure(
         axes.axhline(chance, color="0.4", lw=1, ls=":", label=chance_label)
     for place, (method, values) in enumerate(scores.items()):
         weight = 1.8 if place == 0 else 0.9
-        axes.plot(at, values, marker=MARKERS[place], ms=3.2, lw=weight, color=COLOURS[place], label=method)
+        axes.plot(at, values, ms=3.2, lw=weight, label=method, **method_style(place))
     axes.set(xlabel="site (number along the tract)", ylabel=ylabel, title=title, xlim=(at.min() - 1, at.max() + 1))
     figure.legend(loc="outside lower center", ncols=6, fontsize=8)
     return figure
@@ -127,7 +209,22 @@ def score_figure(
     log: bool = False,
     title: str = "",
 ) -> Figure:
-    """Mean scores with standard deviations, a group a setting and a mark a method; nan where there is none."""
+    """Mean scores with standard deviations, one group per setting and one mark per method.
+
+    Parameters
+    ----------
+    settings : sequence of str
+    methods : mapping of str to (means, standard deviations)
+        One number for each setting, nan where there is none.
+    ylabel : str
+    xlabel, title : str, default ""
+    log : bool, default False
+        Logarithmic scores.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     figure = Figure(figsize=(min(9.0, max(5.0, 1.6 * len(settings))), 3.6))
     axes = figure.subplots()
     number = len(methods)
@@ -135,16 +232,8 @@ def score_figure(
         at = np.arange(len(settings)) + 0.6 * (place - (number - 1) / 2) / max(number, 1)
         height, bar = np.asarray(mean, dtype=float), np.asarray(sd, dtype=float)
         below = np.minimum(bar, 0.9 * np.abs(height)) if log else bar  # down to zero has no end on a log axis
-        axes.errorbar(
-            at,
-            height,
-            np.stack((below, bar)),
-            fmt=MARKERS[place % len(MARKERS)],
-            color=COLOURS[place % len(COLOURS)],
-            ms=5,
-            capsize=2,
-            label=method,
-        )
+        style = {**method_style(place), "ls": "none", "ms": 5, "capsize": 2}
+        axes.errorbar(at, height, np.stack((below, bar)), label=method, **style)
     axes.set_xticks(np.arange(len(settings)), settings)
     axes.set(ylabel=ylabel, xlabel=xlabel, title=title)
     if log:
@@ -155,7 +244,17 @@ def score_figure(
 
 @styled
 def scatter_figure(panels: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]], title: str = "") -> Figure:
-    """Predictions over the truth, a panel a method: (truth, mean, standard deviation)."""
+    """Predictions over the true values, one panel per method.
+
+    Parameters
+    ----------
+    panels : mapping of str to (truth, mean, standard deviation)
+    title : str, default ""
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
     figure = Figure(figsize=(3.1 * len(panels), 3.3))
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     for axes, (method, (truth, mean, std)) in zip(grid, panels.items()):

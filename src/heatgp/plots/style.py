@@ -1,4 +1,4 @@
-"""The one style of all pictures, and files."""
+"""The style that all pictures share, and their files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import InvalidInput
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito (2008): eight colours for all kinds of colour vision, less yellow."""
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
-"""One a method as well, for prints in grey."""
+"""One for each method as well, for prints in grey."""
 FUNCTION_MAP = "viridis"
 """Values of a function: even steps of lightness, for all kinds of colour vision."""
 STYLE: dict[Any, Any] = {
@@ -30,8 +30,24 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def method_style(place: int) -> dict[str, Any]:
+    """Colour and marker of the method at this place."""
+    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+
+
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
-    """The function that draws a figure, with STYLE in force."""
+    """Decorate a function that draws a figure, such that the library's style holds while it draws.
+
+    Parameters
+    ----------
+    draw : callable
+        It returns a matplotlib Figure.
+
+    Returns
+    -------
+    callable
+        The same function; the user's own settings of matplotlib are left alone.
+    """
 
     @wraps(draw)
     def drawn(*arguments: Any, **options: Any) -> Figure:
@@ -42,7 +58,19 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
 
 
 def save_figure(figure: Figure, path: Any) -> None:
-    """Write a figure as .png, .svg or .pdf; the same figure is the same file on every day."""
+    """Write a figure to a file; the same figure gives the same bytes on every day.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    path : path-like
+        The suffix is .png, .svg or .pdf.
+
+    Raises
+    ------
+    InvalidInput
+        If the suffix is another one.
+    """
     suffix = Path(path).suffix
     if suffix not in (".png", ".svg", ".pdf"):
         raise InvalidInput(f"{path}: pictures are written as .png, .svg or .pdf.")

@@ -1,0 +1,84 @@
+"""`heatgp kernel`: print and plot a heat kernel along a geodesic."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidInput
+from ..heat.kernel import HeatKernel
+from ..heat.methods import METHODS, heat_kernel
+from ..manifolds import Manifold
+from .manifold_argument import HELP, read_manifold
+
+
+def add_command(commands: Any) -> None:
+    """Add `kernel` to the subparsers of the command line."""
+    parser = commands.add_parser("kernel", help="print and plot a heat kernel along a geodesic")
+    parser.add_argument("manifold", help=HELP)
+    parser.add_argument("--time", type=float, required=True)
+    parser.add_argument("--method", nargs="+", default=["auto"], choices=METHODS, help="one or several, side by side")
+    add_simulation(parser)
+    parser.add_argument("--points", type=int, default=13, help="rows of the table")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--plot", metavar="FILE", help="picture with error bands, .png, .svg or .pdf")
+    parser.set_defaults(run=run)
+
+
+def add_simulation(parser: Any) -> None:
+    """Add the options of simulated kernels, here and in `fit`."""
+    parser.add_argument("--paths", type=int, help="of simulated methods: 20,000; 'reference' 400,000")
+    parser.add_argument("--references", type=int, help="reference points of 'reference': 400")
+
+
+def simulation_options(method: str, options: argparse.Namespace) -> dict[str, Any]:
+    """The options of simulated kernels that were given and that the method has."""
+    names = {"exact": (), "auto": ("paths", "references"), "reference": ("paths", "references")}.get(method, ("paths",))
+    return {name: given for name in names if (given := vars(options)[name]) is not None}
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the kernel of each method, and plot it if asked to."""
+    from ..plots import along_geodesic, kernel_figure, save_figure
+
+    if not options.time > 0 or not math.isfinite(options.time):
+        raise InvalidInput(f"--time must be positive; got {options.time:g}.")
+    if options.points < 2:
+        raise InvalidInput(f"--points must be at least 2; got {options.points}.")
+    if options.plot and not Path(options.plot).resolve().parent.is_dir():
+        raise InvalidInput(f"--plot {options.plot}: there is no such folder.")
+    manifold = read_manifold(options.manifold)
+    lengths, points = along_geodesic(manifold, options.time, options.points)
+    kernels = {method: kernel_for_time(manifold, method, options) for method in options.method}
+
+    def curves(points: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        where = {"time": options.time}
+        return [
+            (method, kernel(points[0], points, **where), kernel.standard_error(points[0], points, **where))
+            for method, kernel in kernels.items()
+        ]
+
+    for method, kernel in kernels.items():
+        print(f"# {method}: {kernel!r}")
+    table = curves(points)
+    print("distance".rjust(10) + "".join(f"{method:>14}{'+-':>10}" for method, _, _ in table))
+    for row, length in enumerate(lengths):
+        cells = "".join(f"{value[row]:14.6g}{error[row]:10.2g}" for _, value, error in table)
+        print(f"{length:10.4f}{cells}")
+    if options.plot:
+        lengths, points = along_geodesic(manifold, options.time, 121)
+        figure = kernel_figure(lengths, curves(points), f"{manifold!r}, t = {options.time:g}")
+        save_figure(figure, options.plot)
+        print(f"# plotted to {options.plot}")
+
+
+def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace) -> HeatKernel:
+    """The kernel for the one time asked for: counts are made at that time alone."""
+    given: dict[str, Any] = {} if method == "exact" else {"rng": options.seed, "times": options.time}
+    if method in ("ball", "strip"):
+        given |= {"times": [options.time], "step": options.time / 100}
+    return heat_kernel(manifold, method, **given, **simulation_options(method, options))

@@ -1,0 +1,56 @@
+"""The command line as a whole: how it is started, and what its short commands print."""
+
+import subprocess
+import sys
+
+import pytest
+
+import heatgp
+from heatgp.cli import main
+from heatgp.manifolds.parse import NAMES
+
+
+def test_it_starts_as_a_module():
+    command = [sys.executable, "-m", "heatgp.cli", "--version"]
+    assert (
+        subprocess.run(command, capture_output=True, text=True, check=True).stdout == f"heatgp {heatgp.__version__}\n"
+    )
+
+
+def test_starting_it_draws_nothing():
+    code = "import sys, heatgp.cli; print('matplotlib' in sys.modules, 'heatgp.experiments' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert answer == "False False\n"
+
+
+def test_manifolds_are_listed_as_they_are_called(capsys):
+    assert main(["manifolds"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("(")[0] for line in lines] == list(NAMES)
+    calls = [line.partition(":")[0] for line in lines]
+    assert {"Sphere(dim)", "Grassmann(n, k, field)", "Product(*factors)", "Scaled(base, scale)"} <= set(calls)
+    assert all(line.partition(": ")[2] for line in lines)
+
+
+def test_kernel_prints_one_column_per_method(capsys, tmp_path):
+    file = tmp_path / "kernel.svg"
+    options = ["--method", "exact", "smooth", "--paths", "2000", "--points", "3", "--plot", str(file)]
+    assert main(["kernel", "Sphere(2)", "--time", "0.2", *options]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "# exact: heat_kernel(Sphere(2), method='exact')"
+    assert lines[2].split() == ["distance", "exact", "+-", "smooth", "+-"]
+    assert len(lines) == 7
+    assert file.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("--time", "-1"), "--time must be positive; got -1."),
+        (("--time", "1", "--points", "1"), "--points must be at least 2; got 1."),
+        (("--time", "1", "--plot", "no/k.png"), "--plot no/k.png: there is no such folder."),
+    ],
+)
+def test_wrong_arguments_of_kernel_are_named(capsys, arguments, message):
+    assert main(["kernel", "Sphere(2)", *arguments]) == 2
+    assert capsys.readouterr().err == f"heatgp: {message}\n"
