@@ -1,4 +1,4 @@
-"""Data sets of the paper and beside it, one loader each; files are looked for, and kept, in a data folder.
+"""Data sets of the paper and others, one loader for each; files are looked for, and kept, in a data folder.
 
 The folder is the argument data_home, else the environment variable HEATGP_DATA, else heatgp in the user's cache folder.
 """

@@ -1,4 +1,8 @@
-"""Where data files are, and how they get there."""
+"""Where data files are, and how they get there.
+
+By hand, and not by the package pooch: that checks a hash of the archive, where we know those of the two files in it, has
+no second address, and would be one more dependency of `heatgp reproduce`.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,27 @@ from ..errors import HeatGPError, InvalidInput
 
 
 class DataMissing(HeatGPError, FileNotFoundError):
-    """A data file is neither at hand nor could it be downloaded."""
+    """A data file is neither in the data folder nor could it be downloaded."""
 
 
 def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The argument, else the environment variable HEATGP_DATA, else heatgp in the user's cache folder."""
+    """The folder where data files are looked for and kept.
+
+    Parameters
+    ----------
+    data_home : path-like, optional
+        By default the environment variable HEATGP_DATA, else the folder heatgp in the user's cache folder.
+
+    Returns
+    -------
+    Path
+        It need not exist.
+
+    Examples
+    --------
+    >>> data_folder("folder").name
+    'folder'
+    """
     if data_home is None:
         data_home = os.environ.get("HEATGP_DATA")
     if data_home:
@@ -36,7 +56,7 @@ def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def data_file(name: str, source: str, data_home: str | os.PathLike[str] | None = None) -> Path:
-    """The file `name`, a path in the data folder, or an error that says where to put it and whence."""
+    """The file `name` in the data folder, or an error that says where to put it and where to get it."""
     path = data_folder(data_home) / name
     if not path.is_file():
         raise DataMissing(missing(path, source))
@@ -44,6 +64,7 @@ def data_file(name: str, source: str, data_home: str | os.PathLike[str] | None =
 
 
 def missing(path: Path, source: str) -> str:
+    """What to say of a file that is not there."""
     return (
         f"There is no file {path}. Put {path.name} there ({source}), or name another folder by the argument "
         "data_home or the environment variable HEATGP_DATA."
@@ -81,6 +102,7 @@ def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: P
 
 
 def read_members(url: str, members: list[str]) -> dict[str, bytes]:
+    """Contents of these members of the .tar.gz at the URL; KeyError where one is missing."""
     with urllib.request.urlopen(url, timeout=30) as answer:
         archive = io.BytesIO(answer.read())
     with tarfile.open(fileobj=archive, mode="r:gz") as tar:

@@ -14,10 +14,30 @@ from .record import Dataset
 
 
 def drill(*, data_home: str | os.PathLike[str] | None = None) -> Dataset:
-    """Orientations of wrist, elbow and shoulder (y) in SO(3), of 8 subjects (groups) at 6 positions, 5 times each.
+    """Orientations of wrist, elbow and shoulder while drilling, of 8 subjects at 6 positions, 5 times each.
 
-    The file is drill/drill_clean.csv with the columns Subject, Joint, Position, Replicate, Q1, ..., Q4: unit
-    quaternions, scalar first. Reference: Rancourt (1995), by way of the R package rotations.
+    The file is drill/drill_clean.csv in the data folder, with the columns Subject, Joint, Position, Replicate, Q1, ...,
+    Q4: unit quaternions, scalar first.
+
+    Parameters
+    ----------
+    data_home : path-like, optional
+        The data folder; see `data_folder`.
+
+    Returns
+    -------
+    Dataset
+        Points of SpecialOrthogonal(3); y is the joint, `groups` are the subjects, `details` holds position and
+        replicate.
+
+    Raises
+    ------
+    DataMissing
+        If the file is not there.
+
+    References
+    ----------
+    Rancourt (1995), by way of the R package rotations.
     """
     source = "columns Subject, Joint, Position, Replicate, Q1 to Q4, from the data set drill of the R package rotations"
     path = data_file("drill/drill_clean.csv", source, data_home)

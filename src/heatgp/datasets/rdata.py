@@ -1,5 +1,6 @@
 """Numeric arrays from R's .rda files: the XDR form of R's serialisation, plain or compressed.
 
+The package rdata reads all of R's types, but needs pandas and xarray; the two files that we read have 700 bytes each.
 Reference: R Internals, section "Serialization Formats".
 """
 
@@ -22,7 +23,7 @@ NUMBERS = {LOGICAL: ">i4", INTEGER: ">i4", REAL: ">f8"}
 
 
 def read_rda(content: bytes) -> dict[str, Any]:
-    """The objects of an .rda file by name: numeric vectors and arrays as NumPy arrays, strings and lists as lists."""
+    """The objects of an .rda file by name: numbers as NumPy arrays, strings and lists as lists."""
     for magic, decompress in COMPRESSIONS:
         if content.startswith(magic):
             content = decompress(content)

@@ -13,10 +13,22 @@ from ..manifolds import Manifold
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """Points X (N, *manifold.shape) with targets y (N,), and where they come from.
+    """Points with targets, and where they come from.
 
-    X of a tract has an axis of sites after the first: X[:, site] are points. Simulated regressions bring test points
-    and the true function there, without noise.
+    Attributes
+    ----------
+    X : ndarray (N, *manifold.shape)
+        Points. X of a tract has an axis of sites after the first: X[:, site] are points.
+    y : ndarray (N,)
+        Targets.
+    manifold : Manifold
+    description : str
+    groups : ndarray (N,) or None
+        Labels of what belongs together, such as subjects.
+    X_test, y_test : ndarray or None
+        Of simulated regressions: test points and the true function there, without noise.
+    details : mapping
+        Whatever else the loader's docstring names.
     """
 
     X: np.ndarray

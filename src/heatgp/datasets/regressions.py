@@ -27,11 +27,41 @@ def torus_knot(
     noise: float = 0.2,
     matrix: ArrayLike = ((8.0, 1.0), (1.0, 2.0)),
 ) -> Dataset:
-    """f = x' M x of the circle's unit vector x at uniform angles, plus N(0, noise^2); tested on an even grid.
+    """A quadratic form f = x' M x on a circle that is tied into a torus knot.
 
-    Angles and y depend on the seed alone: intrinsically every knot is the same regression.
-    Reference: Ye, Niu, Cheung, Dai, Liu (2024), section "Torus knots"; M, the noise and the number are not given there.
+    x is the unit vector of the angle. Angles and y depend on the seed alone: intrinsically every knot is the same
+    regression. The paper does not give M, the noise or the number of points.
 
+    Parameters
+    ----------
+    p, q : int
+        Of the knot.
+    seed : int, default 0
+    n_train : int, default 50
+        Training points at uniform angles.
+    n_test : int, default 200
+        Test points on an even grid.
+    noise : float, default 0.2
+        Standard deviation of the noise of y.
+    matrix : array_like (2, 2), default ((8, 1), (1, 2))
+        M, symmetric and positive definite.
+
+    Returns
+    -------
+    Dataset
+        `y_test` is the true function.
+
+    Raises
+    ------
+    InvalidInput
+        If M is not symmetric and positive definite.
+
+    References
+    ----------
+    Ye, Niu, Cheung, Dai, Liu (2024), section "Torus knots".
+
+    Examples
+    --------
     >>> (torus_knot(2, 3).y == torus_knot(9, 8).y).all()
     np.True_
     """
@@ -57,11 +87,37 @@ def torus_knot(
 def projective_regression(
     seed: int = 0, *, n: int = 50, snr_db: float = 30.0, n_test: int = 500, dim: int = 4
 ) -> Dataset:
-    """f = x* M x on CP^dim at uniform points, M = G G* with G of complex normals; noise at a signal-to-noise ratio.
+    """A quadratic form f = x* M x on CP^dim at uniform points, with noise at a signal-to-noise ratio.
 
-    The ratio is 10 log10 of var f / noise^2 with var f = (tr M^2 - (tr M)^2 / N) / (N (N + 1)), N = dim + 1, the
-    variance over the whole space. M, the points and the noise but for its size do not depend on the ratio.
-    Reference: Ye, Niu, Cheung, Dai, Liu (2024), appendix "Projective spaces".
+    M = G G* with G of complex normals. The ratio is 10 log10 of var f / noise^2, where var f, the variance over the
+    whole space, is (tr M^2 - (tr M)^2 / N) / (N (N + 1)) with N = dim + 1. The ratio changes the size of the noise
+    and nothing else.
+
+    Parameters
+    ----------
+    seed : int, default 0
+    n : int, default 50
+        Training points.
+    snr_db : float, default 30
+        Signal-to-noise ratio in decibels.
+    n_test : int, default 500
+        Test points.
+    dim : int, default 4
+        Complex dimension.
+
+    Returns
+    -------
+    Dataset
+        `y_test` is the true function.
+
+    References
+    ----------
+    Ye, Niu, Cheung, Dai, Liu (2024), appendix "Projective spaces".
+
+    Examples
+    --------
+    >>> projective_regression().X.shape
+    (50, 5)
     """
     manifold = ComplexProjective(dim)
     rng = np.random.default_rng(seed)

@@ -23,11 +23,31 @@ def dti(
     log: bool = False,
     data_home: str | os.PathLike[str] | None = None,
 ) -> Dataset:
-    """Diffusion tensors along a tract as points X (subjects, sites, 7) of S^2 x S^1 x R^3; see `spd_to_product`.
+    """Diffusion tensors along a tract, at each site a point of S^2 x S^1 x R^3.
 
-    `file` is an .npz with A (subjects, sites, 3, 3), positive definite, and y (subjects,). The paper's own data
-    are not public; without `file` a stand-in of the same layout is read: blocks of
-    functional-connectivity matrices, patients with schizophrenia and controls. `details["A"]` holds the matrices.
+    The paper's own data are not public. Without a file, a stand-in of the same layout is read: blocks of
+    functional-connectivity matrices of patients with schizophrenia and of healthy subjects.
+
+    Parameters
+    ----------
+    file : path-like, optional
+        An .npz with A (subjects, sites, 3, 3), positive definite, and y (subjects,).
+    half_circle, log : bool
+        As in `heatgp.points.spd_to_product`.
+    data_home : path-like, optional
+        The data folder, where the stand-in is; see `data_folder`.
+
+    Returns
+    -------
+    Dataset
+        X is (subjects, sites, 7); `details["A"]` holds the matrices.
+
+    Raises
+    ------
+    DataMissing
+        If there is no file and no stand-in.
+    InvalidInput
+        If the file has another layout.
     """
     if file is None:
         path = stand_in_file(data_home)
@@ -53,6 +73,7 @@ def stand_in_file(data_home: str | os.PathLike[str] | None = None) -> Path:
 
 
 def tract(A: np.ndarray, y: np.ndarray, name: str, half_circle: bool, log: bool, **details: object) -> Dataset:
+    """The data set of the matrices A (subjects, sites, 3, 3)."""
     return Dataset(
         X=spd_to_product(A, half_circle=half_circle, log=log),
         y=y,
@@ -73,13 +94,40 @@ def simulated_tract(
     half_circle: bool = True,
     log: bool = False,
 ) -> Dataset:
-    """A tract whose planted sites, and no others, differ between the classes; `details["planted"]` names them.
+    """A simulated tract whose planted sites, and no others, differ between the classes.
 
     The main direction bends along the tract and the second one turns around it, by two half-turns in all. Every
     subject has its own overall diffusivity; directions and eigenvalues vary from site to site (standard deviations
     0.1 rad for the tilt, 0.25 rad for the turn, 0.1 for log eigenvalues). At planted sites the positives' second
     direction is turned by 0.6 effect rad and their two smaller eigenvalues are larger by a factor e^(0.1 effect).
-    The default sites are those the paper found: 13, 29, 39, 50, 55, counted from one.
+
+    Parameters
+    ----------
+    seed : int, default 0
+    subjects : int, default 46
+    positives : int, default 28
+        Subjects with y = 1.
+    sites : int, default 75
+    planted : sequence of int, default (12, 28, 38, 49, 54)
+        Counted from zero; the default sites are those that the paper found.
+    effect : float, default 1
+    half_circle, log : bool
+        As in `heatgp.points.spd_to_product`.
+
+    Returns
+    -------
+    Dataset
+        X is (subjects, sites, 7); `details["planted"]` names the sites.
+
+    Raises
+    ------
+    InvalidInput
+        If a planted site or the number of positives is out of range.
+
+    Examples
+    --------
+    >>> simulated_tract().X.shape
+    (46, 75, 7)
     """
     at = np.asarray(planted, dtype=int)
     if not 0 < positives < subjects:

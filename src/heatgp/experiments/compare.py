@@ -113,9 +113,7 @@ def present(outcome: Outcome) -> Section:
                 "Errors, with standard deviations over seeds.",
             ),
             Picture(
-                "compare_seconds",
-                method_figure(outcome, "seconds", log=True),
-                "Times of simulation and evaluation.",
+                "compare_seconds", method_figure(outcome, "seconds", log=True), "Times of simulation and evaluation."
             ),
         ),
     )

@@ -2,14 +2,7 @@
 
 from .functions import knot_figure, sphere_figure
 from .kernels import along_geodesic, kernel_figure, kernel_panels
-from .predictions import (
-    circle_figure,
-    interval_figure,
-    reliability_figure,
-    scatter_figure,
-    score_figure,
-    tract_figure,
-)
+from .predictions import circle_figure, interval_figure, reliability_figure, scatter_figure, score_figure, tract_figure
 from .style import COLOURS, STYLE, save_figure, styled
 
 __all__ = [
