@@ -1,10 +1,10 @@
 # %% [markdown]
-# # A lake with two arms: covariance that follows the water
+# # A lake with two arms: correlation along paths inside the domain
 #
 # The horseshoe of Ramsay (2002), J. R. Statist. Soc. B 64, 307-319, in the form of Wood, Bravington and Hedley (2008),
 # J. R. Statist. Soc. B 70, 931-955: two arms of a lake lie side by side, low values in one and high ones in the other.
-# A smoother that knows distances as the crow flies mixes them across the land. The heat kernel of the domain, with its
-# shore reflecting, does not.
+# A smoother that uses straight-line distances mixes them across the land. The heat kernel of the domain, whose shore
+# reflects the paths, does not.
 
 # %%
 import sys
@@ -56,7 +56,7 @@ lake = hg.Domain(hg.Euclidean(2), shore())
 print(f"{lake}: area {lake.volume:.2f}, channels about {lake.channel_width:.2f} wide")
 
 # %% [markdown]
-# One simulation of Brownian motion serves all data on this lake. Beside it two usual smoothers: the RBF Gaussian
+# One simulation of Brownian motion serves all data on this lake. Two usual smoothers to compare with: the RBF Gaussian
 # process, its length-scale and noise learned, and the thin-plate spline, its smoothing chosen by cross-validation.
 
 # %%
@@ -106,7 +106,8 @@ print(f"the heat kernel's is {mean[0] / mean[1]:.2f} of the RBF's")
 
 # %% [markdown]
 # The last of these data sets. The RBF and the spline mix the arms across the land between them. The heat kernel's
-# contours meet the shore at right angles, as nothing flows through it; the truth's do not, and that is its error.
+# contours meet the shore at right angles, because nothing flows through it. Those of the true function do not, and this
+# is the error that remains.
 
 # %%
 

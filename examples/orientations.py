@@ -37,7 +37,7 @@ SO3 = hg.SpecialOrthogonal(3)
 gp = hg.GPRegressor(SO3).fit(rotation_to_matrix(turned), measured)
 
 # %% [markdown]
-# Turn the body once around its second axis: the prediction closes after 360 degrees, because the circle does.
+# Turn the body once around its second axis: the prediction closes after 360 degrees, as the motion does.
 
 # %%
 angle = np.linspace(0, 360, 73)
@@ -53,7 +53,7 @@ figure = interval_figure(
 save_figure(figure, "orientations.png")
 
 # %% [markdown]
-# Where would the next measurement teach most? Where the process is least certain.
+# Where would the next measurement help most? Where the process is least certain.
 
 # %%
 candidates = rotation_to_matrix(Rotation.random(200, random_state=3))

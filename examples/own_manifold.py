@@ -89,7 +89,8 @@ arm = Arm(reach=0.6)
 print("problems found:", check_manifold(arm, rng=0))
 
 # %% [markdown]
-# Its heat kernel through reference points, from simulated paths, beside the truth: a product of two circles'.
+# Its heat kernel through reference points, from simulated paths, compared with the exact one: the product of the
+# kernels of two circles.
 
 # %%
 kernel = hg.heat_kernel(arm, paths=50_000 if QUICK else 400_000, references=200 if QUICK else 400, rng=0)

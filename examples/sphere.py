@@ -1,7 +1,7 @@
 # %% [markdown]
 # # A Gaussian process on the sphere in five lines
 #
-# Measurements at places on the Earth, a smooth function through them, and how far to believe it.
+# Measurements at places on the Earth, a smooth function through them, and its uncertainty.
 
 # %%
 import sys
@@ -35,7 +35,7 @@ mean, std = gp.predict(latlon_to_sphere([0, 52, 90], [0, 13, 0]), return_std=Tru
 print("at (0, 0), in Berlin and at the pole:", mean.round(1), "+-", std.round(1))
 
 # %% [markdown]
-# The time plays the part of a squared length-scale: its root is how far, in radians, values hang together. All three
+# The time is a squared length-scale: its root is the distance, in radians, over which values are correlated. All three
 # parameters were learned from the data.
 
 # %%

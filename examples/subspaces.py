@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Subspaces: what a set of measurements varies in
+# # Subspaces: the directions in which measurements vary
 #
 # A recording is a matrix, five sensors times many samples. Its two principal directions span a plane: a point of the
 # Grassmannian Gr(5, 2), the same whichever basis an algorithm returns. Which of two machines made the recording?

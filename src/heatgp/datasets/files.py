@@ -1,7 +1,7 @@
 """Where data files are, and how they get there.
 
-By hand, and not by the package pooch: that checks a hash of the archive, where we know those of the two files in it, has
-no second address, and would be one more dependency of `heatgp reproduce`.
+The package pooch is not used: it checks a hash of the archive, where we know those of the two files in it, it has no
+second address, and it would be one more dependency of `heatgp reproduce`.
 """
 
 from __future__ import annotations

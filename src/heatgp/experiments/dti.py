@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ FOUND = (12, 28, 38, 49, 54)
 """The sites that the paper found, counted from zero."""
 SIMULATED = "simulated "
 """Before the names of settings of the simulated tract."""
-ALL = "all sites"
+ALL, PLANTED = "all sites", "simulated planted sites"
 
 
 def plan(options: Options) -> Plan:
@@ -99,10 +100,8 @@ def run(unit: Unit) -> Scores:
     d = tract(unit["file"])
     train, test = batch(d.y, unit.repetition)
     X = d.X[:, unit["site"]]
-    constant = unit.method == "constant"
-    estimator = (
-        DummyClassifier(strategy="prior") if constant else model(METHODS[unit.method], d.manifold, "classification")
-    )
+    name = METHODS[unit.method]
+    estimator = model(name, d.manifold, "classification") if name else DummyClassifier(strategy="prior")
     return classification(estimator, X[train], d.y[train], X[test], d.y[test])
 
 
@@ -111,23 +110,16 @@ def conclude(outcome: Outcome) -> list[Row]:
     rows = []
     for part in parts(outcome):
         own = {u: s for u, s in outcome.scores.items() if u["part"] == part}
-        best = top_sites(outcome.rows, part)
-        groups: dict[str, Sequence[int]] = {ALL: distinct(u["site"] for u in own), f"best {TOP} sites": best}
+        groups = {ALL: distinct(u["site"] for u in own), f"best {TOP} sites": top_sites(outcome.rows, part)}
         if part:
             groups["planted sites"] = planted()
-        for name, chosen in groups.items():
-            for method in methods(outcome, part):
-                for metric in SCORES:
-                    values = [
-                        s[metric] for u, s in own.items() if u.method == method and u["site"] in chosen and metric in s
-                    ]
-                    rows.append(row("dti", part + name, method, metric, values, outcome.paper))
-    if SIMULATED in parts(outcome):
-        rows += [
-            row("dti", "simulated planted sites", m, "found", found(outcome, m), {})
-            for m in methods(outcome, SIMULATED)
-            if m != "constant"
-        ]
+        for (name, chosen), method, metric in product(groups.items(), methods(outcome, part), SCORES):
+            here = [s for u, s in own.items() if u.method == method and u["site"] in chosen]
+            values = [s[metric] for s in here if metric in s]
+            rows.append(row("dti", part + name, method, metric, values, outcome.paper))
+        if part:
+            found_by = [m for m in methods(outcome, part) if m != "constant"]
+            rows += [row("dti", PLANTED, m, "found", found(outcome, m), {}) for m in found_by]
     return rows
 
 
@@ -143,20 +135,24 @@ def planted() -> list[int]:
     return tract(None).details["planted"].tolist()
 
 
-def site_scores(outcome_rows: Sequence[Row], part: str, method: str, metric: str = "cross_entropy") -> dict[int, float]:
-    """Mean score at each site, from 0."""
+def site_scores(rows: Sequence[Row], part: str, method: str) -> dict[int, float]:
+    """Mean cross entropy at each site, numbered from 0."""
     start = f"{part}site "
     return {
         int(r.setting.removeprefix(start)) - 1: r.mean
-        for r in outcome_rows
-        if r.setting.startswith(start) and (r.method, r.metric) == (method, metric)
+        for r in rows
+        if r.setting.startswith(start) and (r.method, r.metric) == (method, "cross_entropy")
     }
 
 
-def top_sites(outcome_rows: Sequence[Row], part: str, method: str = "heatgp", number: int = TOP) -> list[int]:
+def best_sites(scores: Mapping[int, float]) -> list[int]:
+    """The sites of least score, the best first."""
+    return sorted(scores, key=scores.__getitem__)[:TOP]
+
+
+def top_sites(rows: Sequence[Row], part: str, method: str = "heatgp") -> list[int]:
     """The sites of least cross entropy over all batches, the best first."""
-    scores = site_scores(outcome_rows, part, method)
-    return sorted(scores, key=scores.__getitem__)[:number]
+    return best_sites(site_scores(rows, part, method))
 
 
 def found(outcome: Outcome, method: str) -> list[float]:
@@ -166,7 +162,7 @@ def found(outcome: Outcome, method: str) -> list[float]:
         if unit["part"] and unit.method == method:
             batches.setdefault(unit.repetition, {})[unit["site"]] = scores["cross_entropy"]
     right = set(planted())
-    return [float(len(right & set(sorted(b, key=b.__getitem__)[:TOP]))) for b in batches.values()]
+    return [float(len(right.intersection(best_sites(b)))) for b in batches.values()]
 
 
 def present(outcome: Outcome) -> Section:
@@ -174,7 +170,7 @@ def present(outcome: Outcome) -> Section:
     for part in parts(outcome):
         name = "simulated tract" if part else "tract" if outcome.options.dti else "stand-in"
         best = [f"{part}site {site + 1}" for site in top_sites(outcome.rows, part)]
-        groups = [f"{part}{ALL}", f"{part}best {TOP} sites", *(["simulated planted sites"] if part else [])]
+        groups = [f"{part}{ALL}", f"{part}best {TOP} sites", *([PLANTED] if part else [])]
         for metric, label in (("cross_entropy", "Cross entropy in nats"), ("auc", "Area under the ROC curve")):
             caption = f"{label}, {name}, mean (sd) over batches"
             grid = setting_grid(outcome, metric, caption, methods(outcome, part), [*groups, *best])
@@ -187,33 +183,27 @@ def present(outcome: Outcome) -> Section:
             method: pooled([s for u, s in outcome.scores.items() if (u["part"], u.method) == (part, method)])
             for method in curves
         }
+        file = f"dti_{name.split()[0].replace('-', '_')}"
+        along = tract_figure(
+            {m: np.array(list(c.values())) for m, c in curves.items()},
+            sites=[site + 1 for site in curves["heatgp"]],
+            marked=[site + 1 for site in planted()] if part else (),
+            chance=constant.mean if constant else None,
+            chance_label="constant",
+            title=name,
+        )
         pictures += [
+            Picture(file, along, f"Cross entropy along the {name}, mean over batches; low is good."),
             Picture(
-                f"dti_{name.split()[0].replace('-', '_')}",
-                tract_figure(
-                    {m: np.array(list(c.values())) for m, c in curves.items()},
-                    sites=[site + 1 for site in curves["heatgp"]],
-                    marked=[site + 1 for site in planted()] if part else (),
-                    chance=constant.mean if constant else None,
-                    chance_label="constant",
-                    title=name,
-                ),
-                f"Cross entropy along the {name}, mean over batches; low is good.",
-            ),
-            Picture(
-                f"dti_{name.split()[0].replace('-', '_')}_reliability",
+                f"{file}_reliability",
                 reliability_figure(predicted, bins=10, title=name),
                 f"Are the probabilities right? All predictions on the {name}, with one standard error as if they were "
                 "independent, which those of one subject at many sites are not.",
             ),
         ]
     measured = "A file of diffusion tensors takes their place." if outcome.options.dti else section_text("stand_in")
-    text = section_text(
-        "dti",
-        batches=outcome.options.repetitions,
-        measured=measured if "" in parts(outcome) else "",
-        lucky=lucky(outcome),
-    )
+    measured = measured if "" in parts(outcome) else ""
+    text = section_text("dti", batches=outcome.options.repetitions, measured=measured, lucky=lucky(outcome))
     return Section(text, tuple(tables), tuple(pictures))
 
 
@@ -228,7 +218,7 @@ def found_grid(outcome: Outcome) -> Grid:
     right = set(planted())
     lines = []
     for method in METHODS:
-        counted = find(outcome.rows, "simulated planted sites", method, "found")
+        counted = find(outcome.rows, PLANTED, method, "found")
         if counted:
             best = top_sites(outcome.rows, SIMULATED, method)
             names = ", ".join(str(site + 1) for site in best)

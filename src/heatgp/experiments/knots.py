@@ -10,9 +10,9 @@ from ..baselines import BaselineRegressor
 from ..datasets import Dataset, torus_knot
 from ..manifolds import TorusKnot
 from ..plots import circle_figure, interval_figure, knot_figure
-from .experiment import Experiment, Grid, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
 from .models import model, regression
-from .section import method_figure, method_grid, paper_ratios, ratios, section_text
+from .section import method_figure, regression_tables, section_text
 from .table import paper_figures
 
 KNOTS = ((2, 3), (4, 3), (9, 8))
@@ -57,18 +57,7 @@ def present(outcome: Outcome) -> Section:
             grid=len(truth),
             paths=outcome.options.paths,
         ),
-        tables=(
-            method_grid(outcome, "rmse", "Root mean squared error, mean (sd) over data sets"),
-            Grid(
-                "Error of heatgp divided by that of the tuned rbf",
-                ("", *SETTINGS),
-                (
-                    ("heatgp / rbf", *ratios(outcome, SETTINGS)),
-                    ("paper: SiGP / exGP", *paper_ratios(outcome, SETTINGS)),
-                ),
-            ),
-            method_grid(outcome, "seconds", "Seconds for fit and prediction, mean (sd)"),
-        ),
+        tables=regression_tables(outcome, ["rbf"]),
         pictures=(
             Picture(
                 "knots",

@@ -6,9 +6,9 @@ import numpy as np
 
 from ..datasets import Dataset, projective_regression
 from ..plots import scatter_figure
-from .experiment import Experiment, Grid, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
 from .models import model, regression
-from .section import method_figure, method_grid, paper_ratios, ratios, section_text
+from .section import method_figure, regression_tables, section_text
 from .table import paper_figures
 
 DECIBELS = (30, 20, 10)
@@ -42,19 +42,7 @@ def present(outcome: Outcome) -> Section:
     }
     return Section(
         text=section_text("projective", points=len(first.y), test=len(truth), paths=outcome.options.paths),
-        tables=(
-            method_grid(outcome, "rmse", "Root mean squared error, mean (sd) over data sets"),
-            Grid(
-                "Error of heatgp divided by that of other methods",
-                ("", *SETTINGS),
-                (
-                    ("heatgp / rbf", *ratios(outcome, SETTINGS)),
-                    ("paper: SiGP / naive GP", *paper_ratios(outcome, SETTINGS)),
-                    ("heatgp / rbf projector", *ratios(outcome, SETTINGS, "rbf projector")),
-                ),
-            ),
-            method_grid(outcome, "seconds", "Seconds for fit and prediction, mean (sd)"),
-        ),
+        tables=regression_tables(outcome, ["rbf", "rbf projector"]),
         pictures=(
             Picture(
                 "projective_predictions",

@@ -69,12 +69,17 @@ def method_figure(
     return score_figure(settings, {m: column(m) for m in names}, ylabel=LABELS[metric], xlabel=xlabel, log=log)
 
 
-def ratios(outcome: Outcome, settings: Sequence[str], over: str = "rbf") -> tuple[str, ...]:
-    """The error of heatgp divided by that of another method in each setting, nan where one is missing."""
-    pairs = [[find(outcome.rows, setting, method, "rmse") for method in ("heatgp", over)] for setting in settings]
-    return tuple(number(a.mean / b.mean if a and b else math.nan) for a, b in pairs)
+def regression_tables(outcome: Outcome, over: Sequence[str]) -> tuple[Grid, Grid, Grid]:
+    """Errors, errors of heatgp divided by those of the methods `over`, and seconds."""
+    errors = method_grid(outcome, "rmse", "Root mean squared error, mean (sd) over data sets")
+    settings = errors.header[1:]
 
+    def ratio(setting: str, other: str) -> str:
+        a, b = (find(outcome.rows, setting, method, "rmse") for method in ("heatgp", other))
+        return number(a.mean / b.mean) if a and b else ""
 
-def paper_ratios(outcome: Outcome, settings: Sequence[str]) -> tuple[str, ...]:
-    """The paper's intrinsic error divided by its extrinsic one in each setting."""
-    return tuple(number(outcome.paper[s, "heatgp", "rmse"][0] / outcome.paper[s, "rbf", "rmse"][0]) for s in settings)
+    stated = [outcome.paper[s, "heatgp", "rmse"][0] / outcome.paper[s, "rbf", "rmse"][0] for s in settings]
+    lines = [(f"heatgp / {other}", *(ratio(setting, other) for setting in settings)) for other in over]
+    lines.append(("paper: SiGP / exGP", *map(number, stated)))
+    ratios = Grid("Error of heatgp divided by that of other methods", ("", *settings), tuple(lines))
+    return errors, ratios, method_grid(outcome, "seconds", "Seconds for fit and prediction, mean (sd)")
