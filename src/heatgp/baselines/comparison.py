@@ -20,7 +20,7 @@ from ..gp.scores import classification_scores, negative_log_density, rmse
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from .estimators import NAMES, Task, baseline
-from .rows import Row, csv_text, distinct, find, summary
+from .rows import Row, aligned, csv_text, distinct, find, summary
 
 DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
 CLASSES = 20
@@ -53,12 +53,8 @@ class Comparison:
     def __str__(self) -> str:
         methods, metrics = distinct(r.method for r in self.rows), distinct(r.metric for r in self.rows)
         cells = {(r.method, r.metric): f"{r.mean:.3g} ({r.sd:.2g})" for r in self.rows}
-        table = [["", *metrics], *([m, *(cells.get((m, k), "") for k in metrics)] for m in methods)]
-        widths = [max(map(len, column)) for column in zip(*table)]
-        lines = [
-            line[0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(line[1:], widths[1:])) for line in table
-        ]
-        return "\n".join([self.title, *lines, *self.notes])
+        lines = [["", *metrics], *([m, *(cells.get((m, k), "") for k in metrics)] for m in methods)]
+        return "\n".join([self.title, *aligned(lines), *self.notes])
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The rows as CSV text, written to `path` if one is given."""

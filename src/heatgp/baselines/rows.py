@@ -53,3 +53,9 @@ def csv_text(rows: Iterable[Row], columns: Sequence[str], form: Callable[[Any], 
     writer.writerow(columns)
     writer.writerows([form(vars(row)[name]) for name in columns] for row in rows)
     return text.getvalue()
+
+
+def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
+    """Cells as lines of text in columns, the first to the left and the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return [line[0].ljust(widths[0]) + "".join(f"  {c:>{w}}" for c, w in zip(line[1:], widths[1:])) for line in lines]

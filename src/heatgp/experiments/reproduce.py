@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..baselines.rows import Row
+from ..baselines.rows import Row, aligned
 from ..datasets import DataMissing
 from .experiment import Experiment, Grid, Options, Outcome
 from .report import Chapter, write_report
@@ -64,7 +64,7 @@ def reproduce(names: Sequence[str], options: Options, out: str | os.PathLike[str
     kind = "A quick run: few repetitions." if options.quick else "A full run."
     asked = f"heatgp reproduce {names[0] if len(names) == 1 else 'all'}{' --quick' if options.quick else ''}"
     page = write_report(folder, chapters, summary, f"{kind} Made by: {asked}")
-    print(f"{aligned(summary)}\n{page}: {time.perf_counter() - start:.0f} s")
+    print(*aligned([summary.header, *summary.lines]), f"{page}: {time.perf_counter() - start:.0f} s", sep="\n")
     return page
 
 
@@ -84,10 +84,3 @@ def summary_grid(rows: list[Row]) -> Grid:
     lines = ((f"{experiment} {setting}", *rest) for experiment, setting, *rest in headlines(rows, SUMMARY))
     header = ("experiment", "metric", *SUMMARY, *(PAPER_NAMES[m] for m in SUMMARY))
     return Grid("At a glance: mean (standard deviation)", header, tuple(lines))
-
-
-def aligned(grid: Grid) -> str:
-    """The table as text."""
-    lines = [grid.header, *grid.lines]
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines)
