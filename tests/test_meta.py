@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "paths": {"array", "errors", "manifolds"},
     "heat": {"array", "errors", "covariance", "manifolds", "paths"},
     "gp": {"array", "errors", "covariance"},
-    "testing": {"array", "errors", "manifolds"},
+    "testing": {"array", "errors", "manifolds", "heat"},
 }
 """What the lower layers see besides themselves; all others may see everything, and only each other see them."""
 

@@ -1,4 +1,4 @@
-"""The property suite of a manifold: our own tests run it over every manifold of the library, users over theirs."""
+"""The property suites of manifolds and kernels: our own tests run them over the whole library, users over theirs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,12 @@ from .geometry import (
     precision,
     tangents,
 )
+from .kernels import check_kernel
 from .law import stepping, uniformity, variation
 from .sample import Sample
 from .symmetry import lengths, orbits, strip
 
-__all__ = ["check_manifold"]
+__all__ = ["check_kernel", "check_manifold"]
 
 REQUIRED = ("shape", "dim", "noise", "exp", "random", "defect")
 PROPERTIES = (

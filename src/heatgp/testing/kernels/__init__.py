@@ -1,0 +1,88 @@
+"""The property suite of a heat kernel: our own tests run it over every manifold and method, users over theirs."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ...errors import AccuracyWarning, Unsupported
+from ...heat.kernel import HeatKernel
+from .calls import batches, diagonal, files, order, pickling, symmetric, time_limits
+from .laws import chapman_kolmogorov, derivative, honest_error, long_times, mass, positive_definite
+from .sample import KernelSample
+
+PROPERTIES = (
+    time_limits,
+    symmetric,
+    diagonal,
+    batches,
+    order,
+    pickling,
+    files,
+    positive_definite,
+    mass,
+    chapman_kolmogorov,
+    long_times,
+    derivative,
+    honest_error,
+)
+
+
+def check_kernel(
+    kernel: HeatKernel,
+    rng: int | np.random.Generator = 0,
+    *,
+    draws: int = 4096,
+    tolerance: float = 1e-12,
+    reproducible: bool = True,
+) -> list[str]:
+    """Check the laws of a heat kernel, and say what is wrong in a list of sentences.
+
+    The laws: values are the same in every kind of call, after pickling and from a file; the kernel is symmetric and,
+    converted, positive definite; its mass is one; Brownian motion over s and then over t is Brownian motion over
+    s + t (Chapman-Kolmogorov); long times are uniform; the derivative is that of the values; the stated standard
+    error covers the distance from the exact kernel, where there is one. What the kernel or its manifold does not
+    offer (it raises Unsupported) is not checked. Integrals are means over random points, and may be five of their
+    standard errors off; a simulated kernel may be five of its own stated errors off.
+
+    Parameters
+    ----------
+    kernel : HeatKernel
+        The kernel: of `heatgp.heat_kernel`, or an instance of your own subclass of `HeatKernel`.
+    rng : int or numpy.random.Generator, default 0
+        Seed of the random points.
+    draws : int, default 4096
+        Random points in an integral. Take fewer where each value of the kernel is costly.
+    tolerance : float, default 1e-12
+        The largest rounding error, relative to the kernel's largest value.
+    reproducible : bool, default True
+        Whether a pair of points has the same value in every call. False is for kernels that simulate paths anew in
+        each call, as method "ball" does where there is no symmetry: their values then agree within stated errors.
+
+    Returns
+    -------
+    list of str
+        What is wrong, one sentence each, which begins with the name of the property; empty when all laws hold.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere, heat_kernel
+    >>> from heatgp.testing import check_kernel
+    >>> check_kernel(heat_kernel(Sphere(2)))
+    []
+    """
+    if not isinstance(kernel, HeatKernel):
+        return [f"{type(kernel).__name__} is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
+    problems: list[str] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)  # the stated error says the same, and that is checked
+        sample = KernelSample(kernel, np.random.default_rng(rng), draws, tolerance, reproducible)
+        for check in PROPERTIES:
+            try:
+                problems += [f"{check.__name__}: {problem}" for problem in check(sample)]
+            except Unsupported:
+                continue
+            except Exception as error:
+                problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
+    return problems

@@ -1,0 +1,122 @@
+"""Properties of the heat equation: what p_t must fulfil whoever computed it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...heat.methods import heat_kernel
+from ..sample import SIGMAS
+from .integrals import BLOCKS, focused, mean_and_error, weighted_points
+from .sample import KernelSample, peak_time
+
+DIFFERENCE = 1e-4
+"""Relative change of time in a difference quotient."""
+SMALLEST = 1e-10
+"""How negative an eigenvalue may be, as a part of the largest."""
+ROUGH = 1.7
+"""Root mean square of errors in units of the stated ones: more than one, since neighbours share paths."""
+LONG = 1e4
+"""A long time, in units of the one at which the kernel's peak would be as low as the uniform density."""
+
+
+def positive_definite(s: KernelSample) -> Iterator[str]:
+    """The converted kernel has no negative eigenvalue beyond rounding, on random points and on close ones."""
+    kernel = s.kernel.as_positive_definite()
+    own = KernelSample(kernel, s.rng, s.draws, s.tolerance, s.reproducible)
+    x = s.manifold.random(s.rng, 12)
+    for time in own.times:
+        close = [s.around(x, share * math.sqrt(time)) for share in (1e-3, 0.1)]
+        for what, points in (("random", s.manifold.random(s.rng, 40)), ("close", np.concatenate([x, *close]))):
+            eigenvalues = np.linalg.eigvalsh(own.values(points, None, time))
+            share = eigenvalues[0] / eigenvalues[-1]
+            if not share >= -SMALLEST:
+                yield f"smallest eigenvalue of {what} points at time {time:.3g}: {share:.2g} of the largest"
+
+
+def mass(s: KernelSample) -> Iterator[str]:
+    """The integral of p_t(x, y) over y is one."""
+    for time in _integration_times(s):
+        for x in s.x[:2]:
+            y, weight = weighted_points(s.manifold, x, time, s.rng, s.draws // BLOCKS)
+            found, noise = mean_and_error((weight * s.values(x, y, time)).mean(axis=1))
+            stated = (weight * s.error(x, y, time)).mean()
+            limit = SIGMAS * (noise + stated) + 1e-8
+            yield from s.beyond(f"integral at time {time:.3g}", found, 1.0, limit)
+
+
+def chapman_kolmogorov(s: KernelSample) -> Iterator[str]:
+    """The integral of p_s(x, z) p_t(z, y) over z is p_(s+t)(x, y): here with t = 2 s."""
+    for time in _integration_times(s):
+        if not s.accepts(3 * time):
+            continue
+        v = math.sqrt(time) * s.points.tangents(s.x, len(s.x))
+        for x, third, y in list(zip(s.x, s.manifold.exp(s.x, v / 3), s.manifold.exp(s.x, v)))[:3]:
+            z, weight = weighted_points(s.manifold, np.asarray(third), time * 2 / 3, s.rng, s.draws // BLOCKS)
+            first, second = s.values(x, z, time), s.values(z, y, 2 * time)
+            first_error, second_error = s.error(x, z, time), s.error(z, y, 2 * time)
+            found, noise = mean_and_error((weight * first * second).mean(axis=1))
+            stated = (weight * ((np.abs(first) + first_error) * (np.abs(second) + second_error) - first * second)).mean()
+            stated += float(s.error(x, y, 3 * time))
+            expected = s.values(x, y, 3 * time)
+            limit = SIGMAS * (noise + stated) + 1e-8 * s.largest(3 * time)
+            yield from s.beyond(f"times {time:.3g} and {2 * time:.3g}", found, expected, limit)
+
+
+def long_times(s: KernelSample) -> Iterator[str]:
+    """After a long time p_t is one over the volume of the component of x, and zero on other components."""
+    time, volume = LONG * peak_time(s.manifold, 1.0), s.manifold.volume
+    if not (math.isfinite(volume) and s.accepts(time)):
+        return
+    y = s.manifold.random(s.rng, 60)
+    found = volume * s.values(s.x, y, time)
+    reached = found > found.max() / 2
+    components = round(1 / reached.mean())
+    limit = SIGMAS * volume * s.error(s.x, y, time) + 1e-8
+    yield from s.beyond(f"volume * p at time {time:.3g}", found, components * reached, limit)
+
+
+def derivative(s: KernelSample) -> Iterator[str]:
+    """`derivative` is the limit of difference quotients of the kernel in each of its times."""
+    for time in s.times:
+        y, t = s.near_and_far(time), np.atleast_1d(np.array(s.given(time), dtype=float))
+        found = np.asarray(s.kernel.derivative(s.x, y, time=s.given(time)))
+        found = found.reshape(len(t), len(s.x), len(y))
+        for number, own in enumerate(found):
+            change = DIFFERENCE * time * np.eye(len(t))[number]
+            later, before = (s.kernel(s.x, y, time=u if len(t) > 1 else float(u[0])) for u in (t + change, t - change))
+            limit = DIFFERENCE * (np.abs(own).max() + s.largest(time) / time)
+            expected = (later - before) / (2 * DIFFERENCE * time)
+            yield from s.beyond(f"derivative {number} at time {time:.3g}", own, expected, limit)
+
+
+def honest_error(s: KernelSample) -> Iterator[str]:
+    """The exact kernel is within five stated errors everywhere, and about one in the mean."""
+    if set(s.kernel.method.split(" x ")) == {"exact"} or s.kernel.parameters > 1:
+        return
+    exact = heat_kernel(s.manifold, "exact")
+    for time in s.times:
+        y = s.near_and_far(time)
+        found, error, truth = s.values(s.x, y, time), s.error(s.x, y, time), exact(s.x, y, time=time)
+        rounding = s.tolerance * exact(s.x, time=time).max()
+        yield from s.beyond(f"exact kernel at time {time:.3g}", found, truth, SIGMAS * error + rounding)
+        rough = float(np.sqrt(np.mean(((found - truth) / (error + rounding)) ** 2)))
+        if not rough <= ROUGH:
+            yield f"error at time {time:.3g}: {rough:.2g} stated standard errors in the mean square > {ROUGH:g}"
+
+
+def _integration_times(s: KernelSample) -> list[float]:
+    """Times at which random points meet the kernel often enough for an integral.
+
+    Uniform points do so when none weighs more than a fortieth of all: the first such time, and a long one.
+    """
+    if focused(s.manifold):
+        return s.times
+    first, volume = peak_time(s.manifold, 1.0), s.manifold.volume
+    later = s.allowed([first * 2**k for k in range(-3, 6)])
+    spread = [t for t in later if volume * s.largest(t) <= s.draws / 40]
+    return [*spread[:1], *spread[1:][-1:]]
+
+

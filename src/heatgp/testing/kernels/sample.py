@@ -1,0 +1,109 @@
+"""What the properties of kernels share: points, times, and ways to say what is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...errors import InvalidInput
+from ...heat.kernel import HeatKernel
+from ...manifolds import Manifold
+from ..sample import SIGMAS, Sample
+
+PEAKS = (64.0, 8.0, 1.0)
+"""Peaks of the kernel, in units of the uniform density, at the times that are checked."""
+
+
+@dataclass(frozen=True)
+class KernelSample:
+    """A kernel with the times and points at which its properties are checked."""
+
+    kernel: HeatKernel
+    rng: np.random.Generator
+    draws: int
+    tolerance: float
+    reproducible: bool
+
+    @property
+    def manifold(self) -> Manifold:
+        return self.kernel.manifold
+
+    @cached_property
+    def points(self) -> Sample:
+        """The manifold's own sample: its random points and tangent vectors."""
+        return Sample(self.manifold, self.rng, self.tolerance)
+
+    @cached_property
+    def x(self) -> np.ndarray:
+        return self.manifold.random(self.rng, 5)
+
+    def around(self, x: Array, length: float) -> np.ndarray:
+        """A point near each x: a geodesic step with this standard deviation in every direction."""
+        return np.asarray(self.manifold.exp(x, length * self.points.tangents(x, len(x))))
+
+    def near_and_far(self, time: float) -> np.ndarray:
+        """The points x themselves, points where Brownian motion from them is after this time, and any points."""
+        steps = [self.around(self.x, share * math.sqrt(time)) for share in (0.3, 1.0)]
+        return np.concatenate([self.x[:2], *steps, self.manifold.random(self.rng, 3)])
+
+    @cached_property
+    def times(self) -> list[float]:
+        """Times at which the kernel's peak is 64, 8 and once the uniform density, as far as the kernel allows them."""
+        return self.allowed([peak_time(self.manifold, peak) for peak in PEAKS])
+
+    def allowed(self, times: list[float]) -> list[float]:
+        """The times moved into the kernel's range, without repetitions and without those that it refuses."""
+        low, high = self.kernel.times
+        inside = dict.fromkeys(min(max(t, 1.02 * low), 0.98 * high) for t in times)
+        return [t for t in inside if self.accepts(t)]
+
+    def accepts(self, time: float) -> bool:
+        """Whether the kernel, and each factor of a product with a time of its own, can be asked for this time."""
+        try:
+            self.kernel(self.x[:1], time=self.given(time))
+        except InvalidInput:
+            return False
+        return True
+
+    def given(self, time: float) -> Any:
+        """The time as the kernel takes it: repeated for each factor where a product has several."""
+        return time if self.kernel.parameters == 1 else (time,) * self.kernel.parameters
+
+    def values(self, X: Array, Y: Array | None, time: float) -> np.ndarray:
+        return self.kernel(X, Y, time=self.given(time))
+
+    def error(self, X: Array, Y: Array | None, time: float) -> np.ndarray:
+        return self.kernel.standard_error(X, Y, time=self.given(time))
+
+    def largest(self, time: float) -> float:
+        """The kernel's largest value: those of points with themselves, or more where a noisy kernel has more."""
+        return float(np.abs(self.values(self.x, None, time)).max()) or 1.0
+
+    def slack(self, X: Array, Y: Array | None, time: float) -> np.ndarray | float:
+        """How far apart two calls for the same pairs may be."""
+        rounding = self.tolerance * self.largest(time)
+        return rounding if self.reproducible else rounding + SIGMAS * math.sqrt(2) * self.error(X, Y, time)
+
+    def beyond(self, what: str, found: Array, expected: Array, limit: Array | float) -> Iterator[str]:
+        """A problem when arrays differ in shape, or anywhere by more than the limit there, or are not finite."""
+        found, expected = np.asarray(found), np.asarray(expected)
+        if found.shape != expected.shape:
+            yield f"{what}: shape {found.shape} instead of {expected.shape}"
+            return
+        gap, limit = np.abs(found - expected), np.broadcast_to(limit, found.shape)
+        bad = ~(gap <= limit)
+        if bad.any():
+            worst = np.unravel_index(np.argmax(np.where(bad, gap / np.maximum(limit, 1e-300), -1)), gap.shape)
+            yield f"{what}: {found[worst]:.6g} instead of {expected[worst]:.6g}, off by {gap[worst]:.2g} > {limit[worst]:.2g}"
+
+
+def peak_time(manifold: Manifold, peak: float) -> float:
+    """The time t with (2 pi t)^(-dim/2) = peak / volume; volume one where it is not finite."""
+    volume = manifold.volume if math.isfinite(manifold.volume) else 1.0
+    return (volume / peak) ** (2 / manifold.dim) / (2 * math.pi)
