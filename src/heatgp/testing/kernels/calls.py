@@ -33,52 +33,55 @@ def time_limits(s: KernelSample) -> Iterator[str]:
 def symmetric(s: KernelSample) -> Iterator[str]:
     """p_t(x, y) = p_t(y, x), in a call with one set of points and in one with two."""
     for time in s.times:
-        y = s.near_and_far(time)
-        K, both = s.values(s.x, None, time), s.values(s.x, y, time)
+        x, y = s.x, s.near_and_far(time)
+        K, both = s.values(x, None, time), s.values(x, y, time)
         yield from s.beyond(f"kernel(X) at time {time:.3g}", K, K.T, s.tolerance * s.largest(time))
-        yield from s.beyond(f"kernel(X, X) at time {time:.3g}", s.values(s.x, s.x, time), K, s.slack(s.x, s.x, time))
-        swapped = s.values(y, s.x, time).T
-        yield from s.beyond(f"kernel(Y, X) at time {time:.3g}", swapped, both, s.slack(s.x, y, time))
+        for what, found, expected, other in (
+            (f"kernel(X, X) and kernel(X) at time {time:.3g}", s.values(x, x, time), K, x),
+            (f"kernel(Y, X) and kernel(X, Y) at time {time:.3g}", s.values(y, x, time).T, both, y),
+        ):
+            yield from s.differ(what, found, expected, time, lambda other=other: s.error(x, other, time))
 
 
 def diagonal(s: KernelSample) -> Iterator[str]:
     """diag(X, t) is the diagonal of kernel(X, time=t)."""
     for time in s.times:
-        K, limit = s.values(s.x, None, time), s.slack(s.x, None, time)
-        found = s.kernel.diag(s.x, s.given(time))
-        yield from s.beyond(f"diag at time {time:.3g}", found, np.diag(K), np.diag(limit + 0 * K))
+        found, expected = s.kernel.diag(s.x, s.given(time)), np.diag(s.values(s.x, None, time))
+        yield from s.differ(
+            f"diag at time {time:.3g}", found, expected, time, lambda: np.diag(s.error(s.x, None, time))
+        )
 
 
 def batches(s: KernelSample) -> Iterator[str]:
     """The axes of a result are those of the times, of X and of Y; a batch gives what a loop gives."""
     time, shape = s.times[-1], s.manifold.shape
     x, y = s.x[:4], s.near_and_far(time)[:6]
-    K, limit = s.values(x, y, time), s.slack(x, y, time) + np.zeros((4, 6))
-    calls = {
-        "one point and one": (x[0], y[0], K[0, 0], limit[0, 0]),
-        "one point and many": (x[0], y, K[0], limit[0]),
-        "no points": (x[:0], y, K[:0], limit[:0]),
-        "grids": (x.reshape(2, 2, *shape), y.reshape(3, 2, *shape), K.reshape(2, 2, 3, 2), limit.reshape(2, 2, 3, 2)),
-    }
-    for what, (a, b, expected, slack) in calls.items():
-        yield from s.beyond(f"kernel of {what}", s.values(a, b, time), expected, slack)
-    square, slack = s.values(x, None, time), s.slack(x, None, time) + np.zeros((4, 4))
-    grid = s.values(x.reshape(2, 2, *shape), None, time)
-    yield from s.beyond("kernel of a grid with itself", grid, square.reshape(2, 2, 2, 2), slack.reshape(2, 2, 2, 2))
+    both, square = s.values(x, y, time), s.values(x, None, time)
+    grid_x, grid_y = x.reshape(2, 2, *shape), y.reshape(3, 2, *shape)
+    for what, a, b, expected in (
+        ("one point and one", x[0], y[0], both[0, 0]),
+        ("one row and one", x[:1], y[:1], both[:1, :1]),
+        ("one point and many", x[0], y, both[0]),
+        ("no points and many", x[:0], y, both[:0]),
+        ("two grids of points", grid_x, grid_y, both.reshape(2, 2, 3, 2)),
+        ("a grid with itself", grid_x, None, square.reshape(2, 2, 2, 2)),
+    ):
+        found = s.values(a, b, time)
+        yield from s.differ(f"kernel of {what}", found, expected, time, lambda a=a, b=b: s.error(a, b, time))
     if s.kernel.parameters == 1:
-        loop = np.stack([s.values(x, y, t) for t in s.times])
-        slacks = np.stack([s.slack(x, y, t) + np.zeros((4, 6)) for t in s.times])
-        yield from s.beyond("kernel of several times", s.kernel(x, y, time=s.times), loop, slacks)
+        found, expected = s.kernel(x, y, time=s.times), np.stack([s.values(x, y, t) for t in s.times])
+        yield from s.differ(
+            "kernel of several times", found, expected, time, lambda: np.stack([s.error(x, y, t) for t in s.times])
+        )
 
 
 def order(s: KernelSample) -> Iterator[str]:
     """Points in another order give the same values in that order."""
-    for time in s.times:
-        y = s.near_and_far(time)
-        K, limit = s.values(s.x, y, time), s.slack(s.x, y, time)
-        i, j = s.rng.permutation(len(s.x)), s.rng.permutation(len(y))
-        limit = (limit + 0 * K)[i][:, j]
-        yield from s.beyond(f"another order at time {time:.3g}", s.values(s.x[i], y[j], time), K[i][:, j], limit)
+    time = s.times[0]
+    y = s.near_and_far(time)
+    i, j = s.rng.permutation(len(s.x)), s.rng.permutation(len(y))
+    found, expected = s.values(s.x[i], y[j], time), s.values(s.x, y, time)[i][:, j]
+    yield from s.differ("kernel of another order", found, expected, time, lambda: s.error(s.x[i], y[j], time))
 
 
 def pickling(s: KernelSample) -> Iterator[str]:

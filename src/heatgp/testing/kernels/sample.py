@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,9 @@ from ..sample import SIGMAS, Sample
 
 PEAKS = (64.0, 8.0, 1.0)
 """Peaks of the kernel, in units of the uniform density, at the times that are checked."""
+
+INSIGNIFICANT = 1e-5
+"""The part of a stated error that is not worth a digit: counts are read off linear tables, near zero in half the digits."""
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,25 @@ class KernelSample:
         return self.kernel.standard_error(X, Y, time=self.given(time))
 
     def largest(self, time: float) -> float:
-        """The kernel's largest value: those of points with themselves, or more where a noisy kernel has more."""
-        return float(np.abs(self.values(self.x, None, time)).max()) or 1.0
+        """The largest value between a few points, themselves included."""
+        if time not in self._largest:
+            self._largest[time] = float(np.abs(self.values(self.x, None, time)).max()) or 1.0
+        return self._largest[time]
 
-    def slack(self, X: Array, Y: Array | None, time: float) -> np.ndarray | float:
-        """How far apart two calls for the same pairs may be."""
+    @cached_property
+    def _largest(self) -> dict[float, float]:
+        return {}
+
+    def differ(self, what: str, found: Array, expected: Array, time: float, error: Callable[[], Array]) -> Iterator[str]:
+        """A problem when two calls for the same pairs differ by more than rounding.
+
+        Digits far below the standard error of a pair, which `error` computes, mean nothing either; nor does anything
+        within it where each call has a simulation of its own.
+        """
         rounding = self.tolerance * self.largest(time)
-        return rounding if self.reproducible else rounding + SIGMAS * math.sqrt(2) * self.error(X, Y, time)
+        if any(self.beyond(what, found, expected, rounding)):
+            part = INSIGNIFICANT if self.reproducible else SIGMAS * math.sqrt(2)
+            yield from self.beyond(what, found, expected, rounding + part * np.asarray(error()))
 
     def beyond(self, what: str, found: Array, expected: Array, limit: Array | float) -> Iterator[str]:
         """A problem when arrays differ in shape, or anywhere by more than the limit there, or are not finite."""
@@ -100,7 +115,8 @@ class KernelSample:
         bad = ~(gap <= limit)
         if bad.any():
             worst = np.unravel_index(np.argmax(np.where(bad, gap / np.maximum(limit, 1e-300), -1)), gap.shape)
-            yield f"{what}: {found[worst]:.6g} instead of {expected[worst]:.6g}, off by {gap[worst]:.2g} > {limit[worst]:.2g}"
+            values = f"{found[worst]:.6g} instead of {expected[worst]:.6g}"
+            yield f"{what}: {values}, off by {gap[worst]:.2g} > {limit[worst]:.2g}"
 
 
 def peak_time(manifold: Manifold, peak: float) -> float:

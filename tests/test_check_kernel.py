@@ -1,0 +1,203 @@
+"""The property suite of kernels finds planted mistakes, each by its own property, and is content with the library."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import heatgp as hg
+from heatgp.errors import Unsupported
+from heatgp.heat.kernel import HeatKernel
+from heatgp.testing import check_kernel
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """The values of a kernel on fixed pairs, which a mistake below changes."""
+
+    inner: object
+    mistake: object
+    square: bool
+
+    def __call__(self, time):
+        return self.mistake.value(self.inner, time, self.square)
+
+    def slope(self, time):
+        value, slopes = self.inner.slope(time)
+        return value, self.mistake.slope(slopes)
+
+    def error(self, time):
+        return self.mistake.error(self.inner, time)
+
+
+@dataclass(frozen=True)
+class Wrapped(HeatKernel):
+    """A kernel in which the mistakes below are planted; as it stands there is none."""
+
+    base: HeatKernel
+    method = "exact"
+
+    @property
+    def manifold(self):
+        return self.base.manifold
+
+    @property
+    def times(self):
+        return self.base.times
+
+    def pairs(self, X, Y=None):
+        return Pairs(self.base.pairs(X, Y), self, Y is None)
+
+    def value(self, inner, time, square):
+        return inner(time)
+
+    def slope(self, slopes):
+        return slopes
+
+    def error(self, inner, time):
+        return inner.error(time)
+
+
+class Heavy(Wrapped):
+    def value(self, inner, time, square):
+        return 1.01 * inner(time)
+
+    def slope(self, slopes):
+        return 1.01 * slopes
+
+
+class Asymmetric(Wrapped):
+    def value(self, inner, time, square):
+        values = inner(time)
+        return values if square else values * (1 + 1e-6 * np.arange(len(values))[:, None])
+
+
+class AsymmetricSquare(Wrapped):
+    def value(self, inner, time, square):
+        values = inner(time)
+        return values + 1e-6 * np.triu(values, 1) if square else values
+
+
+class WrongDerivative(Wrapped):
+    def slope(self, slopes):
+        return 0.999 * slopes
+
+
+class Flat(Wrapped):
+    """The kernel less a constant: symmetric, and not positive definite."""
+
+    def value(self, inner, time, square):
+        return inner(time) - 2 / self.manifold.volume
+
+
+class Late(Wrapped):
+    """Brownian motion that has a start of a twentieth: of mass one, and no semigroup."""
+
+    def value(self, inner, time, square):
+        return inner(time + 0.02)
+
+
+class WrongDiagonal(Wrapped):
+    def diag(self, X, time):
+        return 1.001 * super().diag(X, time)
+
+
+class Squeezing(Wrapped):
+    def __call__(self, X, Y=None, *, time):
+        return np.squeeze(super().__call__(X, Y, time=time))
+
+
+class ByPosition(Wrapped):
+    """A value that depends on the place of a point in the array."""
+
+    def value(self, inner, time, square):
+        values = inner(time)
+        i = np.arange(values.shape[0])[:, None] + np.arange(values.shape[1])
+        return values * (1 + 1e-8 * i)
+
+
+class Boundless(Wrapped):
+    def check_time(self, time):
+        return abs(float(time)) if np.isfinite(time) and time else 1.0
+
+
+class NeverUniform(Wrapped):
+    def value(self, inner, time, square):
+        return inner(min(time, 2.0))
+
+
+class Confident(Wrapped):
+    """An error that is stated too small."""
+
+    method = "smooth"
+
+    def value(self, inner, time, square):
+        return 1.01 * inner(time)
+
+    def error(self, inner, time):
+        return 0.001 * inner(time)
+
+
+class SomewhatConfident(Confident):
+    """Never five stated errors off, but twice in the mean."""
+
+    def error(self, inner, time):
+        return 0.005 * inner(time)
+
+
+class Unpicklable(Wrapped):
+    def __reduce__(self):
+        raise TypeError("not me")
+
+
+class Forgetful(Wrapped):
+    def __reduce__(self):
+        return Heavy, (self.base,)
+
+
+class Failing(Wrapped):
+    def diag(self, X, time):
+        raise ZeroDivisionError("no idea")
+
+
+class Invalid(Wrapped):
+    def value(self, inner, time, square):
+        return inner(time) * np.nan
+
+
+SPHERE = hg.heat_kernel(hg.Sphere(2), "exact")
+
+
+def test_a_kernel_of_ones_own_without_mistakes_passes():
+    assert check_kernel(Wrapped(SPHERE)) == []
+
+
+@pytest.mark.parametrize(
+    "mistake, problem",
+    [
+        (Heavy, "mass: integral at time 0.0313: 1.01"),
+        (Asymmetric, "symmetric: kernel(Y, X) and kernel(X, Y)"),
+        (AsymmetricSquare, "symmetric: kernel(X) at time"),
+        (WrongDerivative, "derivative: derivative 0 at time"),
+        (Flat, "positive_definite: smallest eigenvalue of random points"),
+        (Late, "chapman_kolmogorov: times 0.0313 and 0.0625"),
+        (WrongDiagonal, "diagonal: diag at time"),
+        (Squeezing, "batches: kernel of one row and one: shape () instead of (1, 1)"),
+        (ByPosition, "order: kernel of another order"),
+        (Boundless, "time_limits: time = -1 does not raise InvalidInput; kernel.times are 0 to inf"),
+        (NeverUniform, "long_times: volume * p at time 2e+04"),
+        (Confident, "honest_error: exact kernel at time"),
+        (SomewhatConfident, "honest_error: error at time 0.0313: 2 stated standard errors in the mean square > 1.7"),
+        (Unpicklable, "pickling: raised TypeError: not me"),
+        (Forgetful, "pickling: a pickled copy at time"),
+        (Failing, "diagonal: raised ZeroDivisionError: no idea"),
+        (Invalid, "mass: integral at time"),
+    ],
+)
+def test_finds_planted_mistakes(mistake, problem):
+    problems = check_kernel(mistake(SPHERE))
+    assert any(found.startswith(problem) for found in problems), problems
+
+
+def test_what_is_no_kernel_is_named():
+    assert check_kernel(3) == ["int is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
