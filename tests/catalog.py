@@ -1,6 +1,9 @@
-"""The list of manifolds that drives the tests: every class of the library, at several sizes."""
+"""The lists that drive the tests: manifolds, each class at several sizes, and kernels, each manifold by each method."""
 
 from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +25,8 @@ from heatgp import (
     TorusKnot,
     Unitary,
 )
+from heatgp.errors import AccuracyWarning
+from own_manifolds import OWN
 
 
 def identity(x):
@@ -90,3 +95,109 @@ CATALOG = [
     *SCALED,
 ]
 HOMOGENEOUS = [m for m in CATALOG if isinstance(m, hg.manifolds.Homogeneous)]
+
+
+METHODS = ("exact", "auto", "smooth", "strip", "ball", "reference")
+
+
+class KernelCase(NamedTuple):
+    """A kernel to be made: a manifold, a method and its options, and the options of `check_kernel` that suit it."""
+
+    manifold: Any
+    method: str
+    options: dict[str, Any]
+    check: dict[str, Any]
+
+    def __repr__(self) -> str:
+        return f"{self.manifold!r}-{self.method}"
+
+    def build(self) -> hg.HeatKernel:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)  # few paths
+            return hg.heat_kernel(self.manifold, self.method, **self.options)
+
+
+def parts(manifold):
+    """The manifolds that one is composed of."""
+    match manifold:
+        case Product():
+            return [part for factor in manifold.factors for part in parts(factor)]
+        case Quotient():
+            return parts(manifold.cover)
+        case Scaled():
+            return parts(manifold.base)
+    return [manifold]
+
+
+def has_exact(M):
+    """Whether a closed form or a series is known: not on real Grassmannians and Stiefel manifolds in general."""
+    match M:
+        case Stiefel():
+            return M.n - M.k <= (1 if M.is_complex else 2) or (M.k == 1 and not M.is_complex)
+        case Grassmann():
+            return M.is_complex or M.rank == 1
+    return M in CATALOG
+
+
+def is_supported(manifold, method):
+    """Whether a manifold has a kernel of this method; products, quotients and scaled ones if all their parts have."""
+    rules = {
+        "exact": has_exact,
+        "auto": lambda M: True,
+        "smooth": lambda M: isinstance(M, hg.manifolds.Symmetric) and M.rank <= 3,
+        "strip": lambda M: M in HOMOGENEOUS and not isinstance(M, Stiefel) and M.rank <= 3,
+        "ball": lambda M: M in CATALOG,
+        "reference": lambda M: not isinstance(M, Euclidean),
+    }
+    return all(rules[method](M) for M in parts(manifold))
+
+
+def kernel_case(manifold, method):
+    """The smallest sizes that say something, since what is checked is that errors are honest, not small."""
+    options: dict[str, Any] = {} if method == "exact" else {"rng": 0}
+    check: dict[str, Any] = {}
+    if method == "reference" or (method == "auto" and manifold in OWN):
+        return KernelCase(manifold, method, options | {"references": 40, "paths": 2000}, {"draws": 512})
+    if method != "exact":
+        options |= {"paths": 2000, "cache": False}
+    if any(isinstance(M, Stiefel) and M.k > 1 for M in parts(manifold)):
+        check = {"draws": 256}
+    if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 for M in parts(manifold)):
+        options, check = options | {"paths": 500}, {"draws": 128, "reproducible": False}
+    return KernelCase(manifold, method, options, check)
+
+
+KERNELS = [kernel_case(manifold, method) for manifold in [*CATALOG, *OWN] for method in METHODS]
+
+FAST_KERNELS = [
+    kernel_case(manifold, method)
+    for method, manifolds in {
+        "exact": [
+            Euclidean(2),
+            Sphere(2),
+            RealProjective(2),
+            ComplexProjective(2),
+            SpecialOrthogonal(3),
+            Orthogonal(3),
+            SpecialUnitary(3),
+            Unitary(2),
+            Grassmann(4, 2, "complex"),
+            Stiefel(3, 2),
+            Torus(2),
+            TorusKnot(2, 3),
+            PRODUCTS[1],
+            QUOTIENTS[0],
+            SCALED[0],
+        ],
+        "auto": [Stiefel(4, 1), RealProjective(3)],
+        "smooth": [Sphere(4), SpecialOrthogonal(4), Grassmann(4, 2), Orthogonal(3)],
+        "strip": [Sphere(2), ComplexProjective(2), SpecialOrthogonal(3)],
+        "ball": [Euclidean(2), Sphere(2)],
+        "reference": [
+            Sphere(2),
+            *(next(M for M in OWN if isinstance(M, own)) for own in (hg.Implicit, hg.Chart, hg.Domain)),
+        ],
+    }.items()
+    for manifold in manifolds
+]
+"""The part of the kernels that every run of the tests checks: each class of manifolds and each method."""

@@ -1,13 +1,17 @@
 """The property suite of kernels finds planted mistakes, each by its own property, and is content with the library."""
 
+import inspect
+import re
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import heatgp as hg
-from heatgp.errors import Unsupported
+from catalog import FAST_KERNELS, KERNELS, METHODS, is_supported
+from heatgp.errors import InvalidInput, Unsupported
 from heatgp.heat.kernel import HeatKernel
+from heatgp.manifolds import Manifold
 from heatgp.testing import check_kernel
 
 
@@ -185,7 +189,7 @@ def test_a_kernel_of_ones_own_without_mistakes_passes():
         (Squeezing, "batches: kernel of one row and one: shape () instead of (1, 1)"),
         (ByPosition, "order: kernel of another order"),
         (Boundless, "time_limits: time = -1 does not raise InvalidInput; kernel.times are 0 to inf"),
-        (NeverUniform, "long_times: volume * p at time 2e+04"),
+        (NeverUniform, "long_times: volume * p at time 2e+03"),
         (Confident, "honest_error: exact kernel at time"),
         (SomewhatConfident, "honest_error: error at time 0.0313: 2 stated standard errors in the mean square > 1.7"),
         (Unpicklable, "pickling: raised TypeError: not me"),
@@ -201,3 +205,48 @@ def test_finds_planted_mistakes(mistake, problem):
 
 def test_what_is_no_kernel_is_named():
     assert check_kernel(3) == ["int is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
+
+
+def test_products_with_a_time_for_each_factor():
+    base = hg.heat_kernel(hg.Product(hg.Sphere(2), hg.Torus(1)))
+    assert check_kernel(type(base)(base.manifold, base.factors, each=True)) == []
+
+
+@pytest.mark.parametrize("method", ["strip", "smooth", "ball"])
+def test_kernels_made_positive_definite_are_kernels_too(method):
+    kernel = hg.heat_kernel(hg.Sphere(2), method, paths=20_000, rng=0, cache=False)
+    assert check_kernel(kernel.as_positive_definite()) == []
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=[] if case in FAST_KERNELS else pytest.mark.slow) for case in KERNELS], ids=repr
+)
+def test_kernels_of_the_library(case):
+    if is_supported(case.manifold, case.method):
+        assert check_kernel(case.build(), **case.check) == []
+        return
+    with pytest.raises(Unsupported):
+        any_value(case)
+
+
+def any_value(case):
+    """Some kernels say what is not supported only when they are asked for a value."""
+    kernel = case.build()
+    return kernel(case.manifold.random(np.random.default_rng(0), 1), time=kernel.times[1])
+
+
+def test_the_catalog_of_kernels_is_complete():
+    """Every concrete class by every method that `heat_kernel` names; the fast part has each class and each method."""
+    with pytest.raises(InvalidInput) as message:
+        hg.heat_kernel(hg.Sphere(2), "none of them")
+    named = re.search("one of (.*); got", str(message.value))[1].split(", ")
+    classes = {
+        value
+        for value in vars(hg.manifolds).values()
+        if inspect.isclass(value) and issubclass(value, Manifold) and not inspect.isabstract(value)
+    }
+    assert set(named) == set(METHODS)
+    assert {(type(case.manifold), case.method) for case in KERNELS} == {(c, m) for c in classes for m in named}
+    assert {type(case.manifold) for case in FAST_KERNELS} == classes
+    assert {case.method for case in FAST_KERNELS} == set(named)
+    assert all(case in KERNELS for case in FAST_KERNELS)

@@ -6,6 +6,7 @@ import math
 import pickle
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -40,16 +41,18 @@ def symmetric(s: KernelSample) -> Iterator[str]:
             (f"kernel(X, X) and kernel(X) at time {time:.3g}", s.values(x, x, time), K, x),
             (f"kernel(Y, X) and kernel(X, Y) at time {time:.3g}", s.values(y, x, time).T, both, y),
         ):
-            yield from s.differ(what, found, expected, time, lambda other=other: s.error(x, other, time))
+            yield from s.differ(what, found, expected, time, partial(s.error, x, other, time))
 
 
 def diagonal(s: KernelSample) -> Iterator[str]:
     """diag(X, t) is the diagonal of kernel(X, time=t)."""
+
+    def error(time: float) -> np.ndarray:
+        return np.diag(s.error(s.x, None, time))
+
     for time in s.times:
         found, expected = s.kernel.diag(s.x, s.given(time)), np.diag(s.values(s.x, None, time))
-        yield from s.differ(
-            f"diag at time {time:.3g}", found, expected, time, lambda: np.diag(s.error(s.x, None, time))
-        )
+        yield from s.differ(f"diag at time {time:.3g}", found, expected, time, partial(error, time))
 
 
 def batches(s: KernelSample) -> Iterator[str]:
@@ -67,7 +70,7 @@ def batches(s: KernelSample) -> Iterator[str]:
         ("a grid with itself", grid_x, None, square.reshape(2, 2, 2, 2)),
     ):
         found = s.values(a, b, time)
-        yield from s.differ(f"kernel of {what}", found, expected, time, lambda a=a, b=b: s.error(a, b, time))
+        yield from s.differ(f"kernel of {what}", found, expected, time, partial(s.error, a, b, time))
     if s.kernel.parameters == 1:
         found, expected = s.kernel(x, y, time=s.times), np.stack([s.values(x, y, t) for t in s.times])
         yield from s.differ(

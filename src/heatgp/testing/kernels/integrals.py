@@ -30,7 +30,7 @@ def focused(manifold: Manifold) -> bool:
 def weighted_points(
     manifold: Manifold, centre: np.ndarray, time: float, rng: np.random.Generator, number: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Random points (BLOCKS, number, *shape) and weights: the mean of weight * f in a block estimates the integral of f.
+    """Random points (BLOCKS, number, *shape) and weights, with which the mean of f over a block is its integral.
 
     Where all points at one distance are alike, the points are those of a Gaussian step from the centre; elsewhere, and
     after a time that spreads the kernel over the manifold, they are uniform.
@@ -46,7 +46,11 @@ def weighted_points(
             points, weight = weighted_points(manifold.base, centre, time / manifold.scale**2, rng, number)
             return points, weight * manifold.scale**manifold.dim
     volume = manifold.volume
-    if _is_radial(manifold) and (volume == math.inf or time < peak_time(manifold, SPREAD)):
+    if (
+        isinstance(manifold, Homogeneous)
+        and _is_radial(manifold)
+        and (volume == math.inf or time < peak_time(manifold, SPREAD))
+    ):
         return _gaussian_points(manifold, centre, time, rng, number)
     points = np.asarray(manifold.random(rng, BLOCKS * number)).reshape(BLOCKS, number, *manifold.shape)
     return points, np.full((BLOCKS, number), volume)
@@ -71,7 +75,9 @@ def _gaussian_points(
     theta_of_unit = float(np.asarray(manifold.orbit(centre, manifold.exp(centre, 0.01 * v[0])))[0]) / 0.01
     farthest = manifold.chamber[0][1] / theta_of_unit
     whole = float(gammainc(m / 2, farthest**2 / (2 * time)))
-    share = (rng.permuted(np.tile(np.arange(number), (BLOCKS, 1)), axis=1) + rng.uniform(size=(BLOCKS, number))) / number
+    share = (
+        rng.permuted(np.tile(np.arange(number), (BLOCKS, 1)), axis=1) + rng.uniform(size=(BLOCKS, number))
+    ) / number
     length = np.sqrt(2 * time * gammaincinv(m / 2, whole * share))
     points = manifold.exp(centre, length.reshape(-1, *(1,) * len(manifold.shape)) * v)
     log_omega = np.asarray(manifold.log_strip(length[..., None] * theta_of_unit)) + math.log(theta_of_unit)

@@ -18,9 +18,11 @@ SMALLEST = 1e-10
 """How negative an eigenvalue may be, as a part of the largest."""
 ROUGH = 1.7
 """Root mean square of errors in units of the stated ones: more than one, since neighbours share paths."""
+UNSEEN = 1e-4
+"""The part of an integral that random points may miss, since none falls where the integrand is small."""
 FEW = 4
 """Blocks of random points that are enough for the integral of the stated error."""
-LONG = 1e4
+LONG = 1e3
 """A long time, in units of the one at which the kernel's peak would be as low as the uniform density."""
 
 
@@ -49,7 +51,7 @@ def mass(s: KernelSample) -> Iterator[str]:
             y, weight = weighted_points(s.manifold, x, time, s.rng, s.draws // BLOCKS)
             found, noise = mean_and_error((weight * s.values(x, y, time)).mean(axis=1))
             stated = (weight[:FEW] * s.error(x, y[:FEW], time)).mean()
-            yield from s.beyond(f"integral at time {time:.3g}", found, 1.0, SIGMAS * noise + 2 * stated + 1e-8)
+            yield from s.beyond(f"integral at time {time:.3g}", found, 1.0, SIGMAS * noise + 2 * stated + UNSEEN)
 
 
 def chapman_kolmogorov(s: KernelSample) -> Iterator[str]:
@@ -64,7 +66,7 @@ def chapman_kolmogorov(s: KernelSample) -> Iterator[str]:
             da, db = s.error(x, z[:FEW], time), s.error(z[:FEW], y, 2 * time)
             stated = (weight[:FEW] * (da * np.abs(b) + np.abs(a) * db + da * db)).mean()
             stated += float(s.error(x, y, 3 * time))
-            limit = SIGMAS * noise + 2 * stated + 1e-8 * s.largest(3 * time)
+            limit = SIGMAS * noise + 2 * stated + UNSEEN * s.largest(3 * time)
             expected = s.values(x, y, 3 * time)
             yield from s.beyond(f"times {time:.3g} and {2 * time:.3g}", found, expected, limit)
 
@@ -123,5 +125,3 @@ def _integration_times(s: KernelSample) -> list[float]:
     later = s.allowed([first * 2**k for k in range(-3, 6)])
     spread = [t for t in later if volume * s.largest(t) <= s.draws / 40]
     return [*spread[:1], *spread[1:][-1:]]
-
-

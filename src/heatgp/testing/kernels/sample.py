@@ -20,7 +20,7 @@ PEAKS = (64.0, 8.0, 1.0)
 """Peaks of the kernel, in units of the uniform density, at the times that are checked."""
 
 INSIGNIFICANT = 1e-5
-"""The part of a stated error that is not worth a digit: counts are read off linear tables, near zero in half the digits."""
+"""The part of a stated error that digits need not show: orbit coordinates near zero have half the digits of others."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,9 @@ class KernelSample:
     def _largest(self) -> dict[float, float]:
         return {}
 
-    def differ(self, what: str, found: Array, expected: Array, time: float, error: Callable[[], Array]) -> Iterator[str]:
+    def differ(
+        self, what: str, found: Array, expected: Array, time: float, error: Callable[[], Array]
+    ) -> Iterator[str]:
         """A problem when two calls for the same pairs differ by more than rounding.
 
         Digits far below the standard error of a pair, which `error` computes, mean nothing either; nor does anything
