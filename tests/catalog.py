@@ -157,7 +157,8 @@ def kernel_case(manifold, method):
     options: dict[str, Any] = {} if method == "exact" else {"rng": 0}
     check: dict[str, Any] = {}
     if method == "reference" or (method == "auto" and manifold in OWN):
-        return KernelCase(manifold, method, options | {"references": 40, "paths": 2000}, {"draws": 512})
+        size = {"references": 40, "paths": 2000} if manifold.dim < 4 else {"references": 20, "paths": 400}
+        return KernelCase(manifold, method, options | size, {"draws": 512})
     if method != "exact":
         options |= {"paths": 2000, "cache": False}
     if any(isinstance(M, Stiefel) and M.k > 1 for M in parts(manifold)):

@@ -326,7 +326,7 @@ class OrbitKernel(MadeKernel):
 
         def at(time: float) -> Evaluation:
             def column(function: Function) -> np.ndarray:
-                return np.full(len(X), float(function(theta))) if Y is None else function(theta)
+                return np.full(len(X), function(theta)) if Y is None else function(theta)
 
             p = self.profile.at(time)
             return Evaluation(lambda: column(p.value), lambda: (time * column(p.slope))[None], lambda: column(p.error))

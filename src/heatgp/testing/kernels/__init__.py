@@ -42,9 +42,9 @@ def check_kernel(
     The laws: values are the same in every kind of call, after pickling and from a file; the kernel is symmetric and,
     converted, positive definite; its mass is one; Brownian motion over s and then over t is Brownian motion over
     s + t (Chapman-Kolmogorov); long times are uniform; the derivative is that of the values; the stated standard
-    error covers the distance from the exact kernel, where there is one. What the kernel or its manifold does not
-    offer (it raises Unsupported) is not checked. Integrals are means over random points, and may be five of their
-    standard errors off; a simulated kernel may be five of its own stated errors off.
+    error covers the distance from the exact kernel, where there is one. What besides values the kernel or its
+    manifold does not offer (it raises Unsupported) is not checked. Integrals are means over random points, and may
+    be five of their standard errors off; a simulated kernel may be five of its own stated errors off.
 
     Parameters
     ----------
@@ -81,8 +81,9 @@ def check_kernel(
         for check in PROPERTIES:
             try:
                 problems += [f"{check.__name__}: {problem}" for problem in check(sample)]
-            except Unsupported:
-                continue
+            except Unsupported as error:
+                if check is PROPERTIES[0]:  # no values at all
+                    return [f"{check.__name__}: raised Unsupported: {error}"]
             except Exception as error:
                 problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
     return problems

@@ -9,7 +9,7 @@ from scipy.special import gammainc, gammaincinv
 
 from ...manifolds import Homogeneous, Manifold, Product, Scaled
 from ..sample import Sample
-from .sample import peak_time
+from .sample import peak_time, volume_of
 
 BLOCKS = 32
 """Independent parts of the random points: their spread is the standard error of an integral."""
@@ -45,7 +45,7 @@ def weighted_points(
         case Scaled():
             points, weight = weighted_points(manifold.base, centre, time / manifold.scale**2, rng, number)
             return points, weight * manifold.scale**manifold.dim
-    volume = manifold.volume
+    volume = volume_of(manifold)
     if (
         isinstance(manifold, Homogeneous)
         and _is_radial(manifold)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...errors import InvalidInput
+from ...errors import InvalidInput, Unsupported
 from ...heat.kernel import HeatKernel
 from ...manifolds import Manifold
 from ..sample import SIGMAS, Sample
@@ -38,7 +38,7 @@ class KernelSample:
         return self.kernel.manifold
 
     @cached_property
-    def points(self) -> Sample:
+    def geometry(self) -> Sample:
         """The manifold's own sample: its random points and tangent vectors."""
         return Sample(self.manifold, self.rng, self.tolerance)
 
@@ -48,7 +48,7 @@ class KernelSample:
 
     def around(self, x: Array, length: float) -> np.ndarray:
         """A point near each x: a geodesic step with this standard deviation in every direction."""
-        return np.asarray(self.manifold.exp(x, length * self.points.tangents(x, len(x))))
+        return np.asarray(self.manifold.exp(x, length * self.geometry.tangents(x, len(x))))
 
     def near_and_far(self, time: float) -> np.ndarray:
         """The points x themselves, points where Brownian motion from them is after this time, and any points."""
@@ -121,7 +121,15 @@ class KernelSample:
             yield f"{what}: {values}, off by {gap[worst]:.2g} > {limit[worst]:.2g}"
 
 
+def volume_of(manifold: Manifold) -> float:
+    """The volume, infinite where the manifold does not know it."""
+    try:
+        return manifold.volume
+    except Unsupported:
+        return math.inf
+
+
 def peak_time(manifold: Manifold, peak: float) -> float:
-    """The time t with (2 pi t)^(-dim/2) = peak / volume; volume one where it is not finite."""
-    volume = manifold.volume if math.isfinite(manifold.volume) else 1.0
-    return (volume / peak) ** (2 / manifold.dim) / (2 * math.pi)
+    """The time t with (2 pi t)^(-dim/2) = peak / volume; with a volume of one where that is not finite."""
+    volume = volume_of(manifold)
+    return ((volume if math.isfinite(volume) else 1.0) / peak) ** (2 / manifold.dim) / (2 * math.pi)
