@@ -16,11 +16,13 @@ from sklearn.preprocessing import FunctionTransformer
 from heatgp import (
     ComplexProjective,
     Euclidean,
+    Exact,
     GPClassifier,
     GPRegressor,
     HeatKernel,
     Manifold,
     Product,
+    Smooth,
     SpecialOrthogonal,
     Sphere,
     Stiefel,
@@ -183,7 +185,7 @@ def test_pipeline_from_latitude_and_longitude(rng):
     assert std.shape == (2,)
 
 
-def test_products_learn_one_time_a_factor(rng):
+def test_products_learn_one_time_for_each_factor(rng):
     M = Product(S2, Torus(1))
     X = M.random(rng, 120)
     y = X[:, 2] * np.cos(3 * X[:, 3]) + 0.05 * rng.standard_normal(120)  # fast along the circle only
@@ -195,6 +197,33 @@ def test_products_learn_one_time_a_factor(rng):
     kernels = ["exact", heat_kernel(Torus(1))]
     listed = GPRegressor(M, kernel=kernels, time=each.time_, amplitude=each.amplitude_, noise=each.noise_).fit(X, y)
     np.testing.assert_allclose(listed.predict(X), each.predict(X), atol=1e-9)
+
+
+def test_methods_are_values(sphere_data):
+    X, y = sphere_data
+    smooth = Smooth(paths=2000, rng=3, cache=False)
+    for method, kernel in ((Exact(), heat_kernel(S2)), (smooth, smooth.kernel(S2))):
+        gp = GPRegressor(S2, kernel=method, **FIXED).fit(X, y)
+        np.testing.assert_array_equal(gp.predict(X), GPRegressor(S2, kernel=kernel, **FIXED).fit(X, y).predict(X))
+        assert clone(gp).get_params()["kernel"] == method
+
+
+def test_methods_given_by_name_take_the_seed_that_they_have(sphere_data, monkeypatch, tmp_path):
+    monkeypatch.setenv("HEATGP_CACHE", str(tmp_path))
+    X, y = sphere_data
+    first, again, other = (GPRegressor(S2, kernel="smooth", rng=rng, **FIXED).fit(X, y).predict(X) for rng in (1, 1, 2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+    exact = [GPRegressor(S2, kernel="exact", rng=rng, **FIXED).fit(X, y).predict(X) for rng in (1, 2)]
+    np.testing.assert_array_equal(*exact)
+
+
+def test_simulations_of_a_list_are_those_of_the_product(rng):
+    M = Product(S2, S2)
+    X = M.random(rng, 20)
+    method = Smooth(paths=2000, cache=False)
+    listed, whole = (GPRegressor(M, kernel=k, **FIXED).fit(X, X[:, 0]).predict(X) for k in ([method, method], method))
+    np.testing.assert_array_equal(listed, whole)
 
 
 @pytest.mark.parametrize("inference", ["ep", "laplace"])

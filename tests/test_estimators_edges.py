@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from heatgp import GPClassifier, GPRegressor, Product, Sphere, Torus, heat_kernel
+from heatgp import GPClassifier, GPRegressor, Product, Smooth, Sphere, Torus, heat_kernel
 from heatgp.errors import BoundWarning, InvalidInput, OffManifold
 
 S2 = Sphere(2)
@@ -109,7 +109,9 @@ def at(index, value):
         ({"manifold": None}, X, Y, r"manifold = None must be a manifold, such as Sphere\(2\)"),
         ({"manifold": Sphere}, X, Y, "manifold = <class .* must be a manifold"),
         ({"kernel": "rbf"}, X, Y, "kernel = 'rbf' is not known. Give one of 'auto', 'exact', .*'precomputed'"),
+        ({"kernel": Smooth}, X, Y, "kernel = <class .* is not known. Give one of .* a method such as Smooth"),
         ({"kernel": heat_kernel(Sphere(3))}, X, Y, r"is a kernel of Sphere\(3\); the manifold is Sphere\(2\)"),
+        ({"kernel": []}, X, Y, r"a list of 0 kernels needs a product of as many; got Sphere\(2\)"),
         ({"kernel": ["exact"] * 2}, X, Y, r"a list of 2 kernels needs a product of as many; got Sphere\(2\)"),
         (
             {"time": "long"},

@@ -53,7 +53,7 @@ def test_duplicates_single_points_and_components():
     assert 0 < low < high < np.inf
 
 
-def test_one_interval_a_factor(rng):
+def test_one_interval_for_each_factor(rng):
     M = Product(Sphere(2), Torus(1))
     X = M.random(rng, 50)
     kernel = heat_kernel(M)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from ..covariance import Kernel
 from ..errors import InvalidInput
 from ..gp.kernels import Normalized
-from ..heat.composed import ProductKernel
+from ..heat.composed import ProductKernel, compose
 from ..heat.kernel import HeatKernel
-from ..heat.methods import METHODS, Method, heat_kernel
+from ..heat.methods import METHODS, Method, count_simple
 from ..manifolds import Manifold, Product
 
 
@@ -28,7 +28,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     """
     own_times, listed = has_time_for_each_factor(time), isinstance(kernel, (list, tuple))
     factors = manifold.factors if isinstance(manifold, Product) else ()
-    if listed and len(kernel) != len(factors):
+    if listed and not len(kernel) == len(factors) > 0:
         raise InvalidInput(f"a list of {len(kernel)} kernels needs a product of as many; got {manifold!r}.")
     if own_times and not factors:
         raise InvalidInput(
@@ -37,8 +37,11 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     for part in parts:
         check_choice(*part)
-    made = [make(*part, {"rng": rng, "n_jobs": n_jobs}) for part in parts]
-    chosen: HeatKernel = ProductKernel(manifold, tuple(made)) if isinstance(manifold, Product) and listed else made[0]
+    made = [
+        make(part, choice, sum(map(count_simple, factors[:i])), rng=rng, n_jobs=n_jobs)
+        for i, (part, choice) in enumerate(parts)
+    ]
+    chosen = compose(manifold, tuple(made)) if listed else made[0]
     if not own_times:
         return chosen
     if not isinstance(chosen, ProductKernel):
@@ -46,17 +49,21 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
             f"time = {time!r} is one time for each factor, but {chosen!r} has no factors. Give a list of kernels, one "
             "for each factor."
         )
-    return ProductKernel(chosen.manifold, chosen.factors, own_times=True)
+    return replace(chosen, own_times=True)
 
 
-def make(manifold: Manifold, choice: Any, options: dict[str, Any]) -> HeatKernel:
-    """The kernel that a name, a Method or a HeatKernel stands for; a name takes those `options` that its method has."""
+def make(manifold: Manifold, choice: Any, number: int, **options: Any) -> HeatKernel:
+    """The kernel that a name, a Method or a HeatKernel stands for.
+
+    A name takes those `options` that its method has. `number` counts the manifolds before this one in a product: their
+    simulations are independent.
+    """
     if isinstance(choice, HeatKernel):
         return choice
-    if isinstance(choice, Method):
-        return choice.kernel(manifold)
-    known = {field.name for field in fields(METHODS[choice])}
-    return heat_kernel(manifold, choice, **{name: value for name, value in options.items() if name in known})
+    if isinstance(choice, str):
+        names = {field.name for field in fields(METHODS[choice])}
+        choice = METHODS[choice](**{name: value for name, value in options.items() if name in names})
+    return choice.independent(number).kernel(manifold)
 
 
 def has_time_for_each_factor(time: Any) -> bool:
