@@ -11,15 +11,24 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp.errors import BoundWarning, InvalidInput, NotPositiveDefinite
+from heatgp.gp import fit as learning
 from heatgp.gp.classification import condition_classifier
-from heatgp.gp.fit import Bounds, fit_classification, fit_regression
+from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized, Precomputed
-from heatgp.gp.params import Params
+from heatgp.gp.params import Given, Params
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
 from heatgp.gp.search import ascend
 
 BOUNDS = Bounds(time=(1e-3, 1e2))
+
+
+def fit_regression(kernel, X, y, bounds, time=None, amplitude=None, noise=None, **options):
+    return learning.fit_regression(kernel, X, y, bounds, Given.of(kernel, time, amplitude, noise), **options)
+
+
+def fit_classification(kernel, X, y, bounds, time=None, amplitude=None, **options):
+    return learning.fit_classification(kernel, X, y, bounds, Given.of(kernel, time, amplitude, 0.0), **options)
 
 
 def test_finds_scikit_learns_optimum():
@@ -209,11 +218,12 @@ def test_bounds_of_the_kernel_itself_are_named(kernel):
 
 def test_warnings_point_at_the_line_of_the_caller():
     X, y = wavy(40)
+    given, classes = Given.of(RBF(), None, None, 0.01), Given.of(RBF(), None, None, 0.0)
     with warnings.catch_warnings(record=True, action="always") as caught:
-        fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), noise=0.01)
-        fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)))
+        learning.fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), given)
+        learning.fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)), classes)
     first = test_warnings_point_at_the_line_of_the_caller.__code__.co_firstlineno
-    assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 3), (__file__, first + 4)]
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 4), (__file__, first + 5)]
 
 
 def test_classes_that_do_not_overlap_have_no_noise_and_that_is_an_answer():

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..covariance import Kernel, TimeFunction
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
 from ..gp.kernels import Normalized
@@ -50,7 +50,7 @@ class HeatGP(BaseEstimator):
         self.n_jobs = n_jobs
 
     @abstractmethod
-    def _predict_with(self, kernel: Kernel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
 
     def log_marginal_likelihood(self) -> float:
@@ -116,7 +116,7 @@ class HeatGP(BaseEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _prepare(self, X: Any, y: Any, check: Callable[[Any, int], Any]) -> tuple[np.ndarray, Any, TimeFunction]:
+    def _prepare(self, X: Any, y: Any, check: Callable[[Any, int], Any]) -> tuple[Array, Any, TimeFunction]:
         """Checked points (the row numbers of a Gram matrix), what `check` makes of y, and the kernel on the points.
 
         The kernel is made last: it may take a simulation.
@@ -148,26 +148,24 @@ class HeatGP(BaseEstimator):
         return Normalized(chosen) if self.normalize else chosen
 
     def _learn(
-        self, fit: Callable[..., Fit], points: np.ndarray, y: np.ndarray, pairs: TimeFunction, **options: Any
+        self, fit: Callable[..., Fit], points: Array, y: Array, noise: Any, pairs: TimeFunction, **options: Any
     ) -> tuple[Params, Fit | None]:
         """The parameters, and the result of the search where some of them are not given."""
         time = None if isinstance(self.time, str) else self.time
-        given = Given.of(self.kernel_, time, self.amplitude, options.get("noise", 0.0)).params
-        if given is not None:
-            return given, None
-        found = fit(
-            self.kernel_, points, y, self._bounds(points), time=time, amplitude=self.amplitude, pairs=pairs, **options
-        )
+        given = Given.of(self.kernel_, time, self.amplitude, noise)
+        if given.params is not None:
+            return given.params, None
+        found = fit(self.kernel_, points, y, self._bounds(points), given, pairs=pairs, **options)
         return found.params, found
 
-    def _bounds(self, points: np.ndarray) -> Bounds:
+    def _bounds(self, points: Array) -> Bounds:
         if self._precomputed:
             return Bounds(time=(1.0, 2.0))  # any interval: there is no time
         if self.time_bounds is not None:
             return Bounds(time=self.time_bounds)
         return Bounds(time=time_bounds(without_normalization(self.kernel_), points))
 
-    def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], np.ndarray]:
+    def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
         posteriors = self._fitted
         if self._precomputed:

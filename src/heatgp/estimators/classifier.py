@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
-from ..covariance import Kernel
+from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import ClassPosterior, chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
@@ -98,7 +98,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         posteriors: list[ClassPosterior] = []
         for number in [1] if binary else range(len(self.classes_)):
             signs = np.where(numbers == number, 1.0, -1.0)
-            params, _ = self._learn(fit_classification, points, signs, pairs, inference=self.inference)
+            params, _ = self._learn(fit_classification, points, signs, 0.0, pairs, inference=self.inference)
             posteriors.append(condition_classifier(self.kernel_, points, signs, params, self.inference, pairs))
         times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
         amplitudes = [p.params.amplitude for p in posteriors]
@@ -107,7 +107,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
         return self
 
-    def predict_proba(self, X: Any, *, prior: Any = None) -> np.ndarray:
+    def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.
 
         Parameters
@@ -135,7 +135,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         posteriors, points = self._at(X, prior)
         return self._all_classes([posterior.probability(points) for posterior in posteriors])
 
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: Any) -> Array:
         """The most probable class of each new point.
 
         Parameters
@@ -163,7 +163,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return self.classes_[(posteriors[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
-    def loo(self) -> np.ndarray:
+    def loo(self) -> Array:
         """Probabilities of each training point from the labels of all the others, without fitting again.
 
         Returns
@@ -184,12 +184,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         return self._all_classes([posterior.loo() for posterior in self._fitted])
 
-    def _all_classes(self, fitted: list[np.ndarray]) -> np.ndarray:
+    def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
         one = np.stack(fitted, axis=1)
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
-    def _predict_with(self, kernel: Kernel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         fitted = [
             condition_classifier(kernel, old.latent.X, old.y, old.params, self.inference).probability(points)
             for old in self.posteriors_
@@ -198,7 +198,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 
-def _classes(y: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
+def _classes(y: Any, number: int) -> tuple[Array, Array]:
     """The different labels, sorted, and for each point the number of its label."""
     labels = np.asarray(y)
     if labels.shape != (number,):
@@ -206,15 +206,11 @@ def _classes(y: Any, number: int) -> tuple[np.ndarray, np.ndarray]:
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
     if labels.dtype.kind in "fc" and type_of_target(labels) not in ("binary", "multiclass"):
-        raise InvalidInput(
-            f"y holds numbers such as {labels[0]}, not labels. Use GPRegressor, or make classes of them."
-        )
+        raise InvalidInput(f"y holds numbers such as {labels[0]}, not labels. Use GPRegressor, or make them classes.")
     try:
         classes, numbers = np.unique(labels, return_inverse=True)
     except TypeError as error:
         raise InvalidInput(f"the labels in y cannot be sorted ({error}). Give all of one type.") from None
     if len(classes) < 2:
-        raise InvalidInput(
-            f"y has the one class {classes[0]}: there is nothing to tell apart. Give at least two classes."
-        )
+        raise InvalidInput(f"y has the one class {classes[0]}: there is nothing to tell apart. Give at least two.")
     return classes, numbers

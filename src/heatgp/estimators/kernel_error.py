@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..covariance import Kernel
+from ..covariance import Array, Kernel
 from ..gp.kernels import Normalized
 from .kernels import without_normalization
 
@@ -30,8 +30,8 @@ class KernelError:
     the kernel's Monte Carlo error is 50.0 % of the predictive spread: more paths would change the predictions
     """
 
-    error: np.ndarray
-    spread: np.ndarray
+    error: Array
+    spread: Array
 
     @property
     def share(self) -> float:
@@ -48,7 +48,7 @@ class KernelError:
         return f"the kernel's Monte Carlo error is {100 * self.share:.1f} % of the predictive spread: {verdict}"
 
 
-def kernel_error(kernel: Kernel, predict: Callable[[Kernel], tuple[np.ndarray, np.ndarray]]) -> KernelError:
+def kernel_error(kernel: Kernel, predict: Callable[[Kernel], tuple[Array, Array]]) -> KernelError:
     """Predict with kernels made from parts of the data of the simulation, and compare.
 
     A kernel made from a fraction of the data has 1/fraction times the variance of the whole. So the variance of a

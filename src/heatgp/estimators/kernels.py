@@ -31,9 +31,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     if listed and not len(kernel) == len(factors) > 0:
         raise InvalidInput(f"a list of {len(kernel)} kernels needs a product of as many; got {manifold!r}.")
     if own_times and not factors:
-        raise InvalidInput(
-            f"time = {time!r} is one time for each factor, but {manifold!r} is no product. Give one time."
-        )
+        raise InvalidInput(f"time = {time!r} is one for each factor, but {manifold!r} is no product. Give one time.")
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     for part in parts:
         check_choice(*part)
@@ -46,8 +44,8 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
         return chosen
     if not isinstance(chosen, ProductKernel):
         raise InvalidInput(
-            f"time = {time!r} is one time for each factor, but {chosen!r} has no factors. Give a list of kernels, one "
-            "for each factor."
+            f"time = {time!r} is one for each factor, but {chosen!r} has no factors. Give a list of kernels, one for "
+            "each factor."
         )
     return replace(chosen, own_times=True)
 
@@ -69,9 +67,7 @@ def make(manifold: Manifold, choice: Any, number: int, **options: Any) -> HeatKe
 def has_time_for_each_factor(time: Any) -> bool:
     """Whether `time` is "each" or several values."""
     if isinstance(time, str) and time != "each":
-        raise InvalidInput(
-            f"time = {time!r} is not known. Give a positive number, None, 'each' or one for each factor."
-        )
+        raise InvalidInput(f"time = {time!r} is not known. Give a positive number, None, 'each' or one per factor.")
     return isinstance(time, str) or np.ndim(time) > 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..covariance import Array
 from ..errors import InvalidInput
 from ..gp.kernels import Precomputed
 
@@ -31,7 +32,7 @@ def gram_kernel(X: Any) -> Precomputed:
     return Precomputed(gram)
 
 
-def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[list[Any], np.ndarray]:
+def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[list[Any], Array]:
     """The posteriors with the new points of rows k(new, X) added to their kernel, and the numbers of these points."""
     latent = posteriors[0].latent
     gram, known = latent.kernel.gram, len(latent.X)
@@ -41,20 +42,20 @@ def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[lis
             f"kernel='precomputed' predicts from k(new, X), {known} columns, one for each training point; X has shape "
             f"{rows.shape}."
         )
-    table, diagonal = np.concatenate((gram, rows)), None
+    table, diagonal, own = np.concatenate((gram, rows)), None, np.diagonal(gram)
     if prior is not None:
         variances = _prior(prior, len(rows))
         if variances.ndim == 2:
             table = np.concatenate((table, np.concatenate((rows.T, variances))), axis=1)
         else:
-            diagonal = np.concatenate((np.diagonal(gram), variances))
-    elif _is_constant(np.diagonal(gram)):
+            diagonal = np.concatenate((own, variances))
+    elif np.ptp(own) <= 1e-9 * own.max():
         diagonal = np.full(len(table), gram[0, 0])
     kernel = Precomputed(table, diagonal)
     return [replace(p, latent=replace(p.latent, kernel=kernel)) for p in posteriors], known + np.arange(len(rows))
 
 
-def _prior(prior: Any, number: int) -> np.ndarray:
+def _prior(prior: Any, number: int) -> Array:
     """Checked values of k(new, new), or of its diagonal."""
     values = _finite(prior, "prior")
     if values.shape not in ((number,), (number, number)):
@@ -68,7 +69,7 @@ def _prior(prior: Any, number: int) -> np.ndarray:
     return values
 
 
-def _finite(values: Any, name: str) -> np.ndarray:
+def _finite(values: Any, name: str) -> Array:
     """Finite real numbers as floats."""
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
@@ -77,8 +78,3 @@ def _finite(values: Any, name: str) -> np.ndarray:
         where = np.argwhere(~np.isfinite(array))[0].tolist()
         raise InvalidInput(f"{name}{where} = {array[tuple(where)]} is not finite. The kernel's values must be.")
     return array.astype(float)
-
-
-def _is_constant(values: np.ndarray) -> bool:
-    """Whether all values are equal to rounding."""
-    return bool(np.ptp(values) <= 1e-9 * values.max())

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..covariance import Kernel
+from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.fit import fit_regression
 from ..gp.regression import Posterior, condition
@@ -101,7 +101,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         points, targets, pairs = self._prepare(X, y, _real_targets)
-        params, self.fit_ = self._learn(fit_regression, points, targets, pairs, noise=self.noise, mean=self.mean)
+        params, self.fit_ = self._learn(fit_regression, points, targets, self.noise, pairs, mean=self.mean)
         self.posterior_: Posterior = condition(self.kernel_, points, targets, params, self.mean, pairs)
         self.posteriors_ = [self.posterior_]
         self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
@@ -145,7 +145,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = posterior.mean(points)
         return (mean, posterior.covariance(points)) if return_cov else mean
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, prior: Any = None) -> np.ndarray:
+    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, prior: Any = None) -> Array:
         """Functions drawn from the posterior, at new points.
 
         Parameters
@@ -173,7 +173,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         (posterior,), points = self._at(X, prior)
         return posterior.sample(points, np.random.default_rng(random_state), n_samples).T
 
-    def loo(self) -> tuple[np.ndarray, np.ndarray]:
+    def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
 
         Returns
@@ -195,13 +195,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean, variance = self._fitted[0].loo()
         return mean, np.sqrt(variance)
 
-    def _predict_with(self, kernel: Kernel, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         old = self.posterior_
         mean, variance = condition(kernel, old.latent.X, old.y, old.params, self.mean).moments(points)
         return mean[:, None], np.sqrt(variance)
 
 
-def _real_targets(y: Any, number: int) -> np.ndarray:
+def _real_targets(y: Any, number: int) -> Array:
     values = np.asarray(y)
     if values.dtype.kind not in "fiub" or values.ndim != 1 or len(values) != number:
         raise InvalidInput(

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..covariance import Array, Kernel, TimeFunction
+from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from .ep import expectation_propagation
 from .laplace import laplace
 from .latent import Latent
 from .params import Params
-from .prior import Prior
+from .prior import Pairs, Prior
 from .probit import Approximation, probability
 
 INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
@@ -55,7 +55,7 @@ class ClassPosterior:
 
 
 def condition_classifier(
-    kernel: Kernel, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: TimeFunction | None = None
+    kernel: Kernel, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: Pairs = None
 ) -> ClassPosterior:
     """The posterior of f given labels -1 or 1 at X.
 

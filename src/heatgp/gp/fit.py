@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..covariance import Array, Kernel, TimeFunction
+from ..covariance import Array, Kernel
 from ..errors import BoundWarning, InvalidInput, warn
 from .classification import chosen, labels
 from .linalg import Dense
 from .objective import ClassObjective, RegressionObjective
 from .params import Given, Params
-from .prior import Prior
+from .prior import Pairs, Prior
 from .regression import Mean, targets
 from .search import attempt, climb, scan_points, well_apart
 
@@ -78,16 +78,7 @@ class Fit:
 
 
 def fit_regression(
-    kernel: Kernel,
-    X: Any,
-    y: ArrayLike,
-    bounds: Bounds,
-    *,
-    time: Any = None,
-    amplitude: float | None = None,
-    noise: float | None = None,
-    mean: Mean = "constant",
-    pairs: TimeFunction | None = None,
+    kernel: Kernel, X: Any, y: ArrayLike, bounds: Bounds, given: Given, mean: Mean = "constant", pairs: Pairs = None
 ) -> Fit:
     """Time, amplitude and noise of the greatest evidence.
 
@@ -101,8 +92,7 @@ def fit_regression(
     X : array of N points, the first axis.
     y : array (N,) of real targets.
     bounds : Bounds, where to search.
-    time : number, or a tuple of numbers and None, default None. What is None is learned, what is given is held fixed.
-    amplitude, noise : number, default None: learned.
+    given : Given, the parameters that are held fixed; those that are None are learned.
     mean : "constant" (default), "zero" or a number, as in `condition`.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
 
@@ -116,16 +106,15 @@ def fit_regression(
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
     y, average, basis = targets(X, y, mean)
-    given = Given.of(kernel, time, amplitude, noise)
     box = np.log(bounds.times(kernel.parameters)[given.free])
     middle = given.times(box.mean(axis=1))
-    if len(y) == 1 and basis is not None and amplitude is None:
+    if len(y) == 1 and basis is not None and given.amplitude is None:
         raise InvalidInput("N = 1 target is its own mean and says nothing of variances. Give amplitude, or a mean.")
     # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
     scale = max(float(np.mean(y**2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
 
-    def objective(rows: Any, pairs: TimeFunction | None = None) -> RegressionObjective:
+    def objective(rows: Any, pairs: Pairs = None) -> RegressionObjective:
         part = None if basis is None else basis[rows]
         return RegressionObjective(Prior.of(kernel, X[rows], middle, pairs), y[rows], part, given, variance)
 
@@ -134,8 +123,8 @@ def fit_regression(
         box = np.vstack([box, np.log(variance)])
     elif full.second == "noise":
         low, high = bounds.noise
-        if amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
-            high = max(high, 100 * scale / (amplitude * float(np.mean(kernel.diag(X, middle)))))
+        if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
+            high = max(high, 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle)))))
         box = np.vstack([box, np.log((low, high))])
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
@@ -143,22 +132,14 @@ def fit_regression(
     points, values = _scan_regression(coarse, box)
     found = climb(coarse, full, well_apart(points, values, box, 3), box)
     best, names = found[0][1], [*given.time_names, *([full.second] if full.second else [])]
-    if amplitude is None and full.second != "amplitude":  # the one that has its maximum in closed form
+    if given.amplitude is None and full.second != "amplitude":  # the one that has its maximum in closed form
         names.append("amplitude")
         best, box = np.append(best, np.log(full.prior_variance(best))), np.vstack([box, np.log(variance)])
     return _finish(kernel, full, found, zip(names, best, box))
 
 
 def fit_classification(
-    kernel: Kernel,
-    X: Any,
-    y: ArrayLike,
-    bounds: Bounds,
-    *,
-    time: Any = None,
-    amplitude: float | None = None,
-    inference: str = "ep",
-    pairs: TimeFunction | None = None,
+    kernel: Kernel, X: Any, y: ArrayLike, bounds: Bounds, given: Given, inference: str = "ep", pairs: Pairs = None
 ) -> Fit:
     """Time and amplitude of the greatest approximate evidence of labels -1 and 1; other arguments as `fit_regression`.
 
@@ -173,24 +154,23 @@ def fit_classification(
     signs = labels(X, y)
     # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
     approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
-    given = Given.of(kernel, time, amplitude, 0.0)
     box = np.log(bounds.times(kernel.parameters)[given.free])
     middle = given.times(box.mean(axis=1))
-    if amplitude is None:
+    if given.amplitude is None:
         box = np.vstack([box, np.log(bounds.amplitude or (1e-2, 1e4))])
 
-    def objective(rows: Any, pairs: TimeFunction | None = None) -> ClassObjective:
+    def objective(rows: Any, pairs: Pairs = None) -> ClassObjective:
         return ClassObjective(Prior.of(kernel, X[rows], middle, pairs), signs[rows], given, approximate)
 
     full = objective(slice(None), pairs)
     coarse = objective(_subset(len(signs), CLASS_SUBSET)) if len(signs) > CLASS_SUBSET else full
     times = scan_points(box[: len(given.free)], TIMES)
-    heights = scan_points(box[len(given.free) :], 5)[1:-1] if amplitude is None else np.empty((1, 0))
+    heights = scan_points(box[len(given.free) :], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
     points = np.array([np.concatenate([t, h]) for t in times for h in heights])
     values = np.array([attempt(coarse, z)[0] for z in points])
     found = climb(coarse, full, well_apart(points, values, box, 2), box)
     best = found[0][1]
-    if amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
+    if given.amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
         box[-1, 1] = np.inf  # f is so large that labels have no noise, and a larger one changes nothing: an answer
     return _finish(kernel, full, found, zip([*given.time_names, "amplitude"], best, box))
 

@@ -14,8 +14,13 @@ from ..errors import InvalidInput
 
 def constant(values: Array, parameters: int = 0) -> TimeFunction:
     """Values that are the same at every time."""
-    evaluation = Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape)))
-    return TimeFunction(lambda time: evaluation)
+    return TimeFunction(lambda time: Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape))))
+
+
+def correlations(covariances: Evaluation) -> Evaluation:
+    """A square matrix divided by the roots of its own diagonal."""
+    variances = covariances.diagonal()
+    return covariances.normalized(variances, variances)
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,10 @@ class Normalized(Kernel):
 
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         inner = self.kernel.pairs(X, Y)
-        left, right = (None, None) if Y is None else (self.kernel.matched(X), self.kernel.matched(Y))
-
-        def at(time: Any) -> Evaluation:
-            found = inner.at(time)
-            if left is None or right is None:
-                diagonal = found.diagonal()
-                return found.normalized(diagonal, diagonal)
-            return found.normalized(left.at(time), right.at(time))
-
-        return TimeFunction(at)
+        if Y is None:
+            return TimeFunction(lambda time: correlations(inner.at(time)))
+        left, right = self.kernel.matched(X), self.kernel.matched(Y)
+        return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
 
     def matched(self, X: Any, Y: Any = None) -> TimeFunction:
         return constant(np.ones(len(X)), self.parameters) if Y is None else super().matched(X, Y)
@@ -108,21 +107,19 @@ class Precomputed(Kernel):
         return 0
 
     def pairs(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
-        rows, columns = np.asarray(X), np.asarray(X if Y is None else Y)
-        self._check_columns(columns)
-        return constant(self.gram[np.ix_(rows, columns)])
+        return constant(self.gram[np.ix_(*self._numbers(X, Y))])
 
     def matched(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
-        rows, columns = np.asarray(X), np.asarray(X if Y is None else Y)
         if Y is None and self.diagonal is not None:
-            return constant(np.asarray(self.diagonal)[rows])
-        self._check_columns(columns)
-        return constant(self.gram[rows, columns])
+            return constant(np.asarray(self.diagonal)[np.asarray(X)])
+        return constant(self.gram[self._numbers(X, Y)])
 
-    def _check_columns(self, columns: Array) -> None:
-        known = self.gram.shape[1]
+    def _numbers(self, X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array]:
+        """The rows and columns of the Gram matrix that are asked for, or InvalidInput."""
+        rows, columns, known = np.asarray(X), np.asarray(X if Y is None else Y), self.gram.shape[1]
         if columns.max(initial=0) >= known:
             raise InvalidInput(
                 f"the Gram matrix has {known} columns and says nothing of k(x, x_{columns.max()}). Give k(new, new) "
                 "too (`prior` of an estimator), or, for variances alone, its diagonal."
             )
+        return rows, columns

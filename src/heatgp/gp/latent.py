@@ -57,8 +57,8 @@ class Latent:
 
     def _cross(self, Xnew: Any) -> Array:
         """k(Xnew, X), or the features of the new points where the covariance is of low rank."""
-        low_rank = isinstance(self.factor, LowRank)
-        function = self.kernel.features(Xnew) if low_rank else self.kernel.pairs(Xnew, self.X)
+        dense = isinstance(self.factor, Dense)
+        function = self.kernel.pairs(Xnew, self.X) if dense else self.kernel.features(Xnew)
         assert function is not None
         return self.params.amplitude**self.factor.power * function.at(self.params.time).value
 

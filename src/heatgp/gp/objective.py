@@ -87,24 +87,19 @@ class RegressionObjective:
 
     def _evidence(self, at: Evaluation, z: Array) -> tuple[Any, Evidence, bool]:
         """The factored prior, the evidence, and whether the jitter stands in the place of the noise."""
-        height = self.prior.height(at)
-        ratio, amplitude = self._ratio(height, z)
-        floored = ratio < JITTER * height
-        ratio = max(ratio, JITTER * height)
-        factor = self.prior.factor(at, 1.0 / ratio)
-        return factor, evidence(factor, ratio, self.y, self.basis, amplitude), floored
-
-    def _ratio(self, height: float, z: Array) -> tuple[float, float | tuple[float, float]]:
-        """noise / amplitude, and the amplitude or its interval."""
-        given = self.given
+        given, height = self.given, self.prior.height(at)
         amplitude: float | tuple[float, float] = (self.variance[0] / height, self.variance[1] / height)
         if given.amplitude is not None:
             amplitude = given.amplitude
         elif self.second == "amplitude":
             amplitude = float(np.exp(z[-1])) / height
         if given.noise is None:
-            return float(np.exp(z[-1])) * height, amplitude
-        return (0.0 if isinstance(amplitude, tuple) else given.noise / amplitude), amplitude
+            ratio = float(np.exp(z[-1])) * height
+        else:  # an amplitude that is still an interval has no noise beside it
+            ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
+        floored, ratio = ratio < JITTER * height, max(ratio, JITTER * height)
+        factor = self.prior.factor(at, 1.0 / ratio)
+        return factor, evidence(factor, ratio, self.y, self.basis, amplitude), floored
 
 
 @dataclass(frozen=True)

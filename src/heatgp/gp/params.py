@@ -59,7 +59,6 @@ class Given:
     time: tuple[float | None, ...]
     amplitude: float | None
     noise: float | None
-    scalar: bool  # the kernel takes its one time as a number, not as a tuple
 
     @classmethod
     def of(cls, kernel: Kernel, time: Any, amplitude: float | None, noise: float | None) -> Given:
@@ -70,7 +69,7 @@ class Given:
             raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
         if len(times) != count:
             raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
-        given = cls(times, amplitude, noise, scalar=count == 1)
+        given = cls(times, amplitude, noise)
         # checks what is given; a one in the place of what is learned
         Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
         return given
@@ -90,10 +89,10 @@ class Given:
     @property
     def time_names(self) -> list[str]:
         """The names of the times that are learned, for messages."""
-        return ["time" if self.scalar else f"time[{k}]" for k in self.free]
+        return ["time" if len(self.time) == 1 else f"time[{k}]" for k in self.free]
 
     def times(self, z: Array) -> Time:
-        """The kernel's time, where those that are learned are exp of the first coordinates of z."""
+        """The kernel's time (a number if it has one, else a tuple); exp of the first coordinates of z where learned."""
         learned = iter(np.exp(z))
         times = tuple(float(next(learned)) if t is None else float(t) for t in self.time)
-        return times[0] if self.scalar else times
+        return times[0] if len(times) == 1 else times

@@ -11,6 +11,9 @@ from ..covariance import Array, Evaluation, Kernel, TimeFunction
 from ..errors import NotPositiveDefinite
 from .linalg import Dense, LowRank
 
+Pairs = TimeFunction | None
+"""`kernel.pairs(X)` of the data where the caller has it already, else None."""
+
 
 @dataclass(frozen=True)
 class Prior:
@@ -23,11 +26,8 @@ class Prior:
     form: Any  # Dense, LowRank or Diagonal: what the values of the function are
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, time: Any, pairs: TimeFunction | None = None) -> Prior:
-        """Features where the kernel has fewer of them (their number is the same at all times) than there are points.
-
-        `pairs` is `kernel.pairs(X)` where the caller has it already.
-        """
+    def of(cls, kernel: Kernel, X: Any, time: Any, pairs: Pairs = None) -> Prior:
+        """Features where the kernel has fewer of them (their number is the same at all times) than there are points."""
         one = kernel.features(X[:1])
         if one is not None and one.at(time).value.shape[1] < len(X):
             features = kernel.features(X)

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..covariance import Array, Kernel, TimeFunction
+from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from .latent import Latent
 from .linalg import JITTER, Dense, Diagonal, LowRank, draw
 from .params import Params
-from .prior import Prior
+from .prior import Pairs, Prior
 
 Mean = str | float
 
@@ -137,7 +137,7 @@ class Posterior:
 
 
 def condition(
-    kernel: Kernel, X: Any, y: ArrayLike, params: Params, mean: Mean = "constant", pairs: TimeFunction | None = None
+    kernel: Kernel, X: Any, y: ArrayLike, params: Params, mean: Mean = "constant", pairs: Pairs = None
 ) -> Posterior:
     """The posterior of f given y = f(X) + noise.
 
