@@ -31,10 +31,12 @@ class ClassPosterior:
 
     @property
     def params(self) -> Params:
+        """The parameters used."""
         return self.latent.params
 
     @property
     def log_marginal_likelihood(self) -> float:
+        """The approximate evidence."""
         return self.approximation.log_evidence
 
     def mean(self, Xnew: Any) -> Array:
@@ -46,11 +48,11 @@ class ClassPosterior:
         return self.latent.moments(Xnew, self.approximation.weights)
 
     def probability(self, Xnew: Any) -> Array:
-        """P(y = 1), the uncertainty of f included. Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7."""
+        """P(y = 1), with the uncertainty of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7."""
         return probability(*self.moments(Xnew))
 
     def loo(self) -> Array:
-        """P(y_i = 1) given all other labels, the approximation being kept: the cavity's prediction."""
+        """P(y_i = 1) given all other labels, from the approximation of all: the prediction of the cavity."""
         return probability(*self.approximation.cavity())
 
 
@@ -109,5 +111,5 @@ def one_against_rest(probabilities: Array) -> Array:
     >>> one_against_rest(np.array([[0.6, 0.3, 0.3]]))
     array([[0.5 , 0.25, 0.25]])
     """
-    probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # all classes refused: all alike
+    probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # where all are zero, all classes are equal
     return probabilities / probabilities.sum(axis=1, keepdims=True)

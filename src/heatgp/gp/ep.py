@@ -17,10 +17,10 @@ def expectation_propagation(
 ) -> Approximation:
     """The fixed point of expectation propagation: each site matches the moments of its tilted marginal.
 
-    All sites are renewed from the same marginals, one factorisation for N sites, where the textbook's loop
-    makes N rank-one updates; the fixed points are the same. Steps are damped and extrapolated (`next_sites`).
-    Converged when no site would move its marginal: |change of precision| * variance and |change of shift| *
-    deviation below `tolerance`.
+    All sites are updated from the same marginals, with one factorisation for N sites, where the textbook's loop makes N
+    rank-one updates; the fixed points are the same. Steps are damped and extrapolated (`next_sites`). It has converged
+    when no site would change its marginal: |change of precision| * variance and |change of shift| * deviation are below
+    `tolerance`.
 
     Reference: Rasmussen & Williams (2006), Alg. 3.5 and eq. 3.58, 3.59, 3.65.
     """
@@ -67,7 +67,7 @@ def match_moments(y: Array, mean: Array, variance: Array) -> tuple[Array, Array]
     """The sites that give the cavity the moments of the tilted law. Reference: Rasmussen & Williams, eq. 3.58, 3.59.
 
     With d = h (z + h) / (1 + variance), h the hazard at z, the tilted variance is variance (1 - variance d),
-    so the site's precision is d / (1 - variance d): no difference of large numbers.
+    so the site's precision is d / (1 - variance d), without a difference of large numbers.
     """
     scale = np.sqrt(1.0 + variance)
     z = y * mean / scale

@@ -13,9 +13,10 @@ from .probit import Approximation, Factorise, hazard, log_likelihood, posterior_
 def laplace(
     factorise: Factorise, y: Array, start: Approximation | None = None, tolerance: float = 1e-9, iterations: int = 100
 ) -> Approximation:
-    """The normal law at the mode of p(f | y), with the curvature there; by Newton steps, halved until they go up.
+    """The normal law at the mode of p(f | y), with the curvature there.
 
-    Converged when a step moves no f_i by more than `tolerance` (1 + |f_i|).
+    By Newton steps, each halved until it goes up. They have converged when a step changes no f_i by more than
+    `tolerance` (1 + |f_i|).
 
     Reference: Rasmussen & Williams (2006), Alg. 3.1; Alg. 5.1 for the gradient.
     """
@@ -46,10 +47,10 @@ def laplace(
 
 
 def at_mode(factor: Dense | LowRank, y: Array, f: Array, weights: Array) -> Approximation:
+    """The approximation, once the mode f is found."""
     gradient, curvature, third = derivatives(y, f)
     variance = factor.marginal_variance()
-    # how log |B| moves with the mode (Alg. 5.1, line 6), brought back through d mode = (I - K R) dK gradient
-    # (line 10)
+    # the derivative of log |B| in the mode (Alg. 5.1, line 6), times d mode = (I - K R) dK gradient (line 10)
     moved = 0.5 * variance * third
     return Approximation(
         factor=factor,

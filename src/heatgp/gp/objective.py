@@ -27,7 +27,7 @@ class RegressionObjective:
     """The evidence of y as a function of the free log times and of one more coordinate.
 
     That is the log of noise / prior variance, or, where the noise is given and positive, of the prior variance. The
-    amplitude has its maximum in closed form unless it is given or that coordinate.
+    amplitude is the best one, in closed form, unless it is given or is that coordinate.
     """
 
     prior: Prior
@@ -46,7 +46,7 @@ class RegressionObjective:
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The evidence and its gradient."""
         given, at = self.given, self.prior.at(self.given.times(z))
-        slopes = at.slopes[given.free] if given.free else None  # before the values: kernels may compute both in one
+        slopes = at.slopes[given.free] if given.free else None  # asked before the values: some kernels compute both
         factor, found, floored = self._evidence(at, z)
         gradient: list[Any] = []
         if slopes is not None:
@@ -130,6 +130,7 @@ class ClassObjective:
         return found.log_evidence, np.concatenate([np.empty(0), *gradient])
 
     def params(self, z: Array) -> Params:
+        """The parameters at these coordinates."""
         time = self.given.times(z)
         return Params(time, self._amplitude(self.prior.at(time), z))
 

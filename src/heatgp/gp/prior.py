@@ -36,6 +36,7 @@ class Prior:
         return cls(kernel.pairs(X) if pairs is None else pairs, Dense)
 
     def at(self, time: Any) -> Evaluation:
+        """The values and their derivatives at one time."""
         return self.function.at(time)
 
     def height(self, at: Evaluation) -> float:

@@ -37,7 +37,7 @@ class Approximation:
     """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
 
     The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean,
-    where the last term is there when the approximation is not stationary in its sites (Laplace).
+    where the last term is needed when the approximation is not stationary in its sites (Laplace).
 
     Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
     """
@@ -56,12 +56,12 @@ class Approximation:
         return self.shift - self.precision * self.mean
 
     def in_amplitude(self) -> float:
-        """The derivative in log amplitude, dK = K: everything is there already."""
+        """The derivative in log amplitude, where dK = K."""
         value = 0.5 * float(self.weights @ self.mean - self.precision @ self.variance)
         return value if self.implicit is None else value + float(self.implicit @ self.mean)
 
     def in_times(self, slopes: Array) -> Array:
-        """The derivatives in the log times; `slopes` belong to the factor, amplitude included."""
+        """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
         moved = self.factor.slope_times(slopes, self.weights)
         value = 0.5 * (moved @ self.weights - self.factor.slope_trace(slopes))
         return value if self.implicit is None else value + moved @ self.implicit
@@ -72,6 +72,7 @@ class Approximation:
 
 
 def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
+    """Mean and variance of each marginal divided by its site."""
     left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
     return (mean - variance * shift) / left, variance / left
 

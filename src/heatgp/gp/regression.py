@@ -41,12 +41,12 @@ def evidence(
     basis: Array | None,
     amplitude: float | tuple[float, float],
 ) -> Evidence:
-    """The evidence of y ~ N(offset * basis, amplitude * (K + ratio I)); `factor` holds K at precision 1 / ratio.
+    """The evidence of y ~ N(offset * basis, amplitude * (K + ratio I)); `factor` has K at precision 1 / ratio.
 
-    The offset is the generalised least-squares estimate, basis' C^-1 y / basis' C^-1 basis, which maximises
-    the evidence; None means no offset. An amplitude given as an interval is the maximum within it, y' (K +
-    ratio I)^-1 y / N clipped: at a maximum the derivatives in the other parameters are those at fixed offset
-    and amplitude (envelope theorem).
+    The offset is the generalised least-squares estimate, basis' C^-1 y / basis' C^-1 basis, which maximises the
+    evidence; without a basis there is no offset. For an interval of amplitudes, the amplitude is the one in it that
+    maximises the evidence: y' (K + ratio I)^-1 y / N, clipped. At a maximum the derivatives in the other parameters
+    are those at fixed offset and amplitude (envelope theorem).
     """
     n = len(y)
     weights, offset = factor.solve(y), 0.0
@@ -90,16 +90,19 @@ class Posterior:
 
     @property
     def params(self) -> Params:
+        """The parameters used."""
         return self.latent.params
 
     def mean(self, Xnew: Any) -> Array:
+        """The mean of f."""
         return self.offset + self.latent.project(Xnew, self.weights)  # Alg. 2.1, line 4
 
     def variance(self, Xnew: Any, noise: bool = False) -> Array:
+        """The variance, never negative."""
         return self.moments(Xnew, noise)[1]
 
     def moments(self, Xnew: Any, noise: bool = False) -> tuple[Array, Array]:
-        """Mean and variance together; the variance is never negative."""
+        """Mean and variance, in the time of the variance alone."""
         columns = [self.weights] if self.basis_weights is None else [self.weights, self.basis_weights]
         projected, variance = self.latent.moments(Xnew, np.stack(columns, axis=1))
         if self.basis_weights is not None:
@@ -107,6 +110,7 @@ class Posterior:
         return self.offset + projected[:, 0], variance + self.params.noise * noise
 
     def covariance(self, Xnew: Any, noise: bool = False) -> Array:
+        """The covariance of all pairs, (M, M)."""
         covariance = self.latent.covariance(Xnew)
         if self.basis_weights is not None:
             unseen = 1.0 - self.latent.project(Xnew, self.basis_weights)
@@ -177,9 +181,9 @@ def condition(
 
 
 def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float, Array | None]:
-    """Checked targets less a given mean, that mean, and the basis of an estimated one.
+    """Checked targets minus a mean, that mean, and the basis (a column of ones) of a constant that is estimated.
 
-    Where the mean is estimated the average is taken off first: large constants would cost digits.
+    Where the mean is estimated the average is subtracted first: large constants would cost digits.
     """
     y = np.asarray(y, dtype=float)
     if y.ndim != 1 or len(y) != len(X) or len(y) == 0:
