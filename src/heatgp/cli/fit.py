@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import InvalidInput
-from ..heat.methods import METHODS, heat_kernel
+from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points
-from .kernel import add_simulation, simulation_options
+from .kernel import add_simulation
 from .manifold_argument import HELP, allow_local_modules, read_manifold
 
 DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, one row per point
@@ -110,7 +110,7 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     task = infer_task(target) if options.task == "auto" else options.task
     estimator = GPClassifier if task == "classification" else GPRegressor
     kernel = options.kernel
-    if given := simulation_options(kernel, options):
+    if given := known_options(kernel, paths=options.paths, references=options.references):
         kernel = heat_kernel(manifold, kernel, rng=0, **given)
     model: Any = estimator(manifold, kernel=kernel).fit(points, target)
     noise = f", noise {model.noise_:.4g}" if isinstance(model, GPRegressor) else ""

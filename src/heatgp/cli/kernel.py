@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import InvalidInput
 from ..heat.kernel import HeatKernel
-from ..heat.methods import METHODS, heat_kernel
+from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
 
@@ -33,12 +33,6 @@ def add_simulation(parser: Any) -> None:
     """Add the options of simulated kernels, here and in `fit`."""
     parser.add_argument("--paths", type=int, help="of simulated methods: 20,000; 'reference' 400,000")
     parser.add_argument("--references", type=int, help="reference points of 'reference': 400")
-
-
-def simulation_options(method: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The options of simulated kernels that were given and that the method has."""
-    names = {"exact": (), "auto": ("paths", "references"), "reference": ("paths", "references")}.get(method, ("paths",))
-    return {name: given for name in names if (given := vars(options)[name]) is not None}
 
 
 def run(options: argparse.Namespace) -> None:
@@ -78,7 +72,7 @@ def run(options: argparse.Namespace) -> None:
 
 def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace) -> HeatKernel:
     """The kernel for the one time asked for: counts are made at that time alone."""
-    given: dict[str, Any] = {} if method == "exact" else {"rng": options.seed, "times": options.time}
+    simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": options.time}
     if method in ("ball", "strip"):
-        given |= {"times": [options.time], "step": options.time / 100}
-    return heat_kernel(manifold, method, **given, **simulation_options(method, options))
+        simulation |= {"times": [options.time], "step": options.time / 100}
+    return heat_kernel(manifold, method, **known_options(method, **simulation))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..baselines.rows import distinct
-from ..heat.methods import heat_kernel
+from ..heat.methods import heat_kernel, known_options
 from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, SpecialOrthogonal, Sphere
 from ..plots import along_geodesic, kernel_panels
 from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
@@ -55,7 +55,7 @@ def run(unit: Unit) -> Scores:
     if unit.method == "exact":
         value, deviation = exact.__wrapped__(unit.setting), np.zeros(DISTANCES)
     else:
-        kernel = heat_kernel(manifold, paths=unit["paths"], rng=unit.repetition, cache=False, **options(unit))
+        kernel = heat_kernel(manifold, unit.method, **simulation(unit))
         value = kernel(points[:1], points, time=at)[0]
         deviation = kernel.standard_error(points[:1], points, time=at)[0]
     seconds = time.perf_counter() - start
@@ -66,14 +66,15 @@ def run(unit: Unit) -> Scores:
     return scores
 
 
-def options(unit: Unit) -> dict[str, Any]:
+def simulation(unit: Unit) -> dict[str, Any]:
     """How a method simulates: one exact step in R^n, fifty elsewhere, and the smooth estimate its own design."""
     manifold, at = SETTINGS[unit.setting]
+    design: dict[str, Any] = {"times": [at], "step": at / STEPS}
     if unit.method == "smooth":
-        return {"method": "smooth", "times": at}
-    if isinstance(manifold, Euclidean):
-        return {"method": unit.method, "times": [at], "step": at, "epsilon": WIDTH}
-    return {"method": unit.method, "times": [at], "step": at / STEPS}
+        design = {"times": at}
+    elif isinstance(manifold, Euclidean):
+        design = {"times": [at], "step": at, "epsilon": WIDTH}
+    return known_options(unit.method, **design, paths=unit["paths"], rng=unit.repetition, cache=False)
 
 
 @cache

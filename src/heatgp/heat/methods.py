@@ -555,13 +555,22 @@ class Auto(Method):
         return Reference if terms is None or terms > FIBRE_TERMS else FibreAverage
 
     def _as(self, method: type[Method]) -> Any:
-        names = {f.name for f in fields(method)}
-        return method(**{k: v for k, v in self._options().items() if k in names and v is not None})
+        return method(**known_options(method.name, **self._options()))
 
 
 METHODS: dict[str, type[Method]] = {
     method.name: method for method in (Auto, Exact, Ball, Strip, Smooth, Reference, FibreAverage)
 }
+
+
+def known_options(name: str, **options: Any) -> dict[str, Any]:
+    """The options that the method of this name has and that are not None; the others are left out.
+
+    >>> known_options("exact", paths=1000), known_options("ball", paths=1000, step=None, cache=False)
+    ({}, {'paths': 1000})
+    """
+    known = {f.name for f in fields(METHODS[name])}
+    return {option: value for option, value in options.items() if option in known and value is not None}
 
 
 def method_named(name: Any, **options: Any) -> Method:
