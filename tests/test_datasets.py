@@ -1,16 +1,18 @@
-import bz2
 import csv
-import gzip
+import hashlib
 import io
-import lzma
 import os
 import re
-import struct
+import sys
 import tarfile
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
+import rdata
 
 from heatgp import ComplexProjective, TorusKnot
 from heatgp.datasets import (
@@ -24,8 +26,7 @@ from heatgp.datasets import (
     skulls,
     torus_knot,
 )
-from heatgp.datasets.rdata import read_rda
-from heatgp.errors import InvalidInput, Unsupported
+from heatgp.errors import InvalidInput
 from heatgp.points import landmarks_to_shape
 
 
@@ -39,50 +40,44 @@ def data_home():
     return folder
 
 
-# R's serialisation, written here from its description: flags, then content, then attributes.
+@pytest.fixture
+def serve(tmp_path_factory):
+    """Files by name to the address of an HTTP server on this machine that has them."""
+    folder = tmp_path_factory.mktemp("served")
+    handler = partial(type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None}), directory=folder)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+
+        def address(name, content=None):
+            if content is not None:
+                (folder / name).write_bytes(content)
+            return f"http://127.0.0.1:{server.server_port}/{name}"
+
+        yield address
+        server.shutdown()
 
 
-def symbol(name):
-    return struct.pack(">iii", 1, 9, len(name)) + name.encode()
+def archive(contents):
+    """The bytes of a .tar.gz with these members."""
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w:gz") as tar:
+        for name, content in contents.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(content)
+            tar.addfile(info, io.BytesIO(content))
+    return stream.getvalue()
 
 
-def vector(kind, values, dims=None, dim_symbol=None):
-    form = {13: "i", 14: "d"}[kind]
-    body = struct.pack(f">i{len(values)}{form}", len(values), *values)
-    if dims is None:
-        return struct.pack(">i", kind) + body
-    cell = struct.pack(">i", 0x402) + dim_symbol + vector(13, dims) + struct.pack(">i", 254)
-    return struct.pack(">i", kind | 0x200) + body + cell
-
-
-def rda(version=2):
-    cells = [
-        (symbol("a"), vector(14, range(6), (2, 3), symbol("dim"))),
-        (symbol("b"), vector(13, range(24), (2, 3, 4), struct.pack(">i", (2 << 8) | 255))),  # refers back to "dim"
-        (symbol("c"), struct.pack(">iiii", 16, 1, 9, 2) + b"ok"),
-    ]
-    head = b"RDX%d\nX\n" % version + struct.pack(">iii", version, 0x40000, 0x20300)
-    if version == 3:
-        head += struct.pack(">i", 5) + b"UTF-8"
-    return head + b"".join(struct.pack(">i", 0x402) + tag + value for tag, value in cells) + struct.pack(">i", 254)
-
-
-@pytest.mark.parametrize("compress", [bytes, gzip.compress, bz2.compress, lzma.compress])
-@pytest.mark.parametrize("version", [2, 3])
-def test_r_files_are_read(compress, version):
-    objects = read_rda(compress(rda(version)))
-    np.testing.assert_array_equal(objects["a"], [[0, 2, 4], [1, 3, 5]])  # R counts down the columns
-    np.testing.assert_array_equal(objects["b"][1, 2], 1 + 2 * 2 + 6 * np.arange(4))
-    assert objects["c"] == ["ok"]
-
-
-def test_r_files_that_cannot_be_read_say_why():
-    with pytest.raises(InvalidInput, match="starts with b'RDA2"):
-        read_rda(b"RDA2\nA\n")
-    with pytest.raises(InvalidInput, match="ends after"):
-        read_rda(rda()[:-20])
-    with pytest.raises(Unsupported, match="R object of type 3"):
-        read_rda(b"RDX2\nX\n" + struct.pack(">iiii", 2, 0, 0, 3))
+def made_up_skulls(folder, monkeypatch):
+    """R files like the real ones, 3 females and 2 males, and their checksums: members of the archive to contents."""
+    rng = np.random.default_rng(0)
+    arrays = [rng.standard_normal((8, 2, number)) for number in (3, 2)]
+    contents = {}
+    for member, array in zip(skulls.SHA256, arrays):
+        rdata.write_rda(folder / "made.rda", {Path(member).name.removesuffix(".rda"): array})
+        contents[member] = (folder / "made.rda").read_bytes()
+    monkeypatch.setattr(skulls, "SHA256", {m: hashlib.sha256(c).hexdigest() for m, c in contents.items()})
+    return contents, arrays
 
 
 def test_gorillas_equal_the_csv(data_home):
@@ -113,47 +108,48 @@ def test_gorillas_reject_unknown_landmarks(tmp_path):
         gorillas(representation="procrustes", data_home=tmp_path)
 
 
-def test_missing_files_say_where_to_put_what(tmp_path, monkeypatch):
-    monkeypatch.setattr(skulls, "URLS", ((tmp_path / "nowhere.tar.gz").as_uri(),))
+def test_missing_files_say_where_to_put_what(tmp_path, monkeypatch, serve):
+    monkeypatch.setattr(skulls, "URLS", (serve("nowhere.tar.gz"),))
     for load, name in ((gorillas, "gorf.dat.rda"), (drill, "drill_clean.csv"), (dti, "sites75_spd3.npz")):
         with pytest.raises(DataMissing, match=f"There is no file .*{re.escape(name)}. Put .* there .*HEATGP_DATA"):
             load(data_home=tmp_path)
-    login = tmp_path / "login.html"  # what a network that wants a password answers
-    login.write_bytes(b"<html>")
-    for url in ((tmp_path / "nowhere").as_uri(), login.as_uri(), archive(tmp_path / "other.tar.gz", {"a": b"b"})):
+    login = serve("login.html", b"<html>")  # what a network that wants a password answers
+    for url in (serve("nowhere"), login, serve("other.tar.gz", archive({"a": b"b"}))):
         monkeypatch.setattr(skulls, "URLS", (url,))
         with pytest.raises(DataMissing, match=re.escape(f"The download failed ({url}: ")):
             gorillas(data_home=tmp_path)
     with pytest.raises(DataMissing, match="of the R package shapes"):
         gorillas(data_home=tmp_path, download=False)
+    assert not list(tmp_path.iterdir())  # nothing half-finished is left
 
 
-def archive(path, contents):
-    with tarfile.open(path, "w:gz") as tar:
-        for name, content in contents.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(content)
-            tar.addfile(info, io.BytesIO(content))
-    return path.as_uri()
+def test_gorillas_are_downloaded_checked_and_kept(tmp_path, monkeypatch, serve):
+    contents, (female, male) = made_up_skulls(tmp_path, monkeypatch)
+    urls = (serve("gone.tar.gz"), serve("shapes.tar.gz", archive(contents)))
+    monkeypatch.setattr(skulls, "URLS", urls)  # a newer release moves the archive: the second address answers
+    found = gorillas(range(1, 9), "raw", data_home=tmp_path / "new")
+    np.testing.assert_array_equal(found.X.reshape(-1, 8, 2), np.moveaxis(np.concatenate((female, male), -1), -1, 0))
+    assert found.y.tolist() == [0, 0, 0, 1, 1]
+    assert sorted(f.name for f in (tmp_path / "new").rglob("*")) == ["gorf.dat.rda", "gorm.dat.rda", "shapes"]
+    assert len(gorillas(data_home=tmp_path / "new", download=False).y) == 5
+    (tmp_path / "new" / "shapes" / "gorf.dat.rda").write_bytes(b"broken")
+    with pytest.raises(InvalidInput, match=r"has SHA-256 .*, expected .* fetch it again"):
+        gorillas(data_home=tmp_path / "new")
 
 
-def test_gorillas_are_downloaded_checked_and_kept(data_home, tmp_path, monkeypatch):
-    contents = {member: (data_home / "shapes" / Path(member).name).read_bytes() for member in skulls.SHA256}
-    gone, url = (tmp_path / "gone.tar.gz").as_uri(), archive(tmp_path / "shapes.tar.gz", contents)
-    monkeypatch.setattr(skulls, "URLS", (gone, url))  # a newer release moves the archive: the second address answers
-    assert len(gorillas(data_home=tmp_path).y) == 59
-    assert len(gorillas(data_home=tmp_path, download=False).y) == 59
-    (tmp_path / "shapes" / "gorf.dat.rda").write_bytes(b"broken")
-    with pytest.raises(InvalidInput, match=r"has SHA-256 .*, expected 6e2fb0aa.* fetch it again"):
+def test_a_wrong_download_is_not_kept(tmp_path, monkeypatch, serve):
+    monkeypatch.setattr(skulls, "URLS", (serve("a.tar.gz", archive(dict.fromkeys(skulls.SHA256, b"something else"))),))
+    with pytest.raises(InvalidInput, match=r"SHA-256 .*, expected 6e2fb0aa"):
         gorillas(data_home=tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
-def test_a_wrong_download_is_not_kept(tmp_path, monkeypatch):
-    url = archive(tmp_path / "wrong.tar.gz", dict.fromkeys(skulls.SHA256, b"something else"))
-    monkeypatch.setattr(skulls, "URLS", (url,))
-    with pytest.raises(InvalidInput, match="SHA-256"):
+def test_without_the_extra_packages_the_error_names_them(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdata", None)
+    with pytest.raises(DataMissing, match=re.escape("pip install 'heatgp[data]'")):
         gorillas(data_home=tmp_path)
-    assert not (tmp_path / "shapes").exists()
+    with pytest.raises(DataMissing, match="There is no file"):
+        drill(data_home=tmp_path)  # it needs no package
 
 
 def test_the_data_folder_is_the_argument_then_the_variable_then_the_cache(monkeypatch, tmp_path):
@@ -161,7 +157,10 @@ def test_the_data_folder_is_the_argument_then_the_variable_then_the_cache(monkey
     assert data_folder(tmp_path) == tmp_path
     assert data_folder() == tmp_path / "variable"
     monkeypatch.delenv("HEATGP_DATA")
-    assert data_folder().name == "heatgp"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert data_folder() == tmp_path / "cache" / "heatgp"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    assert data_folder() == Path.home() / ".cache" / "heatgp"
 
 
 def test_drill_orientations_are_rotations(data_home):

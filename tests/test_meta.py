@@ -38,6 +38,8 @@ ONE_FILE_EACH = {
     "botorch": {"adapters/botorch.py"},
     "geomstats": {"adapters/geomstats.py"},
     "dask": {"adapters/dask.py"},
+    "pooch": {"datasets/files.py"},
+    "rdata": {"datasets/files.py"},
 }
 """Optional dependencies, and the files that may import them."""
 

@@ -1,26 +1,20 @@
-"""Where data files are, and how they get there.
-
-The package pooch is not used: it checks a hash of the archive, where we know those of the two files in it, it has no
-second address, and it would be one more dependency of `heatgp reproduce`.
-"""
+"""Where data files are, and how they get there: the packages pooch and rdata, which the extra `data` installs."""
 
 from __future__ import annotations
 
 import hashlib
-import http.client
-import io
 import os
-import sys
 import tarfile
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from ..errors import HeatGPError, InvalidInput
 
 
 class DataMissing(HeatGPError, FileNotFoundError):
-    """A data file is neither in the data folder nor could it be downloaded."""
+    """A data file is neither in the data folder nor could it be downloaded, or a package that reads it is missing."""
 
 
 def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
@@ -29,7 +23,7 @@ def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
     Parameters
     ----------
     data_home : path-like, optional
-        By default the environment variable HEATGP_DATA, else the folder heatgp in the user's cache folder.
+        By default the environment variable HEATGP_DATA, else the folder heatgp in XDG_CACHE_HOME or ~/.cache.
 
     Returns
     -------
@@ -41,18 +35,8 @@ def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
     >>> data_folder("folder").name
     'folder'
     """
-    if data_home is None:
-        data_home = os.environ.get("HEATGP_DATA")
-    if data_home:
-        return Path(data_home).expanduser()
-    home = Path.home()
-    if sys.platform == "win32":
-        cache = os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local"
-    elif sys.platform == "darwin":
-        cache = home / "Library" / "Caches"
-    else:
-        cache = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
-    return Path(cache) / "heatgp"
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(data_home or os.environ.get("HEATGP_DATA") or cache / "heatgp").expanduser()
 
 
 def data_file(name: str, source: str, data_home: str | os.PathLike[str] | None = None) -> Path:
@@ -71,40 +55,43 @@ def missing(path: Path, source: str) -> str:
     )
 
 
-def verified(content: bytes, sha256: str, name: str) -> bytes:
-    """The content, if its SHA-256 is the one expected."""
-    found = hashlib.sha256(content).hexdigest()
+def packages() -> tuple[Any, Any]:
+    """The packages pooch, which downloads, and rdata, which reads R's files; or an error that says how to get them."""
+    try:
+        import pooch
+        import rdata
+    except ImportError as error:
+        raise DataMissing(
+            f"These data need the packages pooch and rdata ({error}): pip install 'heatgp[data]'."
+        ) from None
+    return pooch, rdata
+
+
+def verify(path: Path, sha256: str, name: str) -> None:
+    """Raise InvalidInput where the SHA-256 of a file is another one."""
+    found = hashlib.sha256(path.read_bytes()).hexdigest()
     if found != sha256:
         raise InvalidInput(f"{name} has SHA-256 {found}, expected {sha256}. Remove the file and fetch it again.")
-    return content
 
 
 def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: Path, source: str) -> None:
     """Take the named members of a .tar.gz from the first URL that has them, check them, and keep them in the folder."""
+    pooch, _ = packages()
+    pooch.get_logger().setLevel("WARNING")  # without the advice to note the hash of the archive: its members have one
     problems = []
-    for url in urls:
-        try:
-            contents = read_members(url, list(sha256))
-            break
-        except (OSError, http.client.HTTPException, tarfile.TarError, KeyError) as error:
-            problems.append(f"{url}: {error}")
-    else:
-        first = folder / Path(next(iter(sha256))).name
-        raise DataMissing(f"{missing(first, source)} The download failed ({'; '.join(problems)}).")
-    for member, expected in sha256.items():
-        verified(contents[member], expected, f"{member} in {url}")
-    folder.mkdir(parents=True, exist_ok=True)
-    for member, content in contents.items():
-        name = Path(member).name
-        part = folder / f"{name}.{os.getpid()}.part"
-        part.write_bytes(content)
-        part.replace(folder / name)  # all or nothing, also when two processes download
-
-
-def read_members(url: str, members: list[str]) -> dict[str, bytes]:
-    """Contents of these members of the .tar.gz at the URL; KeyError where one is missing."""
-    with urllib.request.urlopen(url, timeout=30) as answer:
-        archive = io.BytesIO(answer.read())
-    with tarfile.open(fileobj=archive, mode="r:gz") as tar:
-        files = {member: tar.extractfile(member) for member in members}
-        return {member: file.read() for member, file in files.items() if file}
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder.parent) as temporary:
+        for url in urls:
+            try:
+                pooch.retrieve(url, None, path=temporary, processor=pooch.Untar(list(sha256), extract_dir="."))
+                for member, expected in sha256.items():
+                    verify(Path(temporary, member), expected, f"{member} in {url}")
+                break
+            except (OSError, tarfile.TarError) as error:
+                problems.append(f"{url}: {error}")
+        else:
+            first = folder / Path(next(iter(sha256))).name
+            raise DataMissing(f"{missing(first, source)} The download failed ({'; '.join(problems)}).")
+        folder.mkdir(exist_ok=True)
+        for member in sha256:  # each is there whole or not at all, also when two processes download
+            Path(temporary, member).replace(folder / Path(member).name)

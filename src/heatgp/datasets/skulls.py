@@ -12,8 +12,7 @@ import numpy as np
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Euclidean
 from ..points import Contrast, landmarks_to_shape
-from .files import DataMissing, data_folder, download_members, missing, verified
-from .rdata import read_rda
+from .files import DataMissing, data_folder, download_members, missing, packages, verify
 from .record import Dataset
 
 URLS = (
@@ -97,18 +96,21 @@ def gorillas(
 def skull_files(folder: Path, download: bool = True) -> list[Path]:
     """The files of the females and of the males in the data folder, downloaded if need be; they are not read.
 
-    Raises DataMissing where a file is neither there nor could be downloaded.
+    Raises DataMissing where a file is neither there nor could be downloaded, or the packages to read it are missing.
     """
     paths = [folder / "shapes" / Path(member).name for member in SHA256]
     absent = [path for path in paths if not path.is_file()]
-    if absent and download:
-        download_members(URLS, SHA256, folder / "shapes", SOURCE)
-    elif absent:
+    if absent and not download:
         raise DataMissing(missing(absent[0], SOURCE))
+    packages()
+    if absent:
+        download_members(URLS, SHA256, folder / "shapes", SOURCE)
     return paths
 
 
 def read_skulls(path: Path, sha256: str) -> np.ndarray:
     """All eight landmarks of each skull of a file, complex (N, 8)."""
-    (array,) = read_rda(verified(path.read_bytes(), sha256, str(path))).values()  # landmarks x coordinates x skulls
+    _, rdata = packages()
+    verify(path, sha256, str(path))
+    (array,) = rdata.read_rda(path).values()  # landmarks x coordinates x skulls
     return (array[:, 0] + 1j * array[:, 1]).T
