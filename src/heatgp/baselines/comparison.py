@@ -16,6 +16,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.multiclass import type_of_target
 
 from ..errors import InvalidInput, Unsupported
+from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, negative_log_density, rmse
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
@@ -58,7 +59,8 @@ class Comparison:
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The rows as CSV text, written to `path` if one is given."""
-        text = csv_text(self.rows, ("method", "metric", "mean", "sd", "n"))
+        columns = ("method", "metric", "mean", "sd", "n")
+        text = csv_text(columns, ([vars(row)[name] for name in columns] for row in self.rows))
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
@@ -193,16 +195,13 @@ def choose(
         except Unsupported as reason:
             names.remove("nearest")
             notes.append(f"nearest: left out. {reason}")
-    return {
-        name: own(manifold, task) if name == "heatgp" else baseline(name, manifold, task, random_state=seed)
-        for name in names
-    }, notes
+    estimators = {n: baseline(n, manifold, task, random_state=seed) for n in names if n != "heatgp"}
+    return {name: estimators.get(name) or process(manifold, task) for name in names}, notes
 
 
-def own(manifold: Manifold, task: Task) -> Any:
-    from ..estimators import GPClassifier, GPRegressor
-
-    return GPRegressor(manifold) if task == "regression" else GPClassifier(manifold)
+def process(manifold: Manifold, task: Task, **options: Any) -> GPRegressor | GPClassifier:
+    """The Gaussian process of this library for a task."""
+    return GPRegressor(manifold, **options) if task == "regression" else GPClassifier(manifold, **options)
 
 
 def infer_task(y: np.ndarray) -> Task:

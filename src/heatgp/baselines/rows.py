@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ class Row:
     metric: str
     mean: float
     sd: float
-    n: int
+    n: int = 1
     experiment: str = ""
     setting: str = ""
     paper: float = math.nan
@@ -46,12 +46,10 @@ def distinct(values: Iterable[Any]) -> list[Any]:
     return list(dict.fromkeys(values))
 
 
-def csv_text(rows: Iterable[Row], columns: Sequence[str], form: Callable[[Any], Any] = lambda value: value) -> str:
-    """The rows as CSV with these columns, each cell as `form` gives it."""
+def csv_text(header: Iterable[str], lines: Iterable[Iterable[Any]]) -> str:
+    """A header and lines of cells as CSV."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows([form(vars(row)[name]) for name in columns] for row in rows)
+    csv.writer(text, lineterminator="\n").writerows([header, *lines])
     return text.getvalue()
 
 

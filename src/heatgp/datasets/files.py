@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import tarfile
@@ -45,6 +46,12 @@ def data_file(name: str, source: str, data_home: str | os.PathLike[str] | None =
     if not path.is_file():
         raise DataMissing(missing(path, source))
     return path
+
+
+def csv_records(path: str | os.PathLike[str]) -> list[dict[str, str]]:
+    """The lines of a CSV file with a header, as cells by name of their column."""
+    with open(path, newline="", encoding="utf-8") as stream:
+        return list(csv.DictReader(stream))
 
 
 def missing(path: Path, source: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 
 import numpy as np
 
 from ..manifolds import SpecialOrthogonal
 from ..points import quaternion_to_matrix
-from .files import data_file
+from .files import csv_records, data_file
 from .record import Dataset
 
 
@@ -41,8 +40,7 @@ def drill(*, data_home: str | os.PathLike[str] | None = None) -> Dataset:
     """
     source = "columns Subject, Joint, Position, Replicate, Q1 to Q4, from the data set drill of the R package rotations"
     path = data_file("drill/drill_clean.csv", source, data_home)
-    with path.open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_records(path)
     quaternions = np.array([[float(row[f"Q{i}"]) for i in range(1, 5)] for row in rows])
     return Dataset(
         X=quaternion_to_matrix(quaternions, scalar_first=True),

@@ -12,7 +12,7 @@ from ..baselines.rows import distinct
 from ..heat.methods import heat_kernel, known_options
 from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, SpecialOrthogonal, Sphere
 from ..plots import along_geodesic, kernel_panels
-from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Options, Outcome, Plan, Scores, Section, Unit
 from .group_average import grassmann_5_2
 from .section import method_figure, section_text, setting_grid
 
@@ -102,21 +102,11 @@ def present(outcome: Outcome) -> Section:
             setting_grid(outcome, "error", "Error as a fraction of p_t(x, x), mean (sd) over seeds", METHODS),
             setting_grid(outcome, "seconds", "Seconds, mean (sd) over seeds", METHODS),
         ),
-        pictures=(
-            Picture(
-                "compare",
-                kernel_panels(panels),
-                "The heat kernel by each method, with bands of two of its own standard errors; one simulation each.",
-            ),
-            Picture(
-                "compare_error",
-                method_figure(outcome, "error", methods=METHODS[:-1], log=True),
-                "Errors, with standard deviations over seeds.",
-            ),
-            Picture(
-                "compare_seconds", method_figure(outcome, "seconds", log=True), "Times of simulation and evaluation."
-            ),
-        ),
+        pictures={
+            "compare": kernel_panels(panels),
+            "compare_error": method_figure(outcome, "error", methods=METHODS[:-1], log=True),
+            "compare_seconds": method_figure(outcome, "seconds", log=True),
+        },
     )
 
 

@@ -17,7 +17,7 @@ from ..datasets import DataMissing, Dataset, dti, simulated_tract
 from ..datasets.tracts import stand_in_file
 from ..errors import InvalidInput
 from ..plots import reliability_figure, tract_figure
-from .experiment import Experiment, Grid, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Grid, Options, Outcome, Plan, Scores, Section, Unit
 from .models import classification, model, pooled
 from .section import section_text, setting_grid
 from .table import paper_figures, row, shown
@@ -35,7 +35,7 @@ FOUND = (12, 28, 38, 49, 54)
 """The sites that the paper found, counted from zero."""
 SIMULATED = "simulated "
 """Before the names of settings of the simulated tract."""
-ALL, PLANTED = "all sites", "simulated planted sites"
+ALL, BEST, PLANTED = "all sites", f"best {TOP} sites", "planted sites"
 
 
 def plan(options: Options) -> Plan:
@@ -106,21 +106,26 @@ def run(unit: Unit) -> Scores:
 
 
 def conclude(outcome: Outcome) -> list[Row]:
-    """Means over all sites, over the planted ones and over the best five, and how many planted ones were found."""
+    """Means over groups of sites, and how many of the planted sites were found."""
     rows = []
     for part in parts(outcome):
-        own = {u: s for u, s in outcome.scores.items() if u["part"] == part}
-        groups = {ALL: distinct(u["site"] for u in own), f"best {TOP} sites": top_sites(outcome.rows, part)}
-        if part:
-            groups["planted sites"] = planted()
-        for (name, chosen), method, metric in product(groups.items(), methods(outcome, part), SCORES):
-            here = [s for u, s in own.items() if u.method == method and u["site"] in chosen]
-            values = [s[metric] for s in here if metric in s]
+        here = methods(outcome, part)
+        for (name, chosen), method, metric in product(site_groups(outcome, part).items(), here, SCORES):
+            scores = [
+                s for u, s in outcome.scores.items() if (u["part"], u.method) == (part, method) and u["site"] in chosen
+            ]
+            values = [s[metric] for s in scores if metric in s]
             rows.append(row("dti", part + name, method, metric, values, outcome.paper))
         if part:
-            found_by = [m for m in methods(outcome, part) if m != "constant"]
-            rows += [row("dti", PLANTED, m, "found", found(outcome, m), {}) for m in found_by]
+            rows += [row("dti", part + PLANTED, m, "found", found(outcome, m), {}) for m in here if m != "constant"]
     return rows
+
+
+def site_groups(outcome: Outcome, part: str) -> dict[str, list[int]]:
+    """Groups of sites over which scores are averaged."""
+    sites = distinct(u["site"] for u in outcome.scores if u["part"] == part)
+    groups = {ALL: sites, BEST: top_sites(outcome.rows, part)}
+    return {**groups, PLANTED: planted()} if part else groups
 
 
 def parts(outcome: Outcome) -> list[str]:
@@ -161,30 +166,29 @@ def found(outcome: Outcome, method: str) -> list[float]:
     for unit, scores in outcome.scores.items():
         if unit["part"] and unit.method == method:
             batches.setdefault(unit.repetition, {})[unit["site"]] = scores["cross_entropy"]
-    right = set(planted())
-    return [float(len(right.intersection(best_sites(b)))) for b in batches.values()]
+    return [float(len(set(planted()).intersection(best_sites(b)))) for b in batches.values()]
 
 
 def present(outcome: Outcome) -> Section:
-    tables, pictures = [], []
+    tables, pictures = [], {}
     for part in parts(outcome):
         name = "simulated tract" if part else "tract" if outcome.options.dti else "stand-in"
-        best = [f"{part}site {site + 1}" for site in top_sites(outcome.rows, part)]
-        groups = [f"{part}{ALL}", f"{part}best {TOP} sites", *([PLANTED] if part else [])]
+        here = methods(outcome, part)
+        best = [f"site {site + 1}" for site in top_sites(outcome.rows, part)]
+        settings = [part + setting for setting in (*site_groups(outcome, part), *best)]
         for metric, label in (("cross_entropy", "Cross entropy in nats"), ("auc", "Area under the ROC curve")):
-            caption = f"{label}, {name}, mean (sd) over batches"
-            grid = setting_grid(outcome, metric, caption, methods(outcome, part), [*groups, *best])
-            tables.append(replace(grid, lines=tuple((line[0].removeprefix(part), *line[1:]) for line in grid.lines)))
+            grid = setting_grid(outcome, metric, f"{label}, {name}, mean (sd) over batches", here, settings)
+            tables.append(replace(grid, lines=[(line[0].removeprefix(part), *line[1:]) for line in grid.lines]))
         if part:
             tables.append(found_grid(outcome))
-        curves = {m: site_scores(outcome.rows, part, m) for m in methods(outcome, part) if m != "constant"}
-        constant = find(outcome.rows, f"{part}{ALL}", "constant", "cross_entropy")
+        curves = {m: site_scores(outcome.rows, part, m) for m in here if m != "constant"}
+        constant = find(outcome.rows, part + ALL, "constant", "cross_entropy")
         predicted = {
             method: pooled([s for u, s in outcome.scores.items() if (u["part"], u.method) == (part, method)])
             for method in curves
         }
         file = f"dti_{name.split()[0].replace('-', '_')}"
-        along = tract_figure(
+        pictures[file] = tract_figure(
             {m: np.array(list(c.values())) for m, c in curves.items()},
             sites=[site + 1 for site in curves["heatgp"]],
             marked=[site + 1 for site in planted()] if part else (),
@@ -192,19 +196,11 @@ def present(outcome: Outcome) -> Section:
             chance_label="constant",
             title=name,
         )
-        pictures += [
-            Picture(file, along, f"Cross entropy along the {name}, mean over batches; low is good."),
-            Picture(
-                f"{file}_reliability",
-                reliability_figure(predicted, bins=10, title=name),
-                f"Are the probabilities right? All predictions on the {name}, with one standard error as if they were "
-                "independent, which those of one subject at many sites are not.",
-            ),
-        ]
+        pictures[f"{file}_reliability"] = reliability_figure(predicted, bins=10, title=name)
     measured = "A file of diffusion tensors takes their place." if outcome.options.dti else section_text("stand_in")
     measured = measured if "" in parts(outcome) else ""
     text = section_text("dti", batches=outcome.options.repetitions, measured=measured, lucky=lucky(outcome))
-    return Section(text, tuple(tables), tuple(pictures))
+    return Section(text, tables, pictures)
 
 
 def lucky(outcome: Outcome) -> str:
@@ -215,19 +211,22 @@ def lucky(outcome: Outcome) -> str:
 
 def found_grid(outcome: Outcome) -> Grid:
     """How often the planted sites are among the five best."""
-    right = set(planted())
     lines = []
     for method in METHODS:
-        counted = find(outcome.rows, PLANTED, method, "found")
-        if counted:
+        if counted := find(outcome.rows, SIMULATED + PLANTED, method, "found"):
             best = top_sites(outcome.rows, SIMULATED, method)
-            names = ", ".join(str(site + 1) for site in best)
-            lines.append((method, f"{len(right & set(best))} of {len(right)}", names, shown(counted)))
+            right = f"{len({*planted()} & {*best})} of {len(planted())}"
+            lines.append((method, right, numbered(best), shown(counted)))
     return Grid(
-        f"Planted sites ({', '.join(str(s + 1) for s in sorted(right))}) among the five of least cross entropy",
+        f"Planted sites ({numbered(sorted(planted()))}) among the five of least cross entropy",
         ("method", "by the mean of all batches", "the five", "by one batch, mean (sd)"),
-        tuple(lines),
+        lines,
     )
+
+
+def numbered(sites: Sequence[int]) -> str:
+    """Sites as they are shown, counted from one."""
+    return ", ".join(str(site + 1) for site in sites)
 
 
 EXPERIMENT = Experiment("dti", "Sites of a tract", plan, run, present, conclude)

@@ -15,6 +15,8 @@ Scores = dict[str, Any]
 """What a unit finds: numbers are metrics, lists are for pictures."""
 Figures = Mapping[tuple[str, str, str], tuple[float, float]]
 """Mean and standard deviation that the paper states, by setting, method and metric."""
+Line = Sequence[str]
+"""Cells of one line of a table."""
 
 
 @dataclass(frozen=True)
@@ -90,16 +92,7 @@ class Grid:
 
     caption: str
     header: tuple[str, ...]
-    lines: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A figure, the name of its files and what it shows."""
-
-    name: str
-    figure: Figure
-    caption: str
+    lines: Sequence[Line]
 
 
 @dataclass(frozen=True)
@@ -107,8 +100,9 @@ class Section:
     """Text (paragraphs between empty lines, `code` in backticks), tables and pictures of one experiment."""
 
     text: str
-    tables: tuple[Grid, ...]
-    pictures: tuple[Picture, ...]
+    tables: Sequence[Grid]
+    pictures: Mapping[str, Figure]
+    """By the name of their files; captions.csv says what they show."""
 
 
 @dataclass(frozen=True)

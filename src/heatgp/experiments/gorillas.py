@@ -14,7 +14,7 @@ from ..datasets.skulls import skull_files
 from ..manifolds import ComplexProjective
 from ..plots import reliability_figure
 from ..points import landmarks_to_shape
-from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Options, Outcome, Plan, Scores, Section, Unit
 from .models import SIMULATED, classification, model, pooled
 from .section import method_figure, method_grid, section_text
 from .table import paper_figures
@@ -68,19 +68,13 @@ def present(outcome: Outcome) -> Section:
     }
     return Section(
         text=section_text("gorillas", paths=outcome.options.paths),
-        tables=tuple(method_grid(outcome, metric, caption, METHODS) for metric, caption in captions.items()),
-        pictures=(
-            Picture(
-                "gorillas_cross_entropy",
-                method_figure(outcome, "cross_entropy", methods=(*shown, "rbf untuned", "strip", "smooth")),
-                "Cross entropy of the methods on the three representations, with standard deviations over the splits.",
+        tables=[method_grid(outcome, metric, caption, METHODS) for metric, caption in captions.items()],
+        pictures={
+            "gorillas_cross_entropy": method_figure(
+                outcome, "cross_entropy", methods=(*shown, "rbf untuned", "strip", "smooth")
             ),
-            Picture(
-                "gorillas_reliability",
-                reliability_figure(predicted, title="probability of a male, shape only"),
-                "Are the probabilities right? Predictions of all splits on rotated skulls, with one standard error.",
-            ),
-        ),
+            "gorillas_reliability": reliability_figure(predicted, title="probability of a male, shape only"),
+        },
     )
 
 

@@ -10,7 +10,7 @@ from ..baselines import BaselineRegressor
 from ..datasets import Dataset, torus_knot
 from ..manifolds import TorusKnot
 from ..plots import circle_figure, interval_figure, knot_figure
-from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Options, Outcome, Plan, Scores, Section, Unit
 from .models import model, regression
 from .section import method_figure, regression_tables, section_text
 from .table import paper_figures
@@ -46,8 +46,8 @@ def present(outcome: Outcome) -> Section:
 
     columns = [("truth", [truth] * 3), ("rbf in R³", predicted("rbf")), ("intrinsic", predicted("heatgp"))]
     own = outcome.kept(SETTINGS[2], "heatgp")
-    mean, std = np.array(own["prediction"]), np.array(own["std"])
-    observed = (d.X[:, 0], d.y)
+    predicted_there = angles, np.array(own["prediction"]), np.array(own["std"])
+    given: dict[str, Any] = {"truth": truth, "data": (d.X[:, 0], d.y)}
     return Section(
         text=section_text(
             "knots",
@@ -58,28 +58,12 @@ def present(outcome: Outcome) -> Section:
             paths=outcome.options.paths,
         ),
         tables=regression_tables(outcome, ["rbf"]),
-        pictures=(
-            Picture(
-                "knots",
-                knot_figure([TorusKnot(*k) for k in KNOTS], angles, columns),
-                "The function on three knots: the truth, as the RBF process in R³ predicts it, and as ours does.",
-            ),
-            Picture(
-                "knots_interval",
-                interval_figure(angles, mean, std, truth=truth, data=observed, title="(9, 8) knot, intrinsic"),
-                "Intrinsic prediction along the knot with its interval.",
-            ),
-            Picture(
-                "knots_circle",
-                circle_figure(angles, mean, std, truth=truth, data=observed, title="the same, around the circle"),
-                "The same prediction around the circle: it closes without a seam.",
-            ),
-            Picture(
-                "knots_rmse",
-                method_figure(outcome, "rmse", xlabel="torus knot (p, q)", log=True),
-                "Errors of all methods, with standard deviations over the data sets.",
-            ),
-        ),
+        pictures={
+            "knots": knot_figure([TorusKnot(*k) for k in KNOTS], angles, columns),
+            "knots_interval": interval_figure(*predicted_there, **given, title="(9, 8) knot, intrinsic"),
+            "knots_circle": circle_figure(*predicted_there, **given, title="the same, around the circle"),
+            "knots_rmse": method_figure(outcome, "rmse", xlabel="torus knot (p, q)", log=True),
+        },
     )
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..baselines import baseline
-from ..baselines.comparison import timed_prediction
+from ..baselines.comparison import process, timed_prediction
 from ..baselines.estimators import Task
-from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, rmse
 from ..heat.kernel import HeatKernel
 from ..heat.methods import heat_kernel
@@ -24,12 +23,9 @@ SIMULATED = ("ball", "strip", "smooth")
 
 def model(method: str, manifold: Manifold, task: Task, paths: int = 0) -> Any:
     """The estimator: `heatgp`, one of SIMULATED (our process, its kernel from `paths` paths), or a baseline."""
-    process = GPRegressor if task == "regression" else GPClassifier
-    if method == "heatgp":
-        return process(manifold)
     if method in SIMULATED:
-        return process(manifold, kernel=simulated(manifold, method, paths))
-    return baseline(method, manifold, task)
+        return process(manifold, task, kernel=simulated(manifold, method, paths))
+    return process(manifold, task) if method == "heatgp" else baseline(method, manifold, task)
 
 
 @cache

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..datasets import Dataset, projective_regression
 from ..plots import scatter_figure
-from .experiment import Experiment, Options, Outcome, Picture, Plan, Scores, Section, Unit
+from .experiment import Experiment, Options, Outcome, Plan, Scores, Section, Unit
 from .models import model, regression
 from .section import method_figure, regression_tables, section_text
 from .table import paper_figures
@@ -43,18 +43,10 @@ def present(outcome: Outcome) -> Section:
     return Section(
         text=section_text("projective", points=len(first.y), test=len(truth), paths=outcome.options.paths),
         tables=regression_tables(outcome, ["rbf", "rbf projector"]),
-        pictures=(
-            Picture(
-                "projective_predictions",
-                scatter_figure(panels, title=SETTINGS[0]),
-                "Prediction against truth at 500 test points of one data set, with one standard deviation.",
-            ),
-            Picture(
-                "projective_rmse",
-                method_figure(outcome, "rmse", xlabel="signal-to-noise ratio", log=True),
-                "Errors of all methods, with standard deviations over the data sets.",
-            ),
-        ),
+        pictures={
+            "projective_predictions": scatter_figure(panels, title=SETTINGS[0]),
+            "projective_rmse": method_figure(outcome, "rmse", xlabel="signal-to-noise ratio", log=True),
+        },
     )
 
 

@@ -11,7 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from string import Template
 
-from .experiment import Grid, Picture, Section
+from matplotlib.figure import Figure
+
+from ..datasets.files import csv_records
+from ..plots import save_figure
+from .experiment import Grid, Section
 from .work import write_whole
 
 
@@ -27,12 +31,6 @@ class Chapter:
 
 def write_report(folder: Path, chapters: Sequence[Chapter], summary: Grid, note: str) -> Path:
     """Pictures as .png and .svg, and report.html with everything inside; returns the page's path."""
-    from ..plots import save_figure
-
-    for chapter in chapters:
-        for picture in chapter.section.pictures if chapter.section else ():
-            for suffix in ("png", "svg"):
-                save_figure(picture.figure, folder / f"{picture.name}.{suffix}")
     template = Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
     page = template.substitute(
         note=html.escape(note),
@@ -50,7 +48,7 @@ def _chapter(folder: Path, chapter: Chapter) -> str:
     if chapter.section:
         parts += [f"<p>{_inline(text)}</p>" for text in chapter.section.text.strip().split("\n\n")]
         parts += [_table(grid) for grid in chapter.section.tables]
-        parts += [_figure(folder, picture) for picture in chapter.section.pictures]
+        parts += [_figure(folder / name, figure) for name, figure in chapter.section.pictures.items()]
     return "\n".join([*parts, "</section>"])
 
 
@@ -70,12 +68,16 @@ def _table(grid: Grid) -> str:
     )
 
 
-def _figure(folder: Path, picture: Picture) -> str:
-    data = base64.b64encode((folder / f"{picture.name}.png").read_bytes()).decode()
-    caption = html.escape(picture.caption)
-    width = math.ceil(picture.figure.get_figwidth() * 100)
+def _figure(path: Path, figure: Figure) -> str:
+    """Write a picture as .png and .svg, and give the HTML that shows it."""
+    for suffix in (".png", ".svg"):
+        save_figure(figure, path.with_name(path.name + suffix))
+    data = base64.b64encode(path.with_name(f"{path.name}.png").read_bytes()).decode()
+    captions = {line["picture"]: line["caption"] for line in csv_records(Path(__file__).with_name("captions.csv"))}
+    caption = html.escape(captions[path.name])
+    width = math.ceil(figure.get_figwidth() * 100)
     kind = "scroll wide" if width > 650 else "scroll"
     return (
-        f'<figure id="{picture.name}"><div class="{kind}"><img width="{width}" alt="{caption}" '
+        f'<figure id="{path.name}"><div class="{kind}"><img width="{width}" alt="{caption}" '
         f'src="data:image/png;base64,{data}"></div><figcaption>{caption}</figcaption></figure>'
     )

@@ -83,4 +83,4 @@ def summary_grid(rows: list[Row]) -> Grid:
     """Ours, the extrinsic baseline and the paper's: one line for each setting and metric that both methods have."""
     lines = ((f"{experiment} {setting}", *rest) for experiment, setting, *rest in headlines(rows, SUMMARY))
     header = ("experiment", "metric", *SUMMARY, *(PAPER_NAMES[m] for m in SUMMARY))
-    return Grid("At a glance: mean (standard deviation)", header, tuple(lines))
+    return Grid("At a glance: mean (standard deviation)", header, list(lines))

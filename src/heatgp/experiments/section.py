@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ..baselines.rows import distinct, find
 from ..plots import score_figure
-from .experiment import Grid, Outcome
+from .experiment import Grid, Line, Outcome
 from .table import number, shown, with_spread
 
 PAPER_NAMES = {"heatgp": "paper: SiGP", "rbf": "paper: exGP", "svm": "paper: SVM", "linear": "paper: LR"}
@@ -32,26 +32,30 @@ def method_grid(outcome: Outcome, metric: str, caption: str, methods: Sequence[s
     """One line per method (all, or those named in their order), one column per setting, the paper's under ours."""
     rows = [r for r in outcome.rows if r.metric == metric]
     settings = distinct(r.setting for r in rows)
-    lines = []
+    lines: list[Line] = []
     for method in methods or distinct(r.method for r in rows):
-        lines.append((method, *(shown(find(rows, setting, method, metric)) for setting in settings)))
-        stated = [outcome.paper.get((setting, method, metric)) for setting in settings]
-        if method in PAPER_NAMES and any(stated):
-            lines.append((PAPER_NAMES[method], *(with_spread(*s) if s else "" for s in stated)))
-    return Grid(caption, ("method", *settings), tuple(lines))
+        places = [(setting, method, metric) for setting in settings]
+        lines += lines_of(outcome, places, method, PAPER_NAMES.get(method, "paper"))
+    return Grid(caption, ("method", *settings), lines)
 
 
 def setting_grid(
     outcome: Outcome, metric: str, caption: str, methods: Sequence[str], settings: Sequence[str] = ()
 ) -> Grid:
     """One line per setting (all, or those named in their order), one column per method, the paper's under ours."""
-    lines = []
+    lines: list[Line] = []
     for setting in settings or distinct(r.setting for r in outcome.rows):
-        lines.append((setting, *(shown(find(outcome.rows, setting, m, metric)) for m in methods)))
-        stated = [outcome.paper.get((setting, m, metric)) for m in methods]
-        if any(stated):
-            lines.append(("paper", *(with_spread(*s) if s else "" for s in stated)))
-    return Grid(caption, ("", *methods), tuple(lines))
+        lines += lines_of(outcome, [(setting, method, metric) for method in methods], setting, "paper")
+    return Grid(caption, ("", *methods), lines)
+
+
+def lines_of(outcome: Outcome, places: Sequence[tuple[str, str, str]], name: str, paper_name: str) -> list[Line]:
+    """Our figures at these settings, methods and metrics, and under them the paper's where it has any."""
+    lines: list[Line] = [(name, *(shown(find(outcome.rows, *place)) for place in places))]
+    stated = [outcome.paper.get(place) for place in places]
+    if any(stated):
+        lines.append((paper_name, *(with_spread(*s) if s else "" for s in stated)))
+    return lines
 
 
 def method_figure(
@@ -81,5 +85,5 @@ def regression_tables(outcome: Outcome, over: Sequence[str]) -> tuple[Grid, Grid
     stated = [outcome.paper[s, "heatgp", "rmse"][0] / outcome.paper[s, "rbf", "rmse"][0] for s in settings]
     lines = [(f"heatgp / {other}", *(ratio(setting, other) for setting in settings)) for other in over]
     lines.append(("paper: SiGP / exGP", *map(number, stated)))
-    ratios = Grid("Error of heatgp divided by that of other methods", ("", *settings), tuple(lines))
+    ratios = Grid("Error of heatgp divided by that of other methods", ("", *settings), lines)
     return errors, ratios, method_grid(outcome, "seconds", "Seconds for fit and prediction, mean (sd)")

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ..baselines.rows import Row, csv_text, find, summary
+from ..datasets.files import csv_records
 from .experiment import Figures, Scores, Unit
 from .work import write_whole
 
 COLUMNS = ("experiment", "setting", "method", "metric", "mean", "sd", "n", "paper")
-KINDS = {"mean": float, "sd": float, "n": int, "paper": float}
-"""Columns that are not text."""
 
 
 def paper_figures(experiment: str) -> Figures:
     """What the paper states for an experiment, from paper.csv."""
-    with Path(__file__).with_name("paper.csv").open(newline="", encoding="utf-8") as stream:
-        return {
-            (r["setting"], r["method"], r["metric"]): (float(r["mean"]), float(r["sd"]))
-            for r in csv.DictReader(stream)
-            if r["experiment"] == experiment
-        }
+    rows = read_csv(Path(__file__).with_name("paper.csv"))
+    return {(r.setting, r.method, r.metric): (r.mean, r.sd) for r in rows if r.experiment == experiment}
 
 
 def summarise(experiment: str, scores: Mapping[Unit, Scores], paper: Figures) -> list[Row]:
@@ -46,7 +41,7 @@ def row(experiment: str, setting: str, method: str, metric: str, values: Sequenc
 
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
     """Six digits; empty where the paper has no figure."""
-    write_whole(Path(path), csv_text(rows, COLUMNS, _cell))
+    write_whole(Path(path), csv_text(COLUMNS, ([_cell(vars(r)[name]) for name in COLUMNS] for r in rows)))
 
 
 def _cell(value: str | float) -> str:
@@ -57,9 +52,8 @@ def _cell(value: str | float) -> str:
 
 def read_csv(path: str | os.PathLike[str]) -> list[Row]:
     """The rows of a file that `write_csv` wrote."""
-    with open(path, newline="", encoding="utf-8") as stream:
-        lines = list(csv.DictReader(stream))
-    return [Row(**{name: KINDS.get(name, str)(cell or "nan") for name, cell in line.items()}) for line in lines]
+    kinds: dict[str, Any] = {"mean": float, "sd": float, "n": int, "paper": float}  # the others are text
+    return [Row(**{name: kinds.get(name, str)(c or "nan") for name, c in line.items()}) for line in csv_records(path)]
 
 
 def number(value: float) -> str:
