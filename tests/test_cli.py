@@ -48,7 +48,7 @@ def test_kernel_prints_one_column_per_method(capsys, tmp_path):
     [
         (("--time", "-1"), "--time must be positive; got -1."),
         (("--time", "1", "--points", "1"), "--points must be at least 2; got 1."),
-        (("--time", "1", "--plot", "no/k.png"), "--plot no/k.png: there is no such folder."),
+        (("--time", "1", "--plot", "no/k.png"), "no/k.png: there is no folder no. Make it first."),
     ],
 )
 def test_wrong_arguments_of_kernel_are_named(capsys, arguments, message):

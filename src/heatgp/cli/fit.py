@@ -8,8 +8,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import joblib
 import numpy as np
 
+from ..baselines.comparison import infer_task, process
 from ..errors import InvalidInput
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
@@ -17,6 +19,7 @@ from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points
 from .kernel import add_simulation
 from .manifold_argument import HELP, allow_local_modules, read_manifold
+from .tables import Table, check_folder, load_model, predictions, read_points, read_table, read_target, write_columns
 
 DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, one row per point
 and one column per coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz
@@ -49,71 +52,56 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Read and check everything, then train, then write."""
-    from . import tables
-
     if bool(options.model) == bool(options.train):
         raise InvalidInput("give --train with a table or --model with a saved model, one of them.")
     if options.train and not options.manifold:
         raise InvalidInput("--train needs --manifold, such as 'Sphere(2)'; `heatgp manifolds` lists them.")
     if options.out and not options.predict:
         raise InvalidInput("--out is for predictions: give --predict with the points too.")
-    tables.check_folder(options.out)
-    tables.check_folder(options.save)
+    check_folder(options.out)
+    check_folder(options.save)
     if options.model:
         allow_local_modules()  # a model holds its manifold by the name of the user's module
-        model = tables.load_model(options.model)
-        new = read_new(options, model.manifold, getattr(model, "feature_names_in_", options.columns))
+        model = load_model(options.model)
+        manifold, names = model.manifold, getattr(model, "feature_names_in_", options.columns)
     else:
-        manifold = read_manifold(options.manifold)
-        table = tables.read_table(options.train)
-        target = tables.read_target(table, options.target, options.task)
-        rows, names = tables.read_points(table, options.target, options.columns)
-        points = checked(manifold, rows, names, options.train)
-        new = read_new(options, manifold, names)
+        manifold, table = read_manifold(options.manifold), read_table(options.train)
+        target = read_target(table, options.target, options.task)
+        points, names = points_of(manifold, table, options.target, options.columns)
+    if options.predict:
+        new, _ = points_of(manifold, read_table(options.predict), options.target, names)
+    if options.train:
         model = train(options, manifold, points, target)
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
     if options.save:
-        tables.save_model(model, options.save)
-    if new is not None:
-        tables.write_columns(options.out, tables.predictions(model, new))
+        joblib.dump(model, options.save)
+    if options.predict:
+        write_columns(options.out, predictions(model, new))
 
 
-def read_new(options: argparse.Namespace, manifold: Manifold, names: Any) -> np.ndarray | None:
-    """The points to predict, in the columns that the model was trained on."""
-    from . import tables
-
-    if not options.predict:
-        return None
-    rows, names = tables.read_points(tables.read_table(options.predict), options.target, names)
-    return checked(manifold, rows, names, options.predict)
-
-
-def checked(manifold: Manifold, rows: np.ndarray, names: list[str] | None, path: str) -> np.ndarray:
-    """Points of the manifold, or an error that names the file and its columns."""
+def points_of(manifold: Manifold, table: Table, target: str, names: Any) -> tuple[np.ndarray, list[str] | None]:
+    """Points of the manifold and the names of their columns, or an error that names the file and its columns."""
+    rows, names = read_points(table, target, names)
     if names is not None and len(names) not in (math.prod(manifold.shape), flat_size(manifold)):
         raise InvalidInput(
-            f"{path}: points of {manifold!r} have {flat_size(manifold)} coordinates, but there are {len(names)} "
+            f"{table.path}: points of {manifold!r} have {flat_size(manifold)} coordinates, but there are {len(names)} "
             f"columns: {', '.join(names)}. Choose them with --columns."
         )
-    return as_points(manifold, rows, path)
+    return as_points(manifold, rows, table.path), names
 
 
 def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, target: np.ndarray) -> Any:
     """The model of the options; one line on stderr says what was learned."""
-    from ..baselines.comparison import infer_task
-    from ..estimators import GPClassifier, GPRegressor
-
     if target.dtype.kind == "f" and not np.isfinite(target).all():
         where = int(np.argmin(np.isfinite(target)))
         raise InvalidInput(f"{options.train}: {options.target}[{where}] = {target[where]} is not finite. Remove it.")
     task = infer_task(target) if options.task == "auto" else options.task
-    estimator = GPClassifier if task == "classification" else GPRegressor
     kernel = options.kernel
     if given := known_options(kernel, paths=options.paths, references=options.references):
-        kernel = heat_kernel(manifold, kernel, rng=0, **given)
-    model: Any = estimator(manifold, kernel=kernel).fit(points, target)
-    noise = f", noise {model.noise_:.4g}" if isinstance(model, GPRegressor) else ""
+        kernel = heat_kernel(manifold, kernel, **given)
+    model: Any = process(manifold, task, kernel=kernel).fit(points, target)
+    noise = f", noise {model.noise_:.4g}" if task == "regression" else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "
         f"time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "

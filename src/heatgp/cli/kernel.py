@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..heat.kernel import HeatKernel
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
+from .tables import check_folder
 
 
 def add_command(commands: Any) -> None:
@@ -43,18 +43,14 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidInput(f"--time must be positive; got {options.time:g}.")
     if options.points < 2:
         raise InvalidInput(f"--points must be at least 2; got {options.points}.")
-    if options.plot and not Path(options.plot).resolve().parent.is_dir():
-        raise InvalidInput(f"--plot {options.plot}: there is no such folder.")
+    check_folder(options.plot)
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     kernels = {method: kernel_for_time(manifold, method, options) for method in options.method}
 
     def curves(points: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        where = {"time": options.time}
-        return [
-            (method, kernel(points[0], points, **where), kernel.standard_error(points[0], points, **where))
-            for method, kernel in kernels.items()
-        ]
+        pairs = {"X": points[0], "Y": points, "time": options.time}
+        return [(method, kernel(**pairs), kernel.standard_error(**pairs)) for method, kernel in kernels.items()]
 
     for method, kernel in kernels.items():
         print(f"# {method}: {kernel!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
 
@@ -129,27 +129,17 @@ def check_folder(path: str | None) -> None:
 
 def write_columns(path: str | None, columns: dict[str, np.ndarray]) -> None:
     """Into .npz as arrays, else as .csv; without a path to the terminal."""
+    text = csv_text(columns, zip(*(column.tolist() for column in columns.values())))
     if not path:
-        _write_rows(sys.stdout, columns)
+        print(text, end="")
     elif Path(path).suffix == ".npz":
         np.savez(path, **columns)  # type: ignore[arg-type]
     else:
-        with open(path, "w", newline="", encoding="utf-8") as stream:
-            _write_rows(stream, columns)
-
-
-def _write_rows(stream: Any, columns: dict[str, np.ndarray]) -> None:
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(column.tolist() for column in columns.values())))
-
-
-def save_model(model: Any, path: str) -> None:
-    joblib.dump(model, path)
+        Path(path).write_text(text, encoding="utf-8", newline="")
 
 
 def load_model(path: str) -> Any:
-    """A model that `save_model` wrote. Like every pickle it runs code when read: open trusted files only."""
+    """A model that `heatgp fit --save` wrote. Like every pickle it runs code when read: open trusted files only."""
     if not Path(path).is_file():
         raise InvalidInput(f"{path}: no such file.")
     try:

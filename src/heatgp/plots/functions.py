@@ -16,7 +16,7 @@ from matplotlib.patheffects import withStroke
 from ..errors import InvalidInput
 from ..manifolds import TorusKnot
 from ..points import latlon_to_sphere
-from .style import FUNCTION_MAP, styled
+from .style import FUNCTION_MAP, new_axes, styled
 
 
 @styled
@@ -57,11 +57,9 @@ def knot_figure(
     colour = ScalarMappable(Normalize(low, high), FUNCTION_MAP)
     figure = Figure(figsize=(2.7 * len(columns) + 0.8, 2.3 * len(knots)))
     grid = figure.subplots(len(knots), len(columns), squeeze=False)
-    for row, knot in enumerate(knots):
-        for column, (title, _) in enumerate(columns):
-            axes = grid[row, column]
-            draw_knot(axes, knot, angles, values[column, row], colour)
-            axes.set_title(f"({knot.p}, {knot.q}) {title}")
+    for (row, column), axes in np.ndenumerate(grid):
+        draw_knot(axes, knots[row], angles, values[column, row], colour)
+        axes.set_title(f"({knots[row].p}, {knots[row].q}) {columns[column][0]}")
     figure.colorbar(colour, ax=grid, label=label, shrink=0.5, extend="both")
     return figure
 
@@ -118,11 +116,9 @@ def sphere_figure(
     latitude, longitude = np.linspace(-90, 90, number + 1), np.linspace(-180, 180, 2 * number + 1)
     grid = latlon_to_sphere(latitude[:, None], longitude)
     values = np.asarray(function(grid.reshape(-1, 3))).reshape(grid.shape[:-1])
-    figure = Figure(figsize=(6.4, 3.1))
-    axes = figure.add_subplot(projection="mollweide")
-    image = axes.pcolormesh(
-        np.radians(longitude), np.radians(latitude), values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True
-    )
+    figure, axes = new_axes(6.4, 3.1, projection="mollweide")
+    x, y = np.radians(longitude), np.radians(latitude)
+    image = axes.pcolormesh(x, y, values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True)
     if points is not None:
         x, y, z = np.asarray(points).T
         axes.plot(np.arctan2(y, x), np.arctan2(z, np.hypot(x, y)), "o", ms=4, mfc="white", mec="black", mew=0.8)

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from ..errors import NotConverged, Unsupported
 from ..manifolds import Homogeneous, Manifold
-from .style import styled
+from .style import new_axes, styled
 
 Curve = tuple[str, np.ndarray, np.ndarray]
 """Method, kernel and standard error."""
@@ -97,8 +97,7 @@ def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Fi
     -------
     matplotlib.figure.Figure
     """
-    figure = Figure(figsize=(6, 3.8))
-    axes = figure.subplots()
+    figure, axes = new_axes(6, 3.8)
     draw_kernels(axes, lengths, table)
     axes.set(xlabel="distance (radians)", ylabel="heat kernel $p_t$ (1/volume)", title=title)
     axes.legend()

@@ -12,7 +12,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..errors import InvalidInput
 from ..gp.scores import reliability
-from .style import method_style, styled
+from .style import method_style, new_axes, styled
 
 
 def draw_prediction(axes: Any, x: Any, order: np.ndarray, mean: Any, std: Any, truth: Any, data: Any) -> None:
@@ -57,8 +57,7 @@ def interval_figure(
     matplotlib.figure.Figure
     """
     order = np.argsort(x)
-    figure = Figure(figsize=(6, 3.6))
-    axes = figure.subplots()
+    figure, axes = new_axes(6, 3.6)
     draw_prediction(axes, np.asarray(x)[order], order, mean, std, truth, data)
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
@@ -95,11 +94,9 @@ def circle_figure(
     """
     order = np.argsort(angles)
     around = np.append(angles[order], angles[order[0]] + 2 * math.pi)
-    figure = Figure(figsize=(4.6, 4.6))
-    axes: Any = figure.add_subplot(projection="polar")
+    figure, axes = new_axes(4.6, 4.6, projection="polar")
     draw_prediction(axes, around, np.append(order, order[0]), mean, std, truth, data)
-    axes.set_title(title)
-    axes.set_xlabel(f"angle (degrees); radius: {label}")
+    axes.set(title=title, xlabel=f"angle (degrees); radius: {label}")
     axes.set_rlabel_position(112)
     axes.yaxis.set_major_locator(MaxNLocator(4))
     figure.legend(loc="outside lower center", ncols=2)
@@ -134,8 +131,7 @@ def reliability_figure(
     """
     if bins < 2:
         raise InvalidInput(f"a reliability diagram needs at least 2 bins; got {bins}.")
-    figure = Figure(figsize=(4.8, 4.6))
-    axes = figure.subplots()
+    figure, axes = new_axes(4.8, 4.6)
     axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="as predicted")
     for place, (method, (probability, happened)) in enumerate(methods.items()):
         table = reliability(happened, probability, bins)
@@ -146,9 +142,8 @@ def reliability_figure(
         style = {**method_style(place), "ms": 5, "lw": 1.5, "elinewidth": 1, "capsize": 2}
         label = f"{method} ({len(probability)} predictions)"
         axes.errorbar(table.predicted[keep], table.observed[keep], error[keep], label=label, **style)
-    limits = (-0.03, 1.03)
     axes.set(xlabel="predicted probability", ylabel="observed frequency", title=title)
-    axes.set(xlim=limits, ylim=limits, aspect="equal")
+    axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), aspect="equal")
     axes.legend(fontsize=8)
     return figure
 
@@ -185,15 +180,13 @@ def tract_figure(
     """
     first = next(iter(scores.values()))
     at = np.arange(1, len(first) + 1) if sites is None else np.asarray(sites)
-    figure = Figure(figsize=(7.5, 3.4))
-    axes = figure.subplots()
+    figure, axes = new_axes(7.5, 3.4)
     for i, site in enumerate(marked):
         axes.axvspan(site - 0.5, site + 0.5, color="0.88", lw=0, label=marked_label if i == 0 else None)
     if chance is not None:
         axes.axhline(chance, color="0.4", lw=1, ls=":", label=chance_label)
     for place, (method, values) in enumerate(scores.items()):
-        weight = 1.8 if place == 0 else 0.9
-        axes.plot(at, values, ms=3.2, lw=weight, label=method, **method_style(place))
+        axes.plot(at, values, ms=3.2, lw=0.9 if place else 1.8, label=method, **method_style(place))
     axes.set(xlabel="site (number along the tract)", ylabel=ylabel, title=title, xlim=(at.min() - 1, at.max() + 1))
     figure.legend(loc="outside lower center", ncols=6, fontsize=8)
     return figure
@@ -225,8 +218,7 @@ def score_figure(
     -------
     matplotlib.figure.Figure
     """
-    figure = Figure(figsize=(min(9.0, max(5.0, 1.6 * len(settings))), 3.6))
-    axes = figure.subplots()
+    figure, axes = new_axes(min(9.0, max(5.0, 1.6 * len(settings))), 3.6)
     number = len(methods)
     for place, (method, (mean, sd)) in enumerate(methods.items()):
         at = np.arange(len(settings)) + 0.6 * (place - (number - 1) / 2) / max(number, 1)
@@ -235,9 +227,7 @@ def score_figure(
         style = {**method_style(place), "ls": "none", "ms": 5, "capsize": 2}
         axes.errorbar(at, height, np.stack((below, bar)), label=method, **style)
     axes.set_xticks(np.arange(len(settings)), settings)
-    axes.set(ylabel=ylabel, xlabel=xlabel, title=title)
-    if log:
-        axes.set_yscale("log")
+    axes.set(ylabel=ylabel, xlabel=xlabel, title=title, yscale="log" if log else "linear")
     figure.legend(loc="outside upper center", ncols=min(number, 5), fontsize=8)
     return figure
 

@@ -30,6 +30,12 @@ STYLE: dict[Any, Any] = {
 }
 
 
+def new_axes(width: float, height: float, **options: Any) -> tuple[Figure, Any]:
+    """A figure of this size in inches, and its axes; options as in matplotlib's `add_subplot`."""
+    figure = Figure(figsize=(width, height))
+    return figure, figure.add_subplot(**options)
+
+
 def method_style(place: int) -> dict[str, Any]:
     """Colour and marker of the method at this place."""
     return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
