@@ -5,16 +5,30 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidInput
-from ..manifolds import ComplexProjective, TorusKnot
+from ..manifolds import ComplexProjective, Manifold, TorusKnot
 from .record import Dataset
+
+Points = tuple[np.ndarray, np.ndarray]
+"""Of training and of test."""
 
 
 def quadratic_form(x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """x* M x, real for Hermitian M."""
     return np.real(np.sum(np.conj(x) * (x @ matrix.T), axis=-1))
+
+
+def regression(
+    manifold: Manifold, points: Points, vectors: Points, matrix: np.ndarray, noise: float, rng: Generator, name: str
+) -> Dataset:
+    """The data set of x* M x at training and test points; `vectors` holds x for both of them."""
+    y, y_test = (quadratic_form(x, matrix) for x in vectors)
+    y = y + noise * rng.standard_normal(len(y))
+    details = {"matrix": matrix, "noise": noise}
+    return Dataset(points[0], y, manifold, name, X_test=points[1], y_test=y_test, details=details)
 
 
 def torus_knot(
@@ -65,23 +79,13 @@ def torus_knot(
     >>> (torus_knot(2, 3).y == torus_knot(9, 8).y).all()
     np.True_
     """
-    M = _positive_definite(matrix, 2)
+    M = _positive_definite(matrix)
     manifold = TorusKnot(p, q)
     rng = np.random.default_rng(seed)
-    X, X_test = manifold.random(rng, n_train), np.linspace(-math.pi, math.pi, n_test, endpoint=False)[:, None]
-
-    def truth(s: np.ndarray) -> np.ndarray:
-        return quadratic_form(np.concatenate((np.cos(s), np.sin(s)), axis=-1), M)
-
-    return Dataset(
-        X=X,
-        y=truth(X) + noise * rng.standard_normal(n_train),
-        manifold=manifold,
-        description=f"x' M x on the ({p}, {q}) torus knot, M = {M.tolist()}, noise {noise:g}, {n_train} points",
-        X_test=X_test,
-        y_test=truth(X_test),
-        details={"matrix": M, "noise": noise},
-    )
+    angles = manifold.random(rng, n_train), np.linspace(-math.pi, math.pi, n_test, endpoint=False)[:, None]
+    unit, unit_test = (np.concatenate((np.cos(s), np.sin(s)), axis=-1) for s in angles)
+    name = f"x' M x on the ({p}, {q}) torus knot, M = {M.tolist()}, noise {noise:g}, {n_train} points"
+    return regression(manifold, angles, (unit, unit_test), M, noise, rng, name)
 
 
 def projective_regression(
@@ -127,22 +131,15 @@ def projective_regression(
     M = G @ G.conj().T
     variance = float(np.real(np.trace(M @ M)) - np.real(np.trace(M)) ** 2 / N) / (N * (N + 1))
     noise = math.sqrt(variance) * 10 ** (-snr_db / 20)
-    X, X_test = manifold.random(rng, n), manifold.random(rng, n_test)
-    return Dataset(
-        X=X,
-        y=quadratic_form(X, M) + noise * rng.standard_normal(n),
-        manifold=manifold,
-        description=f"x* M x on CP^{dim}, {snr_db:g} dB, {n} points",
-        X_test=X_test,
-        y_test=quadratic_form(X_test, M),
-        details={"matrix": M, "noise": noise},
-    )
+    points = manifold.random(rng, n), manifold.random(rng, n_test)
+    return regression(manifold, points, points, M, noise, rng, f"x* M x on CP^{dim}, {snr_db:g} dB, {n} points")
 
 
-def _positive_definite(matrix: ArrayLike, size: int) -> np.ndarray:
+def _positive_definite(matrix: ArrayLike) -> np.ndarray:
+    """The matrix as an array, or an error where it is not a symmetric positive definite 2 x 2 matrix."""
     M = np.asarray(matrix, dtype=float)
-    if M.shape != (size, size) or not np.allclose(M, M.T):
-        raise InvalidInput(f"matrix must be a symmetric {size} x {size} matrix; got {M.tolist()}.")
+    if M.shape != (2, 2) or not np.allclose(M, M.T):
+        raise InvalidInput(f"matrix must be a symmetric 2 x 2 matrix; got {M.tolist()}.")
     least = np.linalg.eigvalsh(M)[0]
     if least <= 0:
         raise InvalidInput(f"matrix must be positive definite; its least eigenvalue is {least:.1e} <= 0.")

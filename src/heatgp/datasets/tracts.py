@@ -49,12 +49,9 @@ def dti(
     InvalidInput
         If the file has another layout.
     """
-    if file is None:
-        path = stand_in_file(data_home)
-        name = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
-    else:
-        path = Path(file)
-        name = f"diffusion tensors of {path.name}"
+    path = stand_in_file(data_home) if file is None else Path(file)
+    stand_in = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
+    name = stand_in if file is None else f"diffusion tensors of {path.name}"
     with np.load(path) as arrays:
         absent = {"A", "y"} - set(arrays.files)
         if absent:

@@ -99,10 +99,12 @@ class Grid:
 class Section:
     """Text (paragraphs between empty lines, `code` in backticks), tables and pictures of one experiment."""
 
-    text: str
-    tables: Sequence[Grid]
-    pictures: Mapping[str, Figure]
+    text: str = ""
+    tables: Sequence[Grid] = ()
+    pictures: Mapping[str, Figure] = field(default_factory=dict)
     """By the name of their files; captions.csv says what they show."""
+    left_out: tuple[str, ...] = ()
+    """Reasons why a part, or all of it, could not run."""
 
 
 @dataclass(frozen=True)

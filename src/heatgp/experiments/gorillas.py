@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..baselines.estimators import baseline
 from ..datasets import Dataset, data_folder, gorillas
 from ..datasets.skulls import skull_files
 from ..manifolds import ComplexProjective
@@ -42,13 +41,11 @@ def skulls(folder: Path, representation: Any) -> Dataset:
 
 def run(unit: Unit) -> Scores:
     d = skulls(data_folder(), unit.setting)
-    X = d.X
+    X, manifold = d.X, d.manifold
     if unit.method in (*INTRINSIC, *SIMULATED):
         contrast: Any = "first" if unit.method.endswith("first") else "helmert"
-        X = landmarks_to_shape(X.reshape(len(X), -1, 2), contrast)
-        estimator = model(unit.method.removesuffix(" first"), ComplexProjective(2), "classification", unit["paths"])
-    else:
-        estimator = baseline(unit.method, d.manifold, "classification")
+        X, manifold = landmarks_to_shape(X.reshape(len(X), -1, 2), contrast), ComplexProjective(2)
+    estimator = model(unit.method.removesuffix(" first"), manifold, "classification", unit["paths"])
     order = np.random.default_rng(unit.repetition).permutation(len(d.y))
     train, test = order[:TRAINING], order[TRAINING:]
     return classification(estimator, X[train], d.y[train], X[test], d.y[test])

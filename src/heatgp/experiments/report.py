@@ -6,8 +6,7 @@ import base64
 import html
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from string import Template
 
@@ -15,40 +14,29 @@ from matplotlib.figure import Figure
 
 from ..datasets.files import csv_records
 from ..plots import save_figure
-from .experiment import Grid, Section
+from .experiment import Experiment, Grid, Section
 from .work import write_whole
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """An experiment in the report: its section, None where it could not run, and what was left out."""
-
-    name: str
-    title: str
-    section: Section | None
-    left_out: tuple[str, ...] = ()
-
-
-def write_report(folder: Path, chapters: Sequence[Chapter], summary: Grid, note: str) -> Path:
+def write_report(folder: Path, sections: Mapping[Experiment, Section], summary: Grid, note: str) -> Path:
     """Pictures as .png and .svg, and report.html with everything inside; returns the page's path."""
     template = Template(Path(__file__).with_name("report.html").read_text(encoding="utf-8"))
     page = template.substitute(
         note=html.escape(note),
-        links="".join(f'<a href="#{c.name}">{html.escape(c.title)}</a>' for c in chapters),
+        links="".join(f'<a href="#{e.name}">{html.escape(e.title)}</a>' for e in sections),
         summary=_table(summary),
-        chapters="\n".join(_chapter(folder, c) for c in chapters),
+        chapters="\n".join(_section(folder, *item) for item in sections.items()),
     )
     write_whole(folder / "report.html", page)
     return folder / "report.html"
 
 
-def _chapter(folder: Path, chapter: Chapter) -> str:
-    parts = [f'<section id="{chapter.name}">', f"<h2>{html.escape(chapter.title)}</h2>"]
-    parts += [f'<p class="left-out">Left out. {html.escape(reason)}</p>' for reason in chapter.left_out]
-    if chapter.section:
-        parts += [f"<p>{_inline(text)}</p>" for text in chapter.section.text.strip().split("\n\n")]
-        parts += [_table(grid) for grid in chapter.section.tables]
-        parts += [_figure(folder / name, figure) for name, figure in chapter.section.pictures.items()]
+def _section(folder: Path, experiment: Experiment, section: Section) -> str:
+    parts = [f'<section id="{experiment.name}">', f"<h2>{html.escape(experiment.title)}</h2>"]
+    parts += [f'<p class="left-out">Left out. {html.escape(reason)}</p>' for reason in section.left_out]
+    parts += [f"<p>{_inline(text)}</p>" for text in section.text.strip().split("\n\n") if text]
+    parts += [_table(grid) for grid in section.tables]
+    parts += [_figure(folder / name, figure) for name, figure in section.pictures.items()]
     return "\n".join([*parts, "</section>"])
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from ..baselines.rows import Row, aligned
 from ..datasets import DataMissing
-from .experiment import Experiment, Grid, Options, Outcome
-from .report import Chapter, write_report
+from .experiment import Experiment, Grid, Options, Outcome, Section
+from .report import write_report
 from .section import PAPER_NAMES
 from .table import headlines, summarise, write_csv
 from .work import compute
@@ -46,29 +46,29 @@ def reproduce(names: Sequence[str], options: Options, out: str | os.PathLike[str
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
     start = time.perf_counter()
-    chapters: list[Chapter] = []
+    sections: dict[Experiment, Section] = {}
     rows: list[Row] = []
     for name in names:
         experiment = importlib.import_module(f"{__package__}.{name}").EXPERIMENT
         try:
-            chapter, found = run(experiment, options, folder, jobs)
+            section, found = run(experiment, options, folder, jobs)
         except DataMissing as absent:
             if len(names) == 1:
                 raise
-            chapter, found = Chapter(name, experiment.title, None, (str(absent),)), []
-        for reason in chapter.left_out:
+            section, found = Section(left_out=(str(absent),)), ()
+        for reason in section.left_out:
             print(f"{name}: left out. {reason}")
-        chapters.append(chapter)
+        sections[experiment] = section
         rows += found
     summary = summary_grid(rows)
     kind = "A quick run: few repetitions." if options.quick else "A full run."
     asked = f"heatgp reproduce {names[0] if len(names) == 1 else 'all'}{' --quick' if options.quick else ''}"
-    page = write_report(folder, chapters, summary, f"{kind} Made by: {asked}")
+    page = write_report(folder, sections, summary, f"{kind} Made by: {asked}")
     print(*aligned([summary.header, *summary.lines]), f"{page}: {time.perf_counter() - start:.0f} s", sep="\n")
     return page
 
 
-def run(experiment: Experiment, options: Options, folder: Path, jobs: int) -> tuple[Chapter, list[Row]]:
+def run(experiment: Experiment, options: Options, folder: Path, jobs: int) -> tuple[Section, Sequence[Row]]:
     """Compute what is missing, write <name>.csv, and say how it is shown."""
     plan = experiment.plan(options)
     scores = compute(experiment, plan.units, folder / "cache", jobs)
@@ -76,7 +76,7 @@ def run(experiment: Experiment, options: Options, folder: Path, jobs: int) -> tu
     outcome = replace(outcome, rows=(*outcome.rows, *experiment.conclude(outcome)))
     write_csv(folder / f"{experiment.name}.csv", outcome.rows)
     print(f"{experiment.name}: {len(plan.units)} units, {folder / experiment.name}.csv")
-    return Chapter(experiment.name, experiment.title, experiment.present(outcome), plan.left_out), list(outcome.rows)
+    return replace(experiment.present(outcome), left_out=plan.left_out), outcome.rows
 
 
 def summary_grid(rows: list[Row]) -> Grid:
