@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABC
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,25 +26,17 @@ NAMES = (*(f"{method}{kind}" for method in REGRESSORS for kind in ("", " raw", "
 """Names of the baselines: tuned on the embedding; "raw", tuned on the numbers as they are; "untuned" on those too."""
 
 
+@dataclass(eq=False, repr=False)
 class Baseline(BaseEstimator, ABC):
     """What the regressor and the classifier share: coordinates of the points, and a recipe that fits them."""
 
     recipes: ClassVar[dict[str, Any]]
-
-    def __init__(
-        self,
-        manifold: Manifold,
-        method: str = "rbf",
-        *,
-        coordinates: Coordinates = "embedding",
-        tuned: bool = True,
-        random_state: int = 0,
-    ) -> None:
-        self.manifold = manifold
-        self.method = method
-        self.coordinates = coordinates
-        self.tuned = tuned
-        self.random_state = random_state
+    manifold: Manifold
+    method: str = "rbf"
+    _: KW_ONLY
+    coordinates: Coordinates = "embedding"
+    tuned: bool = True
+    random_state: int = 0
 
     def _coordinates(self, X: ArrayLike) -> np.ndarray:
         """Points to rows of real numbers: the manifold's embedding, or the arrays as they are, flattened.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,12 +26,12 @@ def distances(manifold: Manifold, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.concatenate(blocks) if blocks else np.empty((0, len(Y)))
 
 
+@dataclass(eq=False, repr=False)
 class NearestNeighbours(BaseEstimator, ABC):
     """What regression and classification by nearest neighbours share: both average `targets_` (N, columns)."""
 
-    def __init__(self, manifold: Manifold, neighbours: int | None = None) -> None:
-        self.manifold = manifold
-        self.neighbours = neighbours
+    manifold: Manifold
+    neighbours: int | None = None
 
     @abstractmethod
     def _losses(self, sums: np.ndarray) -> np.ndarray:

@@ -84,9 +84,9 @@ def read_target(table: Table, name: str, task: str) -> np.ndarray:
     if "" in cells:
         raise InvalidInput(f"{table.path}, line {2 + list(cells).index('')}: the target {name!r} is missing.")
     are_numbers = [_is_number(cell) for cell in cells]
-    if task == "regression" or (task == "auto" and any(are_numbers)):
-        return _whole(_numbers(table, name, "Use --task classification for labels."))
-    return _whole(cells.astype(float)) if all(are_numbers) else cells
+    if (task == "auto" and not any(are_numbers)) or (task == "classification" and not all(are_numbers)):
+        return cells
+    return _whole(_numbers(table, name, "Use --task classification for labels."))
 
 
 def _numbers(table: Table, name: str, hint: str) -> np.ndarray:
