@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import sys
 from typing import Any
 
@@ -17,11 +17,10 @@ def read_object(text: str) -> Any:
     """The object of `module:name`, a class called without arguments; else the manifold of the text."""
     if ":" not in text:
         return parse(text)
-    module, _, name = text.partition(":")
     allow_local_modules()
     try:
-        found = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
+        found = pkgutil.resolve_name(text)
+    except (ImportError, AttributeError, ValueError) as error:
         raise InvalidInput(f"{text!r}: {error}. Give module:Class with the module importable from here.") from None
     if not isinstance(found, type):
         return found

@@ -183,10 +183,7 @@ def present(outcome: Outcome) -> Section:
             tables.append(found_grid(outcome))
         curves = {m: site_scores(outcome.rows, part, m) for m in here if m != "constant"}
         constant = find(outcome.rows, part + ALL, "constant", "cross_entropy")
-        predicted = {
-            method: pooled([s for u, s in outcome.scores.items() if (u["part"], u.method) == (part, method)])
-            for method in curves
-        }
+        predicted = {method: pooled(outcome.select(part=part, method=method)) for method in curves}
         file = f"dti_{name.split()[0].replace('-', '_')}"
         pictures[file] = tract_figure(
             {m: np.array(list(c.values())) for m, c in curves.items()},

@@ -29,7 +29,8 @@ class Unit:
     options: tuple[tuple[str, Any], ...] = ()
 
     def __getitem__(self, name: str) -> Any:
-        return dict(self.options)[name]
+        """A field or an option by name."""
+        return {**vars(self), **dict(self.options)}[name]
 
     @property
     def key(self) -> str:
@@ -80,10 +81,13 @@ class Outcome:
     options: Options
     paper: Figures = field(default_factory=dict)
 
-    def kept(self, setting: str, method: str, repetition: int = 0) -> Scores:
-        """The scores of one unit, empty where there is none."""
-        place = (setting, method, repetition)
-        return next((s for u, s in self.scores.items() if (u.setting, u.method, u.repetition) == place), {})
+    def select(self, **wanted: Any) -> list[Scores]:
+        """The scores of the units whose fields and options have these values."""
+        return [s for u, s in self.scores.items() if all(u[name] == value for name, value in wanted.items())]
+
+    def kept(self, setting: str, method: str) -> Scores:
+        """The scores of the first repetition, empty where there is none."""
+        return next(iter(self.select(setting=setting, method=method, repetition=0)), {})
 
 
 @dataclass(frozen=True)

@@ -59,10 +59,7 @@ def present(outcome: Outcome) -> Section:
         "error": "Error rate, mean (sd) over splits",
         "seconds": "Seconds for fit and prediction, mean (sd)",
     }
-    predicted = {
-        method: pooled([s for u, s in outcome.scores.items() if (u.setting, u.method) == ("rotated", method)])
-        for method in shown
-    }
+    predicted = {method: pooled(outcome.select(setting="rotated", method=method)) for method in shown}
     return Section(
         text=section_text("gorillas", paths=outcome.options.paths),
         tables=[method_grid(outcome, metric, caption, METHODS) for metric, caption in captions.items()],

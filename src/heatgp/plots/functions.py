@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 
 from ..errors import InvalidInput
 from ..manifolds import TorusKnot
-from ..points import latlon_to_sphere
+from ..points import latlon_to_sphere, sphere_to_latlon
 from .style import FUNCTION_MAP, new_axes, styled
 
 
@@ -120,8 +120,8 @@ def sphere_figure(
     x, y = np.radians(longitude), np.radians(latitude)
     image = axes.pcolormesh(x, y, values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True)
     if points is not None:
-        x, y, z = np.asarray(points).T
-        axes.plot(np.arctan2(y, x), np.arctan2(z, np.hypot(x, y)), "o", ms=4, mfc="white", mec="black", mew=0.8)
+        north, east = np.radians(sphere_to_latlon(points))
+        axes.plot(east, north, "o", ms=4, mfc="white", mec="black", mew=0.8)
     axes.set(title=title, xlabel="longitude (degrees)", ylabel="latitude (degrees)")
     axes.set_xticks(np.radians([-120, -60, 0, 60, 120]))
     for text in axes.get_xticklabels():  # on the map itself, whatever its colour there

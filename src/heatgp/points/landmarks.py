@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import helmert
 
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective
@@ -106,6 +107,4 @@ def contrasts(k: int, contrast: Contrast) -> np.ndarray:
         raise InvalidInput(f"contrast must be 'helmert' or 'first'; got {contrast!r}.")
     if contrast == "first":
         return np.eye(k)[1:] - np.eye(k)[0]
-    j = np.arange(1, k)[:, None]
-    rows = np.tri(k - 1, k) - j * np.eye(k)[1:]  # j ones, then -j
-    return rows / np.sqrt(j * (j + 1))
+    return helmert(k)
