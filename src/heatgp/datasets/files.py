@@ -55,7 +55,7 @@ def csv_records(path: str | os.PathLike[str]) -> list[dict[str, str]]:
 
 
 def missing(path: Path, source: str) -> str:
-    """What to say of a file that is not there."""
+    """The message about a file that is not there: where to put it, and where to get it."""
     return (
         f"There is no file {path}. Put {path.name} there ({source}), or name another folder by the argument "
         "data_home or the environment variable HEATGP_DATA."

@@ -1,4 +1,4 @@
-"""The paper's experiments, one module a table or figure: `heatgp reproduce`.
+"""The paper's experiments, one module for each table or figure: `heatgp reproduce`.
 
 Reference: Ye, Niu, Cheung, Dai, Liu (2024).
 """

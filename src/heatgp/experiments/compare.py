@@ -37,15 +37,14 @@ STEPS = 50
 
 def plan(options: Options) -> Plan:
     repetitions = 2 if options.quick else 5
-    return Plan(
-        tuple(
-            Unit(setting, method, seed, (("paths", PATHS),))
-            for setting, (manifold, _) in SETTINGS.items()
-            for method in METHODS
-            if method != "smooth" or not isinstance(manifold, Euclidean)
-            for seed in range(1 if method == "exact" else repetitions)
-        )
-    )
+    units = [
+        Unit(setting, method, seed, (("paths", PATHS),))
+        for setting, (manifold, _) in SETTINGS.items()
+        for method in METHODS
+        if method != "smooth" or not isinstance(manifold, Euclidean)
+        for seed in range(1 if method == "exact" else repetitions)
+    ]
+    return Plan(units)
 
 
 def run(unit: Unit) -> Scores:

@@ -51,14 +51,14 @@ def plan(options: Options) -> Plan:
         sources = {"": source(options.dti), **sources}
     except DataMissing as reason:
         left_out = (str(reason),)
-    units = tuple(
+    units = [
         Unit(f"{part}site {site + 1}", method, batch, (("part", part), ("site", site), ("file", file)))
         for part, file in sources.items()
         for site in sites(tract(file).X.shape[1], every)
         for method in METHODS
         if method != "svm" or not part  # support vectors take a third of the time: once is enough
         for batch in range(options.repetitions)
-    )
+    ]
     paper = paper_figures("dti")
     return Plan(units, left_out, paper if options.dti else {p: f for p, f in paper.items() if p[0] == ALL})
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any
 
 from matplotlib.figure import Figure
@@ -53,21 +54,17 @@ class Options:
     def paths(self) -> int:
         return 5_000 if self.quick else 20_000
 
-    def units(self, settings: Sequence[str], methods: Sequence[str]) -> tuple[Unit, ...]:
+    def units(self, settings: Sequence[str], methods: Sequence[str]) -> list[Unit]:
         """Every method in every setting, repeated; estimated kernels have `paths` paths."""
-        return tuple(
-            Unit(setting, method, repetition, (("paths", self.paths),))
-            for setting in settings
-            for method in methods
-            for repetition in range(self.repetitions)
-        )
+        places = product(settings, methods, range(self.repetitions))
+        return [Unit(*place, (("paths", self.paths),)) for place in places]
 
 
 @dataclass(frozen=True)
 class Plan:
     """The units of an experiment, what is left out and why, and the paper's figures for the same data."""
 
-    units: tuple[Unit, ...]
+    units: Sequence[Unit]
     left_out: tuple[str, ...] = ()
     paper: Figures = field(default_factory=dict)
 

@@ -29,7 +29,7 @@ def plan(options: Options) -> Plan:
     """Every method on every representation, on the same random splits; raises DataMissing without the skulls."""
     skull_files(data_folder())
     units = options.units(SETTINGS, METHODS)
-    chosen = tuple(u for u in units if u.method not in SIMULATED or u.setting == "rotated")
+    chosen = [u for u in units if u.method not in SIMULATED or u.setting == "rotated"]
     return Plan(chosen, paper=paper_figures("gorillas"))
 
 

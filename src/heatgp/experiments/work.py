@@ -47,11 +47,9 @@ class Ledger:
         self.path = path
         self.scores: dict[str, Scores] = {}
         text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        whole = [line for line in text.split("\n")[:-1] if line]
+        *whole, _ = text.split("\n")  # what follows the last end of a line is torn
         if whole[:1] == [json.dumps(code)]:
             self.scores = dict(json.loads(line) for line in whole[1:])
-            if text.endswith("\n"):
-                return
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = [json.dumps(code), *(json.dumps(item) for item in self.scores.items())]
         write_whole(path, "".join(f"{line}\n" for line in lines))
