@@ -555,8 +555,7 @@ class Auto(Method):
         return Reference if terms is None or terms > FIBRE_TERMS else FibreAverage
 
     def _as(self, method: type[Method]) -> Any:
-        names = {f.name for f in fields(method)}
-        return method(**{k: v for k, v in self._options().items() if k in names and v is not None})
+        return method(**known_options(method.name, **self._options()))
 
 
 METHODS: dict[str, type[Method]] = {
@@ -578,6 +577,18 @@ def method_named(name: Any, **options: Any) -> Method:
         has = f"its options are {', '.join(known)}" if known else "it has no options"
         raise InvalidInput(f"method {name!r} has no option {unknown[0]!r}; {has}.")
     return METHODS[name](**options)
+
+
+def known_options(name: str, **options: Any) -> dict[str, Any]:
+    """Those of the options that the method of this name has; None stands for its default, except for `rng`.
+
+    >>> known_options("exact", paths=1000), known_options("smooth", paths=1000, step=None)
+    ({}, {'paths': 1000})
+    """
+    known = {f.name for f in fields(METHODS[name])}
+    return {
+        option: value for option, value in options.items() if option in known and (value is not None or option == "rng")
+    }
 
 
 def heat_kernel(manifold: Manifold, method: str | Method = "auto", **options: Any) -> HeatKernel:
