@@ -23,6 +23,8 @@ from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes
 from ..special.spline import SplineTable, SymmetricGrid
 from .expansion import Expansion
 
+PRIOR = (1 / 720, 1 / 4, 1 / 15)
+"""Expected sizes of the coefficients: of t², of the next power of y and of the next power of t, in curvatures."""
 POWERS = ((2, 0), (2, 1), (2, 2), (3, 0), (3, 1))
 """The powers (j, k) of the features t^j y^k."""
 INTERPOLATION = {1: 1e-7, 2: 1e-5, 3: 1e-4}
@@ -45,8 +47,9 @@ class Features:
         scalar, dim = self.manifold.scalar_curvature, self.manifold.dim
         if not scalar:
             return np.zeros(0)
-        bend = float(Expansion(self.manifold).squares.max()) / 4
-        return np.array([scalar**2 / dim / 720 * bend**k * (scalar / dim / 15) ** (j - 2) for j, k in POWERS])
+        first, in_distance, in_time = PRIOR
+        bend, rate = float(Expansion(self.manifold).squares.max()) * in_distance, scalar / dim * in_time
+        return np.array([scalar**2 / dim * first * bend**k * rate ** (j - 2) for j, k in POWERS])
 
     def __call__(self, theta: np.ndarray, time: float) -> np.ndarray:
         """(..., coordinates) -> (..., features)."""
