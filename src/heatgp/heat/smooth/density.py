@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...manifolds.contract import Symmetric
-from ..kernel import Profile, Recent, Slice
+from ..kernel import Profile, Slice
 from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes
 from ..special.spline import SplineTable, SymmetricGrid
 from .expansion import Expansion
@@ -72,18 +72,11 @@ class SmoothProfile(Profile):
     def is_positive_definite(self) -> bool:
         return False
 
-    def at(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         if not (math.isfinite(time) and time > 0):
             raise InvalidInput(f"time must be positive and finite; got {time!r}.")
-        tables = self._recent(float(time))
+        tables = SmoothTables(self, float(time))
         return Slice(tables.value, tables.slope, tables.error)
-
-    @cached_property
-    def _recent(self) -> Recent:
-        return Recent(self._tables)
-
-    def _tables(self, time: float) -> SmoothTables:
-        return SmoothTables(self, time)
 
     @cached_property
     def expansion(self) -> Expansion:
