@@ -156,7 +156,7 @@ def kernel_case(manifold, method):
     """The smallest sizes that say something, since what is checked is that errors are honest, not small."""
     options: dict[str, Any] = {} if method == "exact" else {"rng": 0}
     check: dict[str, Any] = {}
-    if method == "reference" or (method == "auto" and manifold in OWN):
+    if method == "reference" or (method == "auto" and (manifold in OWN or manifold == Grassmann(10, 4))):
         size = {"references": 40, "paths": 2000} if manifold.dim < 4 else {"references": 20, "paths": 400}
         return KernelCase(manifold, method, options | size, {"draws": 512})
     if method != "exact":
