@@ -3,9 +3,9 @@
     OMP_NUM_THREADS=1 python benchmarks/calibrate.py smooth reference     # these groups; all without a name
     OMP_NUM_THREADS=1 python benchmarks/calibrate.py --quick              # seconds: does it still run?
 
-One constant is changed at a time. Figures are against a kernel, a rate or a volume that is known exactly; those of *fibre*
-against an average over 16 cosets, those of INTERVALS against finer tables. Each
-group takes one to three minutes on one core and prints the lines of its table in docs/constants.md.
+One constant is changed at a time. Figures are against a kernel, a rate or a volume that is known exactly; those of the
+group "fibre" are against an average over 16 cosets, those of INTERVALS against finer tables. Each group takes one to
+three minutes on one core and prints the lines of its table in docs/constants.md.
 """
 
 from __future__ import annotations

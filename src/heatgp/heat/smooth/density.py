@@ -195,4 +195,7 @@ class SmoothTables:
 
     def _look_up(self, table: SplineTable, theta: np.ndarray) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
-        return table(theta) * self._bell(theta)
+        values = table(theta)
+        if self.profile.manifold.roots.sum_zero:  # one angle is left out: both ways give the same for (x, y) and (y, x)
+            values = (values + table(-theta[..., ::-1])) / 2
+        return values * self._bell(theta)

@@ -105,7 +105,7 @@ def honest_error(s: KernelSample) -> Iterator[str]:
     A kernel that warns of its accuracy when it is asked is held to the mean alone: it has counted next to nothing, and
     single counts are more often five standard errors off than Gaussian numbers.
     """
-    if set(s.kernel.method.split(" x ")) == {"exact"} or s.kernel.parameters > 1:
+    if s.kernel.is_exact or s.kernel.parameters > 1:
         return
     exact = heat_kernel(s.manifold, "exact")
     for time in s.times:
