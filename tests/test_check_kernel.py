@@ -204,7 +204,7 @@ def test_finds_planted_mistakes(mistake, problem):
 def test_a_kernel_without_values_does_not_pass():
     kernel = hg.heat_kernel(hg.Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3), "ball", paths=100)
     [problem] = check_kernel(kernel)
-    assert problem.startswith("time_limits: raised Unsupported: Implicit")
+    assert problem.startswith("values: raised Unsupported: Implicit")
 
 
 def test_what_is_no_kernel_is_named():

@@ -134,3 +134,6 @@ def _integration_times(s: KernelSample) -> list[float]:
     later = s.allowed([first * 2**k for k in range(-3, 6)])
     spread = [t for t in later if volume * s.largest(t) <= s.draws / 40]
     return [*spread[:1], *spread[1:][-1:]]
+
+
+PROPERTIES = (positive_definite, mass, chapman_kolmogorov, long_times, derivative, honest_error)
