@@ -21,7 +21,7 @@ SIGMAS = 5.0
 
 
 def problems_of(properties: Iterable[Callable[[Any], Iterator[str]]], sample: Any) -> list[str]:
-    """What the properties find wrong, in sentences with the name of the property; what is Unsupported is not checked."""
+    """What the properties find wrong, in sentences that begin with its name; what is Unsupported is not checked."""
     problems: list[str] = []
     for check in properties:
         try:
