@@ -97,7 +97,7 @@ CATALOG = [
 HOMOGENEOUS = [m for m in CATALOG if isinstance(m, hg.manifolds.Homogeneous)]
 
 
-METHODS = ("exact", "auto", "smooth", "strip", "ball", "reference")
+METHODS = ("exact", "auto", "smooth", "strip", "ball", "reference", "fibre-average")
 
 
 class KernelCase(NamedTuple):
@@ -148,19 +148,20 @@ def is_supported(manifold, method):
         "strip": lambda M: M in HOMOGENEOUS and not isinstance(M, Stiefel) and M.rank <= 3,
         "ball": lambda M: M in CATALOG,
         "reference": lambda M: not isinstance(M, Euclidean),
+        "fibre-average": lambda M: isinstance(M, Stiefel) and M.n <= (6 if M.is_complex else 8),
     }
     return all(rules[method](M) for M in parts(manifold))
 
 
 def kernel_case(manifold, method):
     """The smallest sizes that say something, since what is checked is that errors are honest, not small."""
-    options: dict[str, Any] = {} if method == "exact" else {"rng": 0}
+    options: dict[str, Any] = {} if method in ("exact", "fibre-average") else {"rng": 0}
     check: dict[str, Any] = {}
-    if method == "reference" or (method == "auto" and manifold in OWN):
+    if method == "reference" or (method == "auto" and (manifold in OWN or manifold == Grassmann(10, 4))):
         size = {"references": 40, "paths": 2000} if manifold.dim < 4 else {"references": 20, "paths": 400}
         return KernelCase(manifold, method, options | size, {"draws": 512})
-    if method != "exact":
-        options |= {"paths": 2000, "cache": False}
+    if options:
+        options |= {"paths": 2000} if method == "ball" else {"paths": 2000, "cache": False}
     if any(isinstance(M, Stiefel) and M.k > 1 for M in parts(manifold)):
         check = {"draws": 256}
     if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 for M in parts(manifold)):
@@ -191,6 +192,7 @@ FAST_KERNELS = [
             SCALED[0],
         ],
         "auto": [Stiefel(4, 1), RealProjective(3)],
+        "fibre-average": [Stiefel(5, 2)],
         "smooth": [Sphere(4), SpecialOrthogonal(4), Grassmann(4, 2), Orthogonal(3)],
         "strip": [Sphere(2), ComplexProjective(2), SpecialOrthogonal(3)],
         "ball": [Euclidean(2), Sphere(2)],

@@ -50,10 +50,10 @@ def path_of(file):
     return file.relative_to(SOURCE).as_posix()
 
 
-def imports(file):
+def imports(file, text=None):
     """Absolute names of the modules that a file imports."""
     package = ["heatgp", *file.relative_to(SOURCE).parts[:-1]]
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in ast.walk(ast.parse(file.read_text() if text is None else text)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -72,6 +72,20 @@ def test_layers(file):
     assert "heatgp" not in {name for name in imports(file) if "." not in name}, (
         "import from the modules, not the package"
     )
+
+
+SHARED = {"kernel", "special"}
+"""What the rooms of `heat` may import of it besides themselves; names for types alone do not count."""
+
+
+@pytest.mark.parametrize("file", sorted((SOURCE / "heat").glob("*/*.py")), ids=path_of)
+def test_rooms_of_heat_meet_in_the_kernel_only(file):
+    room = file.parent.name
+    text = re.sub(r"if TYPE_CHECKING:\n(    .*\n)+", "", file.read_text())
+    inner = {name.split(".")[2] for name in imports(file, text) if name.startswith("heatgp.heat.")}
+    assert inner <= SHARED | {room}
+    if room == "special":
+        assert inner <= {"special"}
 
 
 @pytest.mark.parametrize("file", FILES, ids=path_of)

@@ -64,6 +64,11 @@ def test_options_that_a_method_does_not_have_are_errors(method, options, text):
         hg.heat_kernel(hg.Sphere(2), method, **options)
 
 
+def test_no_seed_is_a_new_seed():
+    one, other = (hg.heat_kernel(PLANES, paths=200, rng=None, cache=False) for _ in range(2))
+    assert not np.array_equal(one.samples.theta, other.samples.theta)
+
+
 def test_a_value_takes_no_more_options():
     with pytest.raises(InvalidInput, match="has its options already; got paths too"):
         hg.heat_kernel(hg.Sphere(2), hg.Exact(), paths=10)

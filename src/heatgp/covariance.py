@@ -123,8 +123,9 @@ def total(parts: Sequence[Evaluation]) -> Evaluation:
 
 
 def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluation:
-    """The product of independently estimated values: squared relative errors add.
+    """The product of independently estimated values.
 
+    The variance of a product of independent a and b is a² var b + var a (b² + var b).
     With `own_times` each factor has its own times, and the derivatives of all of them are listed one after the other;
     else all factors share one time.
     """
@@ -137,11 +138,14 @@ def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluatio
         parts = [replaced(i, f.slopes) for i, f in enumerate(factors)]
         return np.concatenate(parts) if own_times else reduce(np.add, parts)
 
-    return Evaluation(
-        lambda: reduce(np.multiply, [f.value for f in factors]),
-        slopes,
-        lambda: np.sqrt(reduce(np.add, [replaced(i, f.error) ** 2 for i, f in enumerate(factors)])),
-    )
+    def error() -> Array:
+        square, variance = np.ones(()), np.zeros(())
+        for f in factors:
+            variance = square * f.error**2 + variance * (f.value**2 + f.error**2)
+            square = square * f.value**2
+        return np.sqrt(variance)
+
+    return Evaluation(lambda: reduce(np.multiply, [f.value for f in factors]), slopes, error)
 
 
 def gram(left: Evaluation, right: Evaluation, error: Compute | None = None) -> Evaluation:

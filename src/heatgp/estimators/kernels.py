@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..errors import InvalidInput
 from ..gp.kernels import Normalized
 from ..heat.composed import ProductKernel, compose
 from ..heat.kernel import HeatKernel
-from ..heat.methods import METHODS, Method, count_simple
+from ..heat.methods import METHODS, Method, count_simple, known_options, method_named
 from ..manifolds import Manifold, Product
 
 
@@ -59,8 +59,7 @@ def make(manifold: Manifold, choice: Any, number: int, **options: Any) -> HeatKe
     if isinstance(choice, HeatKernel):
         return choice
     if isinstance(choice, str):
-        names = {field.name for field in fields(METHODS[choice])}
-        choice = METHODS[choice](**{name: value for name, value in options.items() if name in names})
+        choice = method_named(choice, **known_options(choice, **options))
     return choice.independent(number).kernel(manifold)
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import threading
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -49,29 +50,6 @@ class Slice:
         return self.value(theta)
 
 
-class Profile:
-    """The heat kernel of a homogeneous manifold as a function of orbit coordinates."""
-
-    @property
-    def times(self) -> tuple[float, float]:
-        """The shortest and the longest time that it can be asked for."""
-        return (0.0, math.inf)
-
-    @property
-    def is_positive_definite(self) -> bool:
-        """Whether Gram matrices are positive definite on every set of points."""
-        return True
-
-    @property
-    def estimate(self) -> Profile:
-        """What was estimated from paths, before it was made positive definite; by default itself."""
-        return self
-
-    @abstractmethod
-    def at(self, time: float) -> Slice:
-        """The kernel at one time, prepared once."""
-
-
 class Recent:
     """The latest results of a function of the time, kept with the object that owns them; safe among threads."""
 
@@ -93,6 +71,37 @@ class Recent:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recent, (self.function, self.most)
+
+
+class Profile(ABC):
+    """The heat kernel of a homogeneous manifold as a function of orbit coordinates."""
+
+    @property
+    def times(self) -> tuple[float, float]:
+        """The shortest and the longest time that it can be asked for."""
+        return (0.0, math.inf)
+
+    @property
+    def is_positive_definite(self) -> bool:
+        """Whether Gram matrices are positive definite on every set of points."""
+        return True
+
+    @property
+    def estimate(self) -> Profile:
+        """What was estimated from paths, before it was made positive definite; by default itself."""
+        return self
+
+    def at(self, time: float) -> Slice:
+        """The kernel at one time, prepared once: the latest times are kept."""
+        return self._recent(time)
+
+    @cached_property
+    def _recent(self) -> Recent:
+        return Recent(self.prepare)
+
+    @abstractmethod
+    def prepare(self, time: float) -> Slice:
+        """The kernel at one time."""
 
 
 @dataclass(frozen=True)

@@ -589,6 +589,18 @@ def method_named(name: Any, **options: Any) -> Method:
     return METHODS[name](**options)
 
 
+def known_options(name: str, **options: Any) -> dict[str, Any]:
+    """Those of the options that the method of this name has; None stands for its default, except for `rng`.
+
+    >>> known_options("exact", paths=1000), known_options("smooth", paths=1000, step=None)
+    ({}, {'paths': 1000})
+    """
+    known = {f.name for f in fields(METHODS[name])}
+    return {
+        option: value for option, value in options.items() if option in known and (value is not None or option == "rng")
+    }
+
+
 def heat_kernel(manifold: Manifold, method: str | Method = "auto", **options: Any) -> HeatKernel:
     """The heat kernel p_t(x, y) of a manifold.
 

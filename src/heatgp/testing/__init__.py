@@ -4,46 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import Unsupported
 from ..manifolds import Homogeneous, Manifold
+from . import geometry, law, symmetry
 from .compiled import under_jax
-from .geometry import (
-    batches,
-    covariance,
-    declaration,
-    exponential,
-    geodesics,
-    metric,
-    points,
-    polishing,
-    precision,
-    tangents,
-)
 from .kernels import check_kernel
-from .law import stepping, uniformity, variation
-from .sample import Sample
-from .symmetry import lengths, orbits, strip
+from .sample import Sample, problems_of
 
 __all__ = ["check_kernel", "check_manifold"]
 
 REQUIRED = ("shape", "dim", "noise", "exp", "random", "defect")
-PROPERTIES = (
-    declaration,
-    points,
-    tangents,
-    exponential,
-    batches,
-    metric,
-    geodesics,
-    covariance,
-    uniformity,
-    stepping,
-    variation,
-    polishing,
-    precision,
-    under_jax,
-)
-SYMMETRY = (orbits, lengths, strip)
 
 
 def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, tolerance: float = 1e-8) -> list[str]:
@@ -70,14 +39,6 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     if missing:
         return missing
     rng = np.random.default_rng(rng)
-    sample = Sample(manifold, rng, tolerance)
-    checks = PROPERTIES + (SYMMETRY if isinstance(manifold, Homogeneous) else ())
-    problems: list[str] = []
-    for check in checks:
-        try:
-            problems += [f"{check.__name__}: {problem}" for problem in check(sample)]
-        except Unsupported:
-            continue
-        except Exception as error:
-            problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
-    return problems
+    checks = [*geometry.PROPERTIES, *law.PROPERTIES, under_jax]
+    checks += symmetry.PROPERTIES if isinstance(manifold, Homogeneous) else ()
+    return problems_of(checks, Sample(manifold, rng, tolerance))

@@ -144,3 +144,6 @@ def precision(s: Sample) -> Iterator[str]:
     for name, y in results.items():
         if y.dtype != x.dtype:
             yield f"{name} of {x.dtype} is {y.dtype}: make constants of the array's dtype"
+
+
+PROPERTIES = (declaration, points, tangents, exponential, batches, metric, geodesics, covariance, polishing, precision)

@@ -49,3 +49,6 @@ def variation(s: Sample) -> Iterator[str]:
     y = m.step(s.x[0], s.rng.standard_normal((DRAWS // 2, *m.step_shape)), time)
     squares = np.asarray(m.distance(s.x[0], y)) ** 2
     yield from s.biased("the mean squared length of a step is not dim * time", squares / time, m.dim)
+
+
+PROPERTIES = (uniformity, stepping, variation)

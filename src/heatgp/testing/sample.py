@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..array import Array
+from ..errors import Unsupported
 from ..manifolds import Manifold
 
 REACH = 0.1
 """Lengths up to which distances are checked: below the injectivity radius of manifolds of diameter one or more."""
 SIGMAS = 5.0
 """Standard errors that a sample mean may be off."""
+
+
+def problems_of(properties: Iterable[Callable[[Any], Iterator[str]]], sample: Any) -> list[str]:
+    """What the properties find wrong, in sentences that begin with its name; what is Unsupported is not checked."""
+    problems: list[str] = []
+    for check in properties:
+        try:
+            problems += [f"{check.__name__}: {problem}" for problem in check(sample)]
+        except Unsupported:
+            continue
+        except Exception as error:
+            problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
+    return problems
 
 
 @dataclass(frozen=True)

@@ -74,3 +74,6 @@ def strip(s: Sample) -> Iterator[str]:
     off = (integrand.mean(axis=0) - sample.mean(axis=0)) / np.sqrt(noise)
     for name, value in zip(("volume", "mean", "second moment", "fourth moment"), off):
         yield from s.above(f"{name} of orbits: omega and random differ, in standard errors", value, SIGMAS)
+
+
+PROPERTIES = (orbits, lengths, strip)

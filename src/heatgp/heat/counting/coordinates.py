@@ -28,8 +28,9 @@ class Coordinates:
     """Coordinates c (..., r) of a pair, their bounds, and the density of the volume in them.
 
     With `by_distance`, or at rank one, the only coordinate is the distance. Otherwise they are the orbit coordinates,
-    of which SU(n) needs the first n - 1; `images` then adds the images of a point under the Weyl group's permutations,
-    since an orbit is sorted while omega is a density over all orders.
+    of which SU(n) needs the first n - 1; `images` then adds the images of a point under permutations, since an orbit is
+    sorted while omega is a density over all orders. Eigenangles also have images of the other sign: taking inverses
+    is an isometry.
     """
 
     manifold: Homogeneous
@@ -76,7 +77,8 @@ class Coordinates:
         if self.radial or not isinstance(self.manifold, Symmetric):
             return self.read(theta)[None]
         orders = list(permutations(range(theta.shape[-1])))
-        return np.stack([theta[..., list(order)][..., : self.number] for order in orders])
+        images = [theta[..., list(order)][..., : self.number] for order in orders]
+        return np.stack([*images, *(-image for image in images)] if self.circular else images)
 
     def length(self, c: np.ndarray) -> np.ndarray:
         """Distance of a pair with coordinates c."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator, RegularGridInterpolator
 
 from ...errors import InvalidInput
-from ..kernel import Function, Profile, Recent, Slice
+from ..kernel import Function, Profile, Slice
 from .coordinates import Coordinates
 
 ENOUGH = 30
@@ -54,14 +54,8 @@ class CountedProfile(Profile):
     def is_positive_definite(self) -> bool:
         return False
 
-    def at(self, time: float) -> Slice:
-        return self._recent(checked_time(time, *self.times))
-
-    @cached_property
-    def _recent(self) -> Recent:
-        return Recent(self._slice)
-
-    def _slice(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
+        time = checked_time(time, *self.times)
         after = int(np.searchsorted([table.time for table in self.tables], time))
         p, slope, error = self.between(slice(max(after - 2, 0), after + 2), time)
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from ..methods import Method
 
 GOLDEN = (1 + math.sqrt(5)) / 2
+ELEMENTS = 4
+"""Elements to average over for each patch of the fibre that the kernel tells apart, at the shortest time."""
 WITNESSES = 4
 """Random cosets against which the average over others is held to state its error."""
 Fibre = Callable[[Stiefel, float], np.ndarray]
@@ -172,7 +174,7 @@ class FibreKernel(MadeKernel):
         size = self.manifold.n - self.manifold.k
         dim = size * size if self.manifold.is_complex else size * (size - 1) // 2
         elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
-        return (4 * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
+        return (ELEMENTS * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         gx = lift(self.manifold, X)

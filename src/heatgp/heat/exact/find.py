@@ -62,7 +62,7 @@ class OneComponent(Profile):
 
     profile: Profile
 
-    def at(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         p = self.profile.at(time)
         return Slice(where_finite(p.value), where_finite(p.slope))
 

@@ -18,7 +18,7 @@ class EuclideanProfile(Profile):
 
     dim: int
 
-    def at(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         def value(theta: np.ndarray) -> np.ndarray:
             square = np.asarray(theta, dtype=float)[..., 0] ** 2
             return (2 * pi * time) ** (-self.dim / 2) * np.exp(square * (-0.5 / time))
@@ -36,7 +36,7 @@ class TorusProfile(Profile):
 
     dim: int
 
-    def at(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         circle = sphere(1).at(time)
 
         def value(theta: np.ndarray) -> np.ndarray:

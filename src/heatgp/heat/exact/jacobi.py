@@ -21,7 +21,7 @@ Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (19
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
@@ -46,16 +46,11 @@ class JacobiProfile(Profile):
     speed: int
     volume: float
 
-    def at(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         if time < SHORT:
             return short_time(self, float(time))
-        series = _series(self, float(time))
+        series = JacobiSeries(self, float(time))
         return Slice(series.value, series.slope)
-
-
-@lru_cache(maxsize=32)
-def _series(profile: JacobiProfile, time: float) -> JacobiSeries:
-    return JacobiSeries(profile, time)
 
 
 def short_time(c: JacobiProfile, t: float) -> Slice:

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, partial
 from itertools import combinations
 from math import factorial, pi, prod, sqrt
 
 import numpy as np
 
 from ...array import wrap
-from ..kernel import Profile, Slice
+from ..kernel import Function, Profile, Slice
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from .families import sphere
 
@@ -64,14 +64,17 @@ class UnitaryProfile(Profile):
         """|rho|^2."""
         return self.n * (self.n**2 - 1) / 12
 
-    def at(self, time: float) -> Slice:
-        series = _series(self, float(time))
+    def prepare(self, time: float) -> Slice:
+        if self.special and self.n == 2:  # the three-sphere, whose table is faster
+            ball = sphere(3).at(time)
+            return Slice(*(partial(_on_half_angle, function) for function in (ball.value, ball.slope)))
+        series = UnitarySeries(self, float(time))
         return Slice(series.value, series.slope)
 
 
-@lru_cache(maxsize=32)
-def _series(profile: UnitaryProfile, time: float) -> UnitarySeries:
-    return UnitarySeries(profile, time)
+def _on_half_angle(function: Function, theta: np.ndarray) -> np.ndarray:
+    """A function of the distance on the three-sphere, as one of the eigenangles (-a, a) of SU(2)."""
+    return function(np.abs(wrap(np.asarray(theta, dtype=float)[..., :1])))
 
 
 @dataclass(frozen=True)
@@ -90,10 +93,6 @@ class UnitarySeries:
 
     def _evaluate(self, theta: np.ndarray, slope: bool) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
-        if self.profile.special and self.profile.n == 2:  # the three-sphere, whose table is faster
-            angle = np.abs(wrap(theta[..., :1]))
-            ball = sphere(3).at(self.time)
-            return ball.slope(angle) if slope else ball(angle)
         kernel: Callable[[np.ndarray, bool], np.ndarray] = self._gaussian if self._short else self._determinant
         return blocks(lambda angles: kernel(wrap(angles), slope), theta)
 

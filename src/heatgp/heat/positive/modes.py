@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from scipy.stats import chi2
 
 from ...manifolds.contract import Symmetric
 from ...manifolds.roots import log_unit_ball_volume
-from ..kernel import Function, Profile, Recent, Slice
+from ..kernel import Function, Profile, Slice
 from ..special.spherical import MISSING, heat_modes, whole_chamber
 from .zonal import made_positive
 
@@ -41,14 +41,7 @@ class ModeProfile(Profile):
     def estimate(self) -> Profile:
         return self.profile
 
-    def at(self, time: float) -> Slice:
-        return self._recent(float(time))
-
-    @cached_property
-    def _recent(self) -> Recent:
-        return Recent(self._slice)
-
-    def _slice(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         # One set of modes serves all times from it to twice as long.
         modes = heat_modes(self.manifold, 2.0 ** math.floor(math.log2(time)))
         theta, volume = whole_chamber(self.manifold, modes.weights)

@@ -11,7 +11,7 @@ from scipy.special import roots_jacobi
 from scipy.stats import chi2
 
 from ...manifolds.contract import Symmetric
-from ..kernel import Function, Profile, Recent, Slice
+from ..kernel import Function, Profile, Slice
 from ..special.cubic_table import CubicTable
 from ..special.jacobi import difference_recurrence
 
@@ -92,14 +92,7 @@ class PositiveProfile(Profile):
     def zonal(self) -> Zonal:
         return zonal(self.manifold)
 
-    def at(self, time: float) -> Slice:
-        return self._recent(time)
-
-    @cached_property
-    def _recent(self) -> Recent:
-        return Recent(self._slice)
-
-    def _slice(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         weights = np.stack(self.coefficients(time))
         end = farthest(self.manifold)
         values, rises = self.zonal.polynomials(np.linspace(0, end, CubicTable.INTERVALS + 1), weights.shape[1])

@@ -39,6 +39,10 @@ AVERAGES = 24
 """Averages that the last step consists of at most."""
 RESOLUTION = 3.0
 """The shortest time of the table by default, in squares of the distance between reference points."""
+RESOLVED = 0.7
+"""Times below this multiple of the shortest by default are warned of."""
+LAST_STEP = 0.75
+"""Share of the half time that the last step, by averages, takes."""
 SPREAD = (4.0, 16.0)
 """The longest time of the table by default, in units of the shortest: at least, and at most."""
 LEVEL = 1 / 8
@@ -98,7 +102,7 @@ def _time_grid(cells: Cells, times: float | tuple[float, ...] | None, shortest: 
     if not (np.isfinite(asked) & (asked > 0)).all():
         raise InvalidInput(f"times must be positive and finite; got {times!r}.")
     low, high = (min(shortest, asked[0] / 2), asked[0]) if asked.size == 1 else (asked.min(), asked.max())
-    if low < 0.7 * shortest:
+    if low < RESOLVED * shortest:
         needed = math.ceil(references * (shortest / low) ** (manifold.dim / 2))
         warn(
             f"{references} reference points on {manifold!r} resolve times down to {shortest:.2g}, not {low:.2g}: the "
@@ -114,7 +118,7 @@ def _last_steps(cells: Cells, halves: np.ndarray, epsilon: float | None, ball: b
     """How many averages make the last step before each half time, and when the walk ends for it: increasing."""
     if ball:
         return np.ones(len(halves), int), halves
-    last = 0.75 * halves if epsilon is None else np.minimum(epsilon**2, 0.9 * halves)
+    last = LAST_STEP * halves if epsilon is None else np.minimum(epsilon**2, 0.9 * halves)
     wanted = np.clip(np.round((last - cells.width) / cells.time), 1, AVERAGES if epsilon is None else np.inf)
     averages, ends = [], [0.0]
     for half, number in zip(halves, wanted.astype(int)):

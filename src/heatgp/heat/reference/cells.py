@@ -28,8 +28,10 @@ MEMBERS = 48
 """Points of a cell among which its middle is searched for."""
 REACH = 3.0
 """Radius of an average, in units of the distance between nodes."""
-UNIFORM, PROBES, NEIGHBOURS = 1 << 17, 512, 64
+COUNTED = (1 << 17, 512, 64)
 """Points, places and neighbours from which an unknown volume is estimated: an error of half a per cent."""
+WHOLE = 0.97
+"""Share of its mass in flat space from which on an average is not cut off by a boundary."""
 CHUNK = 1 << 15
 
 
@@ -131,7 +133,7 @@ class Cells:
         """
         dim, reach = self.manifold.dim, self.reach
         full = (math.sqrt(math.pi) * reach) ** dim * math.gamma(5) / math.gamma(dim / 2 + 5)
-        whole = mass > 0.97 * full
+        whole = mass > WHOLE * full
         if not whole.any():
             return reach**2 / (dim + 10)
         return float(np.average(second[whole], weights=self.volumes[whole])) / dim
@@ -214,15 +216,12 @@ def known_volume(manifold: Manifold) -> tuple[float, float]:
     try:
         return manifold.volume, manifold.volume_error
     except Unsupported:
-        rng = np.random.default_rng(0)
-        sample, probes = (np.asarray(manifold.random(rng, n)) for n in (UNIFORM, PROBES))
-        near = cKDTree(manifold.embed(sample)).query(manifold.embed(probes), 4 * NEIGHBOURS)[1]
-        square = np.sort(manifold.separation(probes[:, None], sample[near]), axis=1)[:, NEIGHBOURS - 1]
+        rng, (n, places, k) = np.random.default_rng(0), COUNTED
+        sample, probes = np.asarray(manifold.random(rng, n)), np.asarray(manifold.random(rng, places))
+        near = cKDTree(manifold.embed(sample)).query(manifold.embed(probes), 4 * k)[1]
+        square = np.sort(manifold.separation(probes[:, None], sample[near]), axis=1)[:, k - 1]
         balls = math.exp(log_unit_ball_volume(manifold.dim)) * square ** (manifold.dim / 2)
-        volume, error = (
-            float(balls.mean()) * (UNIFORM + 1) / NEIGHBOURS,
-            float(balls.std() / balls.mean()) / PROBES**0.5,
-        )
+        volume, error = float(balls.mean()) * (n + 1) / k, float(balls.std() / balls.mean()) / math.sqrt(places)
         warn(
             f"{manifold!r} does not know its volume: {volume:.4g} is estimated from random points, with an error of "
             f"{error:.1%} if they are uniform. Define the property `volume`.",

@@ -18,11 +18,13 @@ import numpy as np
 
 from ...errors import InvalidInput
 from ...manifolds.contract import Symmetric
-from ..kernel import Profile, Recent, Slice
+from ..kernel import Profile, Slice
 from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes
 from ..special.spline import SplineTable, SymmetricGrid
 from .expansion import Expansion
 
+PRIOR = (1 / 720, 1 / 4, 1 / 15)
+"""Expected sizes of the coefficients: of t², of the next power of y and of the next power of t, in curvatures."""
 POWERS = ((2, 0), (2, 1), (2, 2), (3, 0), (3, 1))
 """The powers (j, k) of the features t^j y^k."""
 INTERPOLATION = {1: 1e-7, 2: 1e-5, 3: 1e-4}
@@ -45,8 +47,9 @@ class Features:
         scalar, dim = self.manifold.scalar_curvature, self.manifold.dim
         if not scalar:
             return np.zeros(0)
-        bend = float(Expansion(self.manifold).squares.max()) / 4
-        return np.array([scalar**2 / dim / 720 * bend**k * (scalar / dim / 15) ** (j - 2) for j, k in POWERS])
+        first, in_distance, in_time = PRIOR
+        bend, rate = float(Expansion(self.manifold).squares.max()) * in_distance, scalar / dim * in_time
+        return np.array([scalar**2 / dim * first * bend**k * rate ** (j - 2) for j, k in POWERS])
 
     def __call__(self, theta: np.ndarray, time: float) -> np.ndarray:
         """(..., coordinates) -> (..., features)."""
@@ -69,18 +72,11 @@ class SmoothProfile(Profile):
     def is_positive_definite(self) -> bool:
         return False
 
-    def at(self, time: float) -> Slice:
+    def prepare(self, time: float) -> Slice:
         if not (math.isfinite(time) and time > 0):
             raise InvalidInput(f"time must be positive and finite; got {time!r}.")
-        tables = self._recent(float(time))
+        tables = SmoothTables(self, float(time))
         return Slice(tables.value, tables.slope, tables.error)
-
-    @cached_property
-    def _recent(self) -> Recent:
-        return Recent(self._tables)
-
-    def _tables(self, time: float) -> SmoothTables:
-        return SmoothTables(self, time)
 
     @cached_property
     def expansion(self) -> Expansion:
@@ -199,4 +195,7 @@ class SmoothTables:
 
     def _look_up(self, table: SplineTable, theta: np.ndarray) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
-        return table(theta) * self._bell(theta)
+        values = table(theta)
+        if self.profile.manifold.roots.sum_zero:  # one angle is left out: both ways give the same for (x, y) and (y, x)
+            values = (values + table(-theta[..., ::-1])) / 2
+        return values * self._bell(theta)

@@ -23,6 +23,9 @@ from scipy.stats import chi2
 
 from ...manifolds.contract import Symmetric
 
+HORIZON_TAIL = 1e-3
+"""Share of the paths that may have left the ball without cut points, at the last time of the expansion."""
+
 
 @dataclass(frozen=True)
 class Expansion:
@@ -73,7 +76,7 @@ class Expansion:
     @cached_property
     def horizon(self) -> float:
         """The time up to which paths (one in a thousand excepted) have not seen that the manifold is closed."""
-        return self.radius**2 / float(chi2.isf(1e-3, self.manifold.dim))
+        return self.radius**2 / float(chi2.isf(HORIZON_TAIL, self.manifold.dim))
 
     def unseen(self, time: float) -> float:
         """The fraction of paths beyond the cut-free ball, at most."""

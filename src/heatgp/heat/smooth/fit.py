@@ -26,6 +26,8 @@ from .expansion import Expansion
 
 MASS_TOLERANCE = 1e-4
 """How well the form of the density can have mass one, apart from paths that pass the cut locus."""
+DESIGN = (6, 1 / 4, 64)
+"""Times at which paths are read, the first of them as a share of the last, and steps to the last."""
 FEW_PATHS = 100
 """Below this the covariance of the features says little."""
 DISAGREEMENT = 5.0
@@ -40,7 +42,8 @@ def default_design(manifold: Symmetric, time: float) -> tuple[np.ndarray, float]
     Late positions tell most; none is needed beyond the horizon of the expansion.
     """
     last = min(time, Expansion(manifold).horizon)
-    return np.geomspace(0.25, 1, 6) * last, last / 64
+    number, first, steps = DESIGN
+    return np.geomspace(first, 1, number) * last, last / steps
 
 
 def smooth_profile(samples: Samples) -> SmoothProfile:

@@ -123,8 +123,8 @@ class Stiefel(Frames):
         """
         return log_norm(x, y)
 
-    def rough_separation(self, x: Array, y: Array) -> Array:
-        """The squared norm of y - x in the metric at x: no iteration that might fail."""
+    def separation(self, x: Array, y: Array) -> Array:
+        """The squared norm of y - x in the metric at x, which is that at y: no iteration that might fail."""
         d = y - x
         return norm(d, axes=2) ** 2 - norm(matmul(adjoint(x), d), axes=2) ** 2 / 2
 

@@ -8,25 +8,9 @@ import numpy as np
 
 from ...errors import AccuracyWarning, Unsupported
 from ...heat.kernel import HeatKernel
-from .calls import batches, diagonal, files, order, pickling, symmetric, time_limits
-from .laws import chapman_kolmogorov, derivative, honest_error, long_times, mass, positive_definite
+from ..sample import problems_of
+from . import calls, laws
 from .sample import KernelSample
-
-PROPERTIES = (
-    time_limits,
-    symmetric,
-    diagonal,
-    batches,
-    order,
-    pickling,
-    files,
-    positive_definite,
-    mass,
-    chapman_kolmogorov,
-    long_times,
-    derivative,
-    honest_error,
-)
 
 
 def check_kernel(
@@ -74,16 +58,11 @@ def check_kernel(
     """
     if not isinstance(kernel, HeatKernel):
         return [f"{type(kernel).__name__} is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
-    problems: list[str] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)  # the stated error says the same, and that is checked
         sample = KernelSample(kernel, np.random.default_rng(rng), draws, tolerance, reproducible)
-        for check in PROPERTIES:
-            try:
-                problems += [f"{check.__name__}: {problem}" for problem in check(sample)]
-            except Unsupported as error:
-                if check is PROPERTIES[0]:  # no values at all
-                    return [f"{check.__name__}: raised Unsupported: {error}"]
-            except Exception as error:
-                problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
-    return problems
+        try:
+            sample.accepts(max(kernel.times[0], min(1.0, kernel.times[1])))
+        except Unsupported as error:
+            return [f"values: raised Unsupported: {error}"]
+        return problems_of([*calls.PROPERTIES, *laws.PROPERTIES], sample)

@@ -113,3 +113,6 @@ def _same_kernel(s: KernelSample, what: str, copy: HeatKernel) -> Iterator[str]:
         yield from s.beyond(f"{what} at time {time:.3g}", copy(s.x, y, time=t), s.values(s.x, y, time), 0.0)
         found, expected = copy.standard_error(s.x, y, time=t), s.error(s.x, y, time)
         yield from s.beyond(f"standard error of {what} at time {time:.3g}", found, expected, 0.0)
+
+
+PROPERTIES = (time_limits, symmetric, diagonal, batches, order, pickling, files)

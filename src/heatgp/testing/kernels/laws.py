@@ -105,7 +105,7 @@ def honest_error(s: KernelSample) -> Iterator[str]:
     A kernel that warns of its accuracy when it is asked is held to the mean alone: it has counted next to nothing, and
     single counts are more often five standard errors off than Gaussian numbers.
     """
-    if set(s.kernel.method.split(" x ")) == {"exact"} or s.kernel.parameters > 1:
+    if s.kernel.is_exact or s.kernel.parameters > 1:
         return
     exact = heat_kernel(s.manifold, "exact")
     for time in s.times:
@@ -134,3 +134,6 @@ def _integration_times(s: KernelSample) -> list[float]:
     later = s.allowed([first * 2**k for k in range(-3, 6)])
     spread = [t for t in later if volume * s.largest(t) <= s.draws / 40]
     return [*spread[:1], *spread[1:][-1:]]
+
+
+PROPERTIES = (positive_definite, mass, chapman_kolmogorov, long_times, derivative, honest_error)
