@@ -563,16 +563,6 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
-def known_options(name: str, **options: Any) -> dict[str, Any]:
-    """The options that the method of this name has and that are not None; the others are left out.
-
-    >>> known_options("exact", paths=1000), known_options("ball", paths=1000, step=None, cache=False)
-    ({}, {'paths': 1000})
-    """
-    known = {f.name for f in fields(METHODS[name])}
-    return {option: value for option, value in options.items() if option in known and value is not None}
-
-
 def method_named(name: Any, **options: Any) -> Method:
     """The method of this name with these options, or an error that names what there is.
 
