@@ -81,8 +81,7 @@ SHARED = {"kernel", "special"}
 @pytest.mark.parametrize("file", sorted((SOURCE / "heat").glob("*/*.py")), ids=path_of)
 def test_rooms_of_heat_meet_in_the_kernel_only(file):
     room = file.parent.name
-    text = re.sub(r"if TYPE_CHECKING:\n(    .*\n)+", "", file.read_text())
-    inner = {name.split(".")[2] for name in imports(file, text) if name.startswith("heatgp.heat.")}
+    inner = {name.split(".")[2] for name in runtime_imports(file) if name.startswith("heatgp.heat.")}
     assert inner <= SHARED | {room}
     if room == "special":
         assert inner <= {"special"}
@@ -135,3 +134,22 @@ def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
     namespace = {"__name__": "__main__"}
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)):
         exec(compile(block, f"{page}, block {number}", "exec"), namespace)
+
+
+def runtime_imports(file):
+    """Absolute names of the modules that a file imports when it runs: names for types alone do not count."""
+    return imports(file, re.sub(r"if TYPE_CHECKING:\n(    .*\n)+", "", file.read_text()))
+
+
+WAYS = re.findall(r"### `(.*?)`\n\n(.*?)\n\n(?=#)", (ROOT / "docs" / "architecture.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize(("call", "steps"), WAYS, ids=[call for call, _ in WAYS])
+def test_the_data_go_one_way_through_at_most_a_dozen_files(call, steps):
+    """Files of docs/architecture.md: none imports one that comes before it."""
+    files = [SOURCE / name for name in re.findall(r"`([\w/]+\.py)`", steps)]
+    assert len(WAYS) == 4
+    assert 5 < len(files) <= 12
+    for i, file in enumerate(files):
+        before = {".".join(["heatgp", *f.relative_to(SOURCE).with_suffix("").parts]) for f in files[:i]}
+        assert not [name for name in runtime_imports(file) if name in before or name.rpartition(".")[0] in before]
