@@ -91,8 +91,13 @@ class Cells:
         return self._best(x, neighbours[self._tree.query(points)[1], :10])
 
     def _best(self, x: np.ndarray, near: np.ndarray) -> np.ndarray:
+        """The nearest of some nodes; of all nodes, where those belong to another component of the manifold."""
         square = self.manifold.rough_separation(x[:, None], self.nodes[near])
-        return np.take_along_axis(near, np.argmin(square, axis=1)[:, None], 1)[:, 0]
+        best = np.take_along_axis(near, np.argmin(square, axis=1)[:, None], 1)[:, 0]
+        lost = ~np.isfinite(square.min(axis=1))
+        if lost.any():
+            best[lost] = np.argmin(self.manifold.rough_separation(x[lost, None], self.nodes), axis=1)
+        return best
 
     def near(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Nodes near each point and the squared distances to them, (N, k) both."""
@@ -203,6 +208,7 @@ def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Gene
     nodes = pool[farthest_order(manifold, pool, number)]
     even: Any = Quasi(rng) if manifold.draws_evenly else rng
     sample = np.asarray(manifold.random(even, SAMPLE * number))
+    error = math.hypot(error, len(sample) ** -0.5)  # half of the volume is a share of the sample with this error
     fine, large = (_measure(manifold, some, sample, volume, error) for some in (nodes, nodes[:coarse]))
     return fine, large
 

@@ -34,9 +34,10 @@ STORED = ("references", "weights", "grid", "table")
 class ReferenceKernel(MadeKernel):
     """Gram matrices of half-time densities: K = Phi Phi', Phi_ij = sqrt(w_j) p_(t/2)(x_i, z_j).
 
-    `table` holds the densities at the nodes at several times; between them t^(dim/2) p_(t/2) is a cubic spline in
-    log t, the same for all features, so that K stays a Gram matrix and has two continuous derivatives in time. Beyond
-    the last time T features are multiplied by a power of p_(T/2) between the reference points: the semigroup.
+    `table` holds the densities at the nodes at several times. Between them p_(t/2) over its mean height at the reference
+    points is a cubic spline in log t, the same for all features, so that K stays a Gram matrix and has two continuous
+    derivatives in time. Beyond the last time T features are multiplied by a power of p_(T/2) between the reference
+    points: the semigroup.
     """
 
     manifold: Manifold
@@ -144,10 +145,17 @@ class ReferenceKernel(MadeKernel):
 
     def _blend(self, time: float, derivative: int) -> np.ndarray:
         """Coefficients of the table's times in a feature at this time."""
-        power = self.manifold.dim / 2
-        spline = CubicSpline(np.log(self.grid), np.diag(self.grid**power))
-        value = spline(math.log(time)) * time**-power
-        return spline(math.log(time), 1) * time**-power - power * value if derivative else value
+        now, (height, shares) = math.log(time), self._splines
+        value = shares(now) * np.exp(height(now))
+        return shares(now, 1) * np.exp(height(now)) + height(now, 1) * value if derivative else value
+
+    @cached_property
+    def _splines(self) -> tuple[CubicSpline, CubicSpline]:
+        """log of the mean density at its own reference point over log time, and each time's share of the quotient."""
+        near = self.near(self.references)
+        heights = np.array([near.multiply(part.T).sum(axis=1).mean() for part in self._mean])
+        times = np.log(self.grid)
+        return CubicSpline(times, np.log(heights)), CubicSpline(times, np.diag(1 / heights))
 
     def _flow(self, power: float, derivative: int) -> np.ndarray:
         """Heat flow between the reference points for `power` times the last half time, or its derivative in log t."""
@@ -158,9 +166,13 @@ class ReferenceKernel(MadeKernel):
     @cached_property
     def _modes(self) -> tuple[np.ndarray, np.ndarray]:
         """Eigenvalues, the largest of them 1, and eigenvectors of sqrt(w_i) p_(T/2)(z_i, z_j) sqrt(w_j)."""
-        flow = self.near(self.references) @ (self._mean[-1] * np.sqrt(self.weights))
-        flow = flow * np.sqrt(self.weights)[:, None]
-        values, vectors = np.linalg.eigh((flow + flow.T) / 2)
+        root = np.sqrt(self.weights)
+        flow = self.near(self.references) @ (self._mean[-1] * root) * root[:, None]
+        flow = (flow + flow.T) / 2
+        scale = np.ones(len(root))
+        for _ in range(100):  # until mass is conserved: every component of the manifold then has an eigenvalue of 1
+            scale = np.sqrt(scale * root / (flow @ (scale * root)))
+        values, vectors = np.linalg.eigh(flow * scale * scale[:, None])
         return np.clip(values / values[-1], 1e-9, 1.0), vectors
 
     @cached_property
