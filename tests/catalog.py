@@ -162,8 +162,8 @@ def kernel_case(manifold, method):
         return KernelCase(manifold, method, options | size, {"draws": 512})
     if options:
         options |= {"paths": 2000} if method == "ball" else {"paths": 2000, "cache": False}
-    if any(isinstance(M, Stiefel) and M.k > 1 for M in parts(manifold)):
-        check = {"draws": 256}
+    if any(isinstance(M, Stiefel) for M in parts(manifold)):
+        check = {"draws": 256 if is_supported(manifold, "exact") else 64}
     if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 for M in parts(manifold)):
         options, check = options | {"paths": 500}, {"draws": 128, "reproducible": False}
     return KernelCase(manifold, method, options, check)

@@ -57,8 +57,13 @@ class KernelSample:
 
     @cached_property
     def times(self) -> list[float]:
-        """Times at which the kernel's peak is 64, 8 and once the uniform density, as far as the kernel allows them."""
-        return self.allowed([peak_time(self.manifold, peak) for peak in PEAKS])
+        """Times at which the kernel's peak is 64, 8 and once the uniform density, as far as the kernel allows them.
+
+        Where its shortest time is later, three times from there on, which a table of times must interpolate.
+        """
+        found = self.allowed([peak_time(self.manifold, peak) for peak in PEAKS])
+        low = self.kernel.times[0]
+        return found if len(found) > 1 or low == 0 else self.allowed([1.02 * low, 1.7 * low, 2.4 * low])
 
     def allowed(self, times: list[float]) -> list[float]:
         """The times moved into the kernel's range, without repetitions and without those that it refuses."""
