@@ -34,7 +34,7 @@ STORED = ("references", "weights", "grid", "table")
 class ReferenceKernel(MadeKernel):
     """Gram matrices of half-time densities: K = Phi Phi', Phi_ij = sqrt(w_j) p_(t/2)(x_i, z_j).
 
-    `table` holds the densities at the nodes at several times. Between them p_(t/2) over its mean height at the reference
+    `table` holds densities at the nodes at several times. Between them p_(t/2) over its mean height at the reference
     points is a cubic spline in log t, the same for all features, so that K stays a Gram matrix and has two continuous
     derivatives in time. Beyond the last time T features are multiplied by a power of p_(T/2) between the reference
     points: the semigroup.
