@@ -51,11 +51,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..array import Array, namespace, to_complex
+from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
 from .roots import Roots
 
@@ -80,6 +80,11 @@ class Cover:
     scale: float
     up: Callable[[np.ndarray], np.ndarray]
     down: Callable[[Array], Array]
+
+
+def forwarded(path: str) -> Any:
+    """A property that is the member at this path, such as "roots.rank"."""
+    return property(attrgetter(path))
 
 
 class Manifold(ABC):
@@ -213,8 +218,11 @@ class Manifold(ABC):
 
         Ye, Niu, Cheung, Dai, Liu (2024), Algorithm 1: exp_x of a normal vector of variance `time`.
         """
-        white = to_complex(z) if self.is_complex else z
-        return self.exp(x, self.noise(x, math.sqrt(time) * white))
+        return self.exp(x, self._random_tangent(x, z, time))
+
+    def _random_tangent(self, x: Array, z: Array, time: float) -> Array:
+        """A normal tangent vector at x of variance `time`, from real white noise z of shape (*shape, 2) or `shape`."""
+        return self.noise(x, math.sqrt(time) * (to_complex(z) if self.is_complex else z))
 
     @property
     def step_limit(self) -> float:
@@ -248,9 +256,7 @@ class Manifold(ABC):
 
         By default the flattened array: real parts, then imaginary parts where points are complex.
         """
-        xp = namespace(x)
-        flat = xp.reshape(x, (*x.shape[: x.ndim - len(self.shape)], math.prod(self.shape)))
-        return xp.concat((xp.real(flat), xp.imag(flat)), axis=-1) if self.is_complex else flat
+        return real_vector(x, len(self.shape), self.is_complex)
 
     straight: ClassVar[bool] = False
     """Whether the points between close x and y are canonical(x + s difference(x, y)), 0 < s < 1, up to curvature."""
@@ -360,19 +366,13 @@ class Symmetric(Homogeneous):
     def log_chamber_integral(self) -> float:
         """log of the integral of the product over the roots of |sin <alpha, theta>|^m over the chamber."""
 
-    @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return self.roots.chamber
-
-    @property
-    def rank(self) -> int:
-        return self.roots.rank
+    chamber = forwarded("roots.chamber")
+    rank = forwarded("roots.rank")
+    length = forwarded("roots.length")
+    einstein_constant = forwarded("roots.einstein_constant")
 
     def log_strip(self, theta: Array) -> Array:
         return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
-
-    def length(self, theta: Array) -> Array:
-        return self.roots.length(theta)
 
     def distance(self, x: Array, y: Array) -> Array:
         return self.length(self.orbit(x, y))
@@ -380,7 +380,3 @@ class Symmetric(Homogeneous):
     @property
     def scalar_curvature(self) -> float:
         return self.roots.scalar_curvature(self.dim)
-
-    @property
-    def einstein_constant(self) -> float | None:
-        return self.roots.einstein_constant
