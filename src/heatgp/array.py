@@ -97,6 +97,14 @@ def to_complex(x: Array) -> Array:
     return x[..., 0] + 1j * x[..., 1]
 
 
+def white_noise(rng: np.random.Generator, shape: tuple[int, ...], complex_: bool) -> np.ndarray:
+    """Independent N(0, 1) numbers; complex ones where asked for, with N(0, 1) real and imaginary parts."""
+    if not complex_:
+        return rng.standard_normal(shape)
+    real, imaginary = rng.standard_normal((2, *shape))
+    return real + 1j * imaginary
+
+
 def real_vector(x: Array, axes: int, complex_: bool) -> Array:
     """The last `axes` axes as one real axis: real parts, followed by imaginary parts where `complex_`."""
     xp = namespace(x)

@@ -28,6 +28,12 @@ def require_integer(owner: str, name: str, value: object, least: int) -> None:
     require(valid, f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.")
 
 
+def require_positive_integers(manifold: Manifold) -> None:
+    """Raise InvalidInput unless all fields of the manifold, a dataclass, are integers of at least 1."""
+    for name, value in vars(manifold).items():
+        require_integer(type(manifold).__name__, name, value, 1)
+
+
 def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float], ...]:
     """Bounds as n pairs of finite numbers, low < high."""
     pairs = np.asarray(bounds, dtype=float)

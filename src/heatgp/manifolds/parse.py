@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+from inspect import isabstract, isclass
 from typing import Any
 
 from .. import manifolds
 from ..errors import InvalidInput
 from .contract import Manifold
 
-ABSTRACT, OF_FUNCTIONS = {"Homogeneous", "Manifold", "Roots", "Symmetric"}, {"Chart", "Domain", "Implicit", "Quotient"}
-"""Public names that text cannot stand for."""
+MADE_OF_FUNCTIONS = {"Chart", "Domain", "Implicit", "Quotient"}
+"""Classes whose parameters text cannot express."""
 NAMES: dict[str, type[Manifold]] = {
-    name: vars(manifolds)[name] for name in manifolds.__all__ if name not in ABSTRACT | OF_FUNCTIONS
+    name: value
+    for name, value in sorted(vars(manifolds).items())
+    if isclass(value) and issubclass(value, Manifold) and not isabstract(value) and name not in MADE_OF_FUNCTIONS
 }
 """The constructors that text may name."""
 

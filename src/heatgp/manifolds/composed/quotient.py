@@ -9,7 +9,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, namespace
+from ...array import Array, namespace, white_noise
 from ...errors import NotConverged
 from ..checks import require
 from ..contract import Manifold, forwarded
@@ -93,8 +93,7 @@ def group_problem(cover: Manifold, isometries: tuple[Callable[[Array], Array], .
 
     rng = np.random.default_rng(0)
     x = cover.random(rng, 3)
-    z = rng.standard_normal((2, *x.shape)) * 0.1 / cover.dim**0.5
-    near = cover.exp(x, cover.noise(x, z[0] + 1j * z[1] if cover.is_complex else z[0]))
+    near = cover.exp(x, cover.noise(x, white_noise(rng, x.shape, cover.is_complex) * 0.1 / cover.dim**0.5))
     images = [np.asarray(g(x)) for g in isometries]
     for number, (g, image) in enumerate(zip(isometries, images)):
         if image.shape != x.shape:

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...array import Array, namespace, wrap
+from ..checks import require_positive_integers
 from ..contract import Symmetric
 from ..roots import Roots
 
@@ -20,6 +21,9 @@ class Angles(Symmetric):
 
     draws_evenly: ClassVar[bool] = True
     straight: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_positive_integers(self)
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -9,8 +9,8 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..checks import require_integer
-from ..contract import Homogeneous
+from ..checks import require_positive_integers
+from ..contract import Homogeneous, forwarded
 from ..roots import log_sphere_volume
 
 
@@ -36,25 +36,17 @@ class Euclidean(Homogeneous):
     n: int
     draws_evenly: ClassVar[bool] = True
     straight: ClassVar[bool] = True
+    volume: ClassVar[float] = math.inf  # type: ignore[misc]
+    scalar_curvature: ClassVar[float] = 0.0  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        require_integer("Euclidean", "n", self.n, 1)
+        require_positive_integers(self)
 
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.n,)
 
-    @property
-    def dim(self) -> int:
-        return self.n
-
-    @property
-    def volume(self) -> float:
-        return math.inf
-
-    @property
-    def scalar_curvature(self) -> float:
-        return 0.0
+    dim = forwarded("n")
 
     def noise(self, x: Array, z: Array) -> Array:
         return z + 0 * x

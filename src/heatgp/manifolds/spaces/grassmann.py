@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, to_complex
+from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace
 from ..contract import Symmetric
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
@@ -55,10 +55,7 @@ class Grassmann(Frames, Symmetric):
     n: int
     k: int
     field: Field = "real"
-
-    @property
-    def _full(self) -> str:
-        return "The whole space is one point."
+    full: ClassVar[str] = "The whole space is one point."
 
     @property
     def dim(self) -> int:
@@ -84,8 +81,7 @@ class Grassmann(Frames, Symmetric):
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on Gr_F(k, n)", cosine and sine by their series."""
-        z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
-        v = self.noise(x, z)
+        v = self._random_tangent(x, z, time)
         # Largest singular value of a Gaussian matrix: √n + √k, and seven standard deviations.
         radius = math.sqrt(self.beta * time) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         c, s = cos_sinc_series(matmul(adjoint(v), v), radius)

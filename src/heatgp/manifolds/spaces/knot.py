@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from ...array import Array, namespace
-from ..checks import require, require_integer
+from ..checks import require
 from .angles import Angles
 
 
@@ -37,8 +37,7 @@ class TorusKnot(Angles):
     dim: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        require_integer("TorusKnot", "p", self.p, 1)
-        require_integer("TorusKnot", "q", self.q, 1)
+        super().__post_init__()
         require(
             math.gcd(self.p, self.q) == 1,
             f"TorusKnot needs coprime p and q, else the curve closes early; got p = {self.p}, q = {self.q}.",

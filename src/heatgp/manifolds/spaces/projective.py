@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from ...array import Array, inner, namespace
-from ..checks import require_integer
+from ...array import Array, inner, is_complex, namespace, real_vector
 from ..roots import Roots, log_sphere_volume
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
@@ -34,10 +33,7 @@ class Lines(UnitVectors):
 
 def projector(x: Array) -> Array:
     """x x* flattened to real coordinates: the same for every unit vector of the line."""
-    xp = namespace(x)
-    p = x[..., :, None] * xp.conj(x[..., None, :])
-    p = xp.reshape(p, (*p.shape[:-2], x.shape[-1] ** 2))
-    return xp.concat((xp.real(p), xp.imag(p)), axis=-1) if p.dtype.kind == "c" else p
+    return real_vector(x[..., :, None] * namespace(x).conj(x[..., None, :]), 2, is_complex(x))
 
 
 @final
@@ -62,13 +58,6 @@ class RealProjective(Lines):
     """
 
     dim: int
-
-    def __post_init__(self) -> None:
-        require_integer("RealProjective", "dim", self.dim, 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
 
     @property
     def volume(self) -> float:
@@ -107,13 +96,6 @@ class ComplexProjective(Lines):
 
     complex_dim: int
     is_complex: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_integer("ComplexProjective", "complex_dim", self.complex_dim, 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.complex_dim + 1,)
 
     @property
     def dim(self) -> int:

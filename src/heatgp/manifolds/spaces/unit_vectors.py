@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from ...array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc, to_complex
+from ...array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc, white_noise
+from ..checks import require_positive_integers
 from ..contract import Symmetric
 
 
@@ -24,10 +24,12 @@ class UnitVectors(Symmetric):
     remedy: ClassVar[str] = "Divide each point by its norm."
     draws_evenly: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        require_positive_integers(self)
+
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """(n,)."""
+        return (self.dim // (2 if self.is_complex else 1) + 1,)
 
     def noise(self, x: Array, z: Array) -> Array:
         """The part of z orthogonal to x."""
@@ -39,7 +41,7 @@ class UnitVectors(Symmetric):
         return namespace(x).cos(r) * x + sinc(r) * v
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        v = self.noise(x, math.sqrt(time) * (to_complex(z) if self.is_complex else z))
+        v = self._random_tangent(x, z, time)
         square = namespace(v).real(inner(v, v))
         # The norm of z concentrates at the root of its number of real entries; nothing is beyond seven deviations.
         radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * (2 if self.is_complex else 1)) + 7)
@@ -50,10 +52,7 @@ class UnitVectors(Symmetric):
         return normalized(x)
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
-        if not self.is_complex:
-            return normalized(rng.standard_normal((n, *self.shape)))
-        z = rng.standard_normal((2, n, *self.shape))
-        return normalized(z[0] + 1j * z[1])
+        return normalized(white_noise(rng, (n, *self.shape), self.is_complex))
 
     def defect(self, x: Array) -> Array:
         """| |x| - 1 |."""
@@ -61,8 +60,7 @@ class UnitVectors(Symmetric):
 
     @property
     def origin(self) -> np.ndarray:
-        first = np.eye(1, self.shape[0])[0]
-        return first + 0j if self.is_complex else first
+        return np.eye(1, self.shape[0], dtype=complex if self.is_complex else float)[0]
 
     def to_origin(self, x: Array, y: Array) -> Array:
         return reflected(x, y)

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-import numpy as np
-
 from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex
 from ..roots import Roots, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
@@ -38,6 +36,7 @@ def log_dyson_integral(n: int) -> float:
 
 
 def log_unitary_volume(n: int) -> float:
+    """log of the volume of U(n)."""
     factorials = sum(math.lgamma(j + 1) for j in range(1, n))
     return n * (n + 1) / 2 * math.log(2 * math.pi) - n * n / 2 * math.log(2) - factorials
 
@@ -46,15 +45,13 @@ class UnitaryGroup(MatrixGroup):
     """Complex matrices with orthonormal columns."""
 
     is_complex: ClassVar[bool] = True
+    angles = staticmethod(eigenangles)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on SO(n)", with a step in u(n) or su(n): x exp(X)."""
         # The norm of a step of unit time concentrates at sqrt(8n); seven more standard deviations are never seen.
         radius = math.sqrt(time) * (math.sqrt(8 * self.n) + 7)
         return matmul(x, expm_series(math.sqrt(time) * self.algebra(to_complex(z)), radius))
-
-    def angles(self, r: Array) -> Array:
-        return eigenangles(r)
 
     @property
     def roots(self) -> Roots:
@@ -78,12 +75,14 @@ class Unitary(UnitaryGroup):
 
     Examples
     --------
+    >>> import numpy as np
     >>> float(Unitary(2).distance(np.eye(2) + 0j, 1j * np.eye(2)).round(4))
     1.5708
     """
 
     n: int
     smallest: ClassVar[int] = 1
+    all_angles = staticmethod(unitary_orbits)
 
     @property
     def dim(self) -> int:
@@ -92,9 +91,6 @@ class Unitary(UnitaryGroup):
     @property
     def volume(self) -> float:
         return math.exp(log_unitary_volume(self.n))
-
-    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
-        return unitary_orbits(X, Y)
 
     @property
     def log_chamber_integral(self) -> float:
@@ -117,6 +113,7 @@ class SpecialUnitary(UnitaryGroup):
 
     Examples
     --------
+    >>> import numpy as np
     >>> float(SpecialUnitary(2).distance(np.eye(2) + 0j, np.diag([1j, -1j])).round(4))
     1.5708
     """
@@ -125,6 +122,7 @@ class SpecialUnitary(UnitaryGroup):
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x*x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
+    all_angles = staticmethod(special_unitary_orbits)
 
     @property
     def dim(self) -> int:
@@ -144,9 +142,6 @@ class SpecialUnitary(UnitaryGroup):
         y = super().polish(x)
         phase = xp.angle(xp.linalg.det(y)) / self.n
         return y * xp.exp(-1j * phase)[..., None, None]
-
-    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
-        return special_unitary_orbits(X, Y)
 
     @property
     def log_chamber_integral(self) -> float:
