@@ -33,10 +33,7 @@ CONSTRUCTORS = [
     ),
     (lambda: hg.Grassmann(3, 0), "Grassmann needs an integer k >= 1; got k = 0."),
     (lambda: hg.Grassmann(3, 1, "quaternion"), "Grassmann needs field = 'real' or 'complex'; got 'quaternion'."),
-    (
-        lambda: hg.Stiefel(3, 3),
-        "Stiefel needs 1 <= k <= n - 1; got n = 3, k = 3. Full frames are Orthogonal(n) or Unitary(n).",
-    ),
+    (lambda: hg.Stiefel(3, 3), "Stiefel needs 1 <= k <= n - 1; got n = 3, k = 3. Full frames are Orthogonal(n)."),
     (
         lambda: hg.Stiefel(3, 3, "complex"),
         "Stiefel needs 1 <= k <= n - 1; got n = 3, k = 3. Full frames are Unitary(n).",

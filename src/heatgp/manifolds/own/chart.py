@@ -18,7 +18,7 @@ from ..checks import check_bounds, require, require_integer
 from ..contract import Manifold
 from .curvature import ricci
 from .differentiate import derivative, function_name, is_numpy, repeat
-from .pointwise import apply, dot, small_solve
+from .pointwise import apply, depth_in_box, dot, small_solve
 from .rejection import accepted
 
 DRIFT = 1e-9
@@ -106,6 +106,11 @@ class Chart(Manifold):
         return (self.dim,)
 
     @property
+    def periods(self) -> tuple[float | None, ...]:
+        """For each coordinate its period, or None."""
+        return self.periodic or ()
+
+    @property
     def box(self) -> np.ndarray:
         """Low and high corner of the bounds, (2, dim); Unsupported where there are none."""
         if self.bounds is None:
@@ -115,14 +120,14 @@ class Chart(Manifold):
     def canonical(self, x: Array) -> Array:
         """The same points with coordinates in the bounds, as far as `wrap` and the periods bring them there."""
         x = x if self.wrap is None else self.wrap(x)
-        if self.periodic is None or self.bounds is None or not any(self.periodic):
+        if self.bounds is None or not any(self.periods):
             return x
-        xp = namespace(x)
-        columns = [
-            x[..., i] if p is None else low + xp.remainder(x[..., i] - low, p)
-            for i, (p, (low, _)) in enumerate(zip(self.periodic, self.bounds))
-        ]
-        return xp.stack(columns, axis=-1)
+        xp, lows = namespace(x), [low for low, _ in self.bounds]
+        return self._periodic_columns(x, lambda i, p: lows[i] + xp.remainder(x[..., i] - lows[i], p))
+
+    def _periodic_columns(self, x: Array, change: Callable[[int, float], Array]) -> Array:
+        """x with the columns of periodic coordinates i, of period p, replaced by change(i, p)."""
+        return namespace(x).stack([change(i, p) if p else x[..., i] for i, p in enumerate(self.periods)], axis=-1)
 
     def factor(self, x: Array) -> Array:
         """The lower triangular L with L L' = G(x), or an error that says where G is not positive definite."""
@@ -182,7 +187,7 @@ class Chart(Manifold):
         return self.canonical(self.geodesic(x, v)[0])
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        v = self.noise(x, math.sqrt(time) * z)
+        v = self._random_tangent(x, z, time)
         return self.canonical(self.geodesic(x, v, STEP_DRIFT, STEP_SUBSTEPS, quick=True)[0])
 
     def polish(self, x: Array) -> Array:
@@ -209,8 +214,7 @@ class Chart(Manifold):
                     break
                 y[again], w[again], change[again] = self.integrate(x[again], v[again], substeps, False)
             else:  # compiled code has one path for all points, and few enough substeps to be fast
-                new = self.integrate(x, v, substeps, False)
-                where = namespace(x).where
+                where, new = namespace(x).where, self.integrate(x, v, substeps, False)
                 y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
                 change = where(again, new[2], change)
         return y.reshape(shape), w.reshape(shape)
@@ -244,15 +248,9 @@ class Chart(Manifold):
 
     def defect(self, x: Array) -> Array:
         """How far outside the bounds the coordinates without a period are; 0 without bounds."""
-        xp = namespace(x)
-        if self.bounds is None or self.periodic is None:
-            return xp.zeros(x.shape[:-1])
-        out = [
-            xp.maximum(xp.maximum(low - x[..., i], x[..., i] - high), 0 * x[..., i])
-            for i, ((low, high), p) in enumerate(zip(self.bounds, self.periodic))
-            if p is None
-        ]
-        return xp.max(xp.stack(out), axis=0) if out else xp.zeros(x.shape[:-1])
+        free = (-math.inf, math.inf)
+        limits = [free if p else bound for p, bound in zip(self.periods, self.bounds or (free,) * self.dim)]
+        return namespace(x).maximum(-depth_in_box(x, np.array(limits).T), 0.0)
 
     def separation(self, x: Array, y: Array) -> Array:
         """Squared distance of close points, up to terms of sixth order.
@@ -277,21 +275,16 @@ class Chart(Manifold):
 
     def difference(self, x: Array, y: Array) -> Array:
         """y - x, periodic coordinates the shorter way round."""
-        xp = namespace(x)
-        d = y - x
-        periods = self.periodic or ()
-        return xp.stack(
-            [d[..., i] if p is None else d[..., i] - p * xp.round(d[..., i] / p) for i, p in enumerate(periods)],
-            axis=-1,
-        )
+        xp, d = namespace(x), y - x
+        return self._periodic_columns(d, lambda i, p: d[..., i] - p * xp.round(d[..., i] / p))
 
     def embed(self, x: Array) -> Array:
         """The coordinates; of a periodic one, the circle of that length."""
         xp = namespace(x)
         columns = []
-        for i, p in enumerate(self.periodic or ()):
+        for i, p in enumerate(self.periods):
             angle = x[..., i] * (2 * math.pi / (p or 1.0))
-            columns += [x[..., i]] if p is None else [p / (2 * math.pi) * f(angle) for f in (xp.cos, xp.sin)]
+            columns += [p / (2 * math.pi) * f(angle) for f in (xp.cos, xp.sin)] if p else [x[..., i]]
         return xp.stack(columns, axis=-1)
 
     # Curvature.

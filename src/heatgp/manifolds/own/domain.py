@@ -9,18 +9,16 @@ from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.stats import qmc
 
 from ...array import Array, namespace, norm
-from ...errors import InvalidInput, Unsupported
 from ..checks import check_bounds, require
 from ..composed.wrapper import Wrapper
 from ..contract import Manifold
 from ..spaces.euclidean import Euclidean
 from .differentiate import function_name, gradient, is_numpy
-from .pointwise import dot
+from .pointwise import depth_in_box, dot
 from .polygon import Polygon
-from .rejection import accepted
+from .rejection import accepted, counted
 from .signed import Cut, Raster
 
 
@@ -61,14 +59,16 @@ class Domain(Wrapper):
     bounds: tuple[tuple[float, float], ...] | None = None
     violation: ClassVar[str] = "the distance outside"
     remedy: ClassVar[str] = "Remove the points outside the domain, or move them to its nearest point."
+    covering: ClassVar[None] = None  # a path on a covering manifold would not see the boundary
+    distance = Manifold.distance
 
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Domain needs a manifold; got {self.base!r}.")
         if callable(self.inside):
-            if self._flat and self.bounds is None:
-                raise InvalidInput(
-                    f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around the domain."
-                )
+            require(
+                not self._flat or self.bounds is not None,
+                f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around the domain.",
+            )
             if self.bounds is not None:
                 require(self._flat, f"Domain takes bounds for a part of R^n only; {self.base!r} draws its own points.")
                 object.__setattr__(self, "bounds", check_bounds("Domain", self.bounds, self.base.dim))
@@ -80,8 +80,8 @@ class Domain(Wrapper):
                 "value or number for each point. Write it over the last axes of x.",
             )
         else:
-            if self.base != Euclidean(2):
-                raise InvalidInput(f"A polygon is a Domain of Euclidean(2), not of {self.base!r}; pass a function.")
+            plane = self.base == Euclidean(2)
+            require(plane, f"A polygon is a Domain of Euclidean(2), not of {self.base!r}; pass a function.")
             if not isinstance(self.inside, Polygon):
                 object.__setattr__(self, "inside", Polygon.of(self.inside))
 
@@ -104,13 +104,12 @@ class Domain(Wrapper):
             return self._polygon.contains(x)
         xp = namespace(x)
         value = self.inside(x)
-        value = value if xp.isdtype(value.dtype, "bool") else value > 0
-        if self.bounds is not None:
-            low, high = (xp.asarray(side, dtype=x.dtype) for side in np.array(self.bounds).T)
-            value = value & xp.all((x >= low) & (x <= high), axis=-1)
+        inside = value if xp.isdtype(value.dtype, "bool") else value > 0
+        if self._box is not None:
+            inside = inside & (depth_in_box(x, self._box) >= 0)
         if self.base.box is not None:  # where the coordinates end
-            value = value & (self.base.defect(x) <= 1e-6)
-        return value
+            inside = inside & (self.base.defect(x) <= 1e-6)
+        return inside
 
     def exp(self, x: Array, v: Array) -> Array:
         """The geodesic, reflected at the boundary."""
@@ -184,9 +183,7 @@ class Domain(Wrapper):
             low, high = (sample.min(axis=0), sample.max(axis=0)) if corners is None else corners
             periods = self.base.periodic or (None,) * len(low)
             inside = Raster.of(inside, low, high, tuple(period is not None for period in periods))
-        return inside if corners is None else Cut(inside, *corners)
-
-    covering = None  # a path on a covering manifold would not see the boundary
+        return inside if corners is None else Cut(inside, corners)
 
     def defect(self, x: Array) -> Array:
         """How far outside: the distance (polygon), minus the value of a signed function, 1 for one of truth values."""
@@ -197,10 +194,7 @@ class Domain(Wrapper):
         if xp.isdtype(value.dtype, "bool"):
             value = xp.where(value, 1.0, -1.0)
         outside = xp.maximum(self.base.defect(x), xp.maximum(-value, 0.0 * value))
-        if self.bounds is None:
-            return outside
-        low, high = (xp.asarray(side, dtype=x.dtype) for side in np.array(self.bounds).T)
-        return xp.maximum(outside, xp.max(xp.maximum(low - x, x - high), axis=-1))
+        return outside if self._box is None else xp.maximum(outside, -depth_in_box(x, self._box))
 
     def separation(self, x: Array, y: Array) -> Array:
         """The manifold's, infinite where a point at a quarter, half or three quarters of the way is outside."""
@@ -233,10 +227,7 @@ class Domain(Wrapper):
     @cached_property
     def _fraction(self) -> tuple[float, int]:
         """The fraction of points drawn that are inside, and their number: until 60,000 are, at most four million."""
-        kept, tried, draw = 0, 0, qmc.Sobol(self.dim, rng=0)
-        while kept < 60_000 and tried < 1 << 22:
-            kept += int(self.contains(self._draw(draw.random(1 << 17))).sum())
-            tried += 1 << 17
+        kept, tried = counted(self.dim, lambda u: int(self.contains(self._draw(u)).sum()), 60_000, 1 << 22)
         return kept / tried, tried
 
     @property
@@ -253,9 +244,7 @@ class Domain(Wrapper):
             x = self._draw(u)
             return x[self.contains(x)]
 
-        remedy = (
-            f"{self!r} is (almost) empty. Check the sign of `inside` (positive or true inside), or pass tighter bounds."
-        )
+        remedy = f"{self!r} is (almost) empty. Check the sign of `inside` (positive or true inside) or tighten bounds."
         return accepted(rng, n, self.dim, keep, 2 * n + 64, remedy)
 
     # Channels, and how long the steps of a path in them may be.
@@ -300,6 +289,3 @@ class Domain(Wrapper):
         steps, points = (192, 500) if self._flat else (64, 200)
         x = np.broadcast_to(self.random(rng, points), (steps, points, *self.shape))
         return x, rng.standard_normal((steps, points, *self.step_shape))
-
-    def distance(self, x: Array, y: Array) -> Array:
-        raise Unsupported(f"{self!r} has no distance in closed form. Use method='reference', which needs none.")

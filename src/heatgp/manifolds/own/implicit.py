@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.stats import qmc
 
 from ...array import Array, namespace, norm, sinc
 from ...errors import InvalidInput, NotConverged
@@ -17,8 +16,8 @@ from ..checks import check_bounds, require, require_integer
 from ..contract import Manifold
 from ..roots import log_unit_ball_volume
 from .differentiate import derivative, function_name, gradient, is_numpy, largest, repeat
-from .pointwise import dot, lift, row_solve, small_solve, tangent
-from .rejection import accepted
+from .pointwise import depth_in_box, dot, lift, normal, row_solve, small_solve, tangent
+from .rejection import accepted, counted
 
 _HALF = (0.39216144400731414, 0.33259913678935944, -0.70624617255763936, 0.08221359629355080)
 SHARES = (*_HALF, 1 - 2 * sum(_HALF), *reversed(_HALF))
@@ -129,7 +128,7 @@ class Implicit(Manifold):
         x = x + 0 * z
         rows = self.normals(x)
         v = tangent(rows, math.sqrt(time) * z)
-        bend = -lift(rows, row_solve(rows, self.value(x + v) + self.value(x - v)))
+        bend = -normal(rows, self.value(x + v) + self.value(x - v))
         turn = norm(bend)[..., None] / namespace(x).where(norm(v) > 0, norm(v), 1.0)[..., None]
         y = x + sinc(turn) * v + 0.5 * sinc(turn / 2) ** 2 * bend
         y, missed = self._return(y, rows)
@@ -189,8 +188,7 @@ class Implicit(Manifold):
         return namespace(x).sum(self.normals(x) * v[..., None, :], axis=-1)
 
     def polish(self, x: Array) -> Array:
-        rows = self.normals(x)
-        return x - lift(rows, row_solve(rows, self.value(x)))
+        return x - normal(self.normals(x), self.value(x))
 
     def project(self, x: Array, iterations: int = 60) -> Array:
         """A point of the manifold close to x: Newton's method; not a number where it does not converge."""
@@ -203,8 +201,7 @@ class Implicit(Manifold):
 
     def defect(self, x: Array) -> Array:
         """Distance to the manifold, to first order."""
-        rows = self.normals(x)
-        return norm(lift(rows, row_solve(rows, self.value(x))))
+        return norm(normal(self.normals(x), self.value(x)))
 
     def separation(self, x: Array, y: Array) -> Array:
         """Squared distance of close points, up to terms of fifth order: c² + |n|²/3.
@@ -225,8 +222,62 @@ class Implicit(Manifold):
 
     @cached_property
     def _points(self) -> np.ndarray:
-        """Some hundred points all over the manifold, or an error about the equation."""
-        return self._find_points()
+        """Some hundred points from all sides of the manifold, or an error about the equation.
+
+        Newton's method from normal points; each round is better centred and scaled than the one before.
+        """
+        rng = np.random.default_rng(0)
+        starts = 1.5 * rng.standard_normal((8, 512, self.ambient))
+        low, high = np.array(self.bounds or [(-1.0, 1.0)] * self.ambient).T
+        found = np.empty((0, self.ambient))
+        for k, start in enumerate(starts):
+            x = self._usable(self.project((low + high) / 2 + np.max(high - low) / 2 * start))
+            if self.bounds is None and len(x):
+                extent = np.max(high - low)
+                low, high = (x.min(0), x.max(0)) if k == 0 else (np.minimum(low, x.min(0)), np.maximum(high, x.max(0)))
+                if k == len(starts) - 1 and np.max(high - low) > 1.2 * extent:
+                    raise InvalidInput(
+                        f"{self!r} seems to be unbounded: points were found up to {np.abs(x).max():.1e} away. "
+                        "Pass bounds that hold it, or cut it off with Domain."
+                    )
+            found = np.concatenate((found, x))
+        require(
+            len(found) >= 16,
+            f"{self!r}: hardly a point with g(x) = 0 was found near the origin. Check that g changes sign and that its "
+            "gradient does not vanish where g does ((|x|² - 1)² is wrong, |x|² - 1 right), or pass bounds.",
+        )
+        self._check_regular(found, rng)
+        return found
+
+    def _usable(self, x: np.ndarray) -> np.ndarray:
+        """The points (k, ambient) that are finite and within the bounds."""
+        x = x[np.isfinite(x).all(axis=1)]
+        return x if self.bounds is None else x[depth_in_box(x, np.array(self.bounds).T) >= 0]
+
+    def _check_regular(self, x: np.ndarray, rng: np.random.Generator) -> None:
+        """Raise InvalidInput if the Jacobian loses rank somewhere: random moves that shrink around the worst point."""
+
+        def least(points: np.ndarray) -> np.ndarray:
+            return np.linalg.svd(self.normals(points), compute_uv=False)[..., -1]
+
+        steepness, size = least(x), np.ptp(x, axis=0).max()
+        usual = max(np.median(steepness), np.median(least(x + 0.1 * size * rng.standard_normal(x.shape))))
+        worst, value, reach = x[np.argmin(steepness)], steepness.min(), 0.3 * size
+        for _ in range(200):
+            near = self._usable(self.project(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20))
+            steepness = least(near)
+            if len(near) and steepness.min() < 0.9 * value:
+                worst, value = near[np.argmin(steepness)], steepness.min()
+            else:
+                reach /= 2
+            if reach < 1e-7 * size or value < 1e-5 * usual:
+                break
+        if not value > 1e-5 * usual:
+            raise InvalidInput(
+                f"{self!r}: the gradient of the constraint vanishes at x = {np.round(worst, 4).tolist()} "
+                f"(|g'| = {value:.1e}, usually {usual:.1e}), where g(x) = 0 is no manifold. Move the level, exclude "
+                "the point by bounds, or use an equation whose gradient vanishes nowhere on it."
+            )
 
     @cached_property
     def _search_box(self) -> np.ndarray:
@@ -242,7 +293,7 @@ class Implicit(Manifold):
         v = tangent(self.normals(x), np.random.default_rng(1).standard_normal((8, *x.shape)))
         h = 1e-3 * float(np.ptp(x, axis=0).max()) / norm(v)[..., None]
         rows = self.normals(np.broadcast_to(x, v.shape))
-        bend = lift(rows, row_solve(rows, self.value(x + h * v) + self.value(x - h * v) - 2 * self.value(x))) / h**2
+        bend = normal(rows, self.value(x + h * v) + self.value(x - h * v) - 2 * self.value(x)) / h**2
         return max(float(np.max(norm(bend) / norm(v) ** 2)), 1e-6 / float(np.ptp(x, axis=0).max()))
 
     @property
@@ -253,11 +304,7 @@ class Implicit(Manifold):
     @cached_property
     def _counts(self) -> tuple[int, int]:
         """How many of how many points that fill the box evenly lie in the tube."""
-        kept, tried, points = 0, 0, qmc.Sobol(self.ambient, rng=0)
-        while kept < KEPT and tried < TRIED:
-            kept += len(self._tube(points.random(BATCH)))
-            tried += BATCH
-        return kept, tried
+        return counted(self.ambient, lambda u: len(self._tube(u)), KEPT, TRIED, BATCH)
 
     @property
     def volume(self) -> float:
@@ -296,65 +343,3 @@ class Implicit(Manifold):
         x = x[self.defect(x) < 2 * self._radius]
         y = self.project(x)
         return y[norm(x - y) < self._radius]
-
-    # The search for points.
-
-    def _find_points(self) -> np.ndarray:
-        """Points of the manifold from all sides: Newton's method from normal points, ever better centred and scaled."""
-        rng = np.random.default_rng(0)
-        starts = 1.5 * rng.standard_normal((8, 512, self.ambient))
-        low, high = np.array(self.bounds or [(-1.0, 1.0)] * self.ambient).T
-        found = np.empty((0, self.ambient))
-        for k, start in enumerate(starts):
-            x = self.project((low + high) / 2 + np.max(high - low) / 2 * start)
-            x = x[np.isfinite(x).all(axis=1)]
-            if self.bounds is not None:
-                x = x[((x >= low) & (x <= high)).all(axis=1)]
-            elif len(x):
-                extent = np.max(high - low)
-                low, high = (x.min(0), x.max(0)) if k == 0 else (np.minimum(low, x.min(0)), np.maximum(high, x.max(0)))
-                if k == len(starts) - 1 and np.max(high - low) > 1.2 * extent:
-                    raise InvalidInput(
-                        f"{self!r} seems to be unbounded: points were found up to {np.abs(x).max():.1e} away. "
-                        "Pass bounds that hold it, or cut it off with Domain."
-                    )
-            found = np.concatenate((found, x)) if k else x
-        require(
-            len(found) >= 16,
-            f"{self!r}: hardly a point with g(x) = 0 was found near the origin. Check that g changes sign and that its "
-            "gradient does not vanish where g does ((|x|² - 1)² is wrong, |x|² - 1 right), or pass bounds.",
-        )
-        self._check_regular(found, rng)
-        return found
-
-    def _check_regular(self, x: np.ndarray, rng: np.random.Generator) -> None:
-        """Raise InvalidInput if the Jacobian loses rank somewhere: random moves that shrink around the worst point."""
-
-        def least(points: np.ndarray) -> np.ndarray:
-            return np.linalg.svd(self.normals(points), compute_uv=False)[..., -1]
-
-        steepness = least(x)
-        usual = np.median(steepness)
-        off = np.median(least(x + 0.1 * np.ptp(x, axis=0).max() * rng.standard_normal(x.shape)))
-        worst, value = x[np.argmin(steepness)], steepness.min()
-        size = np.ptp(x, axis=0).max()
-        reach = 0.3 * size
-        for _ in range(200):
-            near = self.project(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20)
-            near = near[np.isfinite(near).all(axis=1)]
-            if self.bounds is not None:
-                low, high = np.array(self.bounds).T
-                near = near[((near >= low) & (near <= high)).all(axis=1)]
-            steepness = least(near)
-            if len(near) and steepness.min() < 0.9 * value:
-                worst, value = near[np.argmin(steepness)], steepness.min()
-            else:
-                reach /= 2
-            if reach < 1e-7 * size or value < 1e-5 * max(usual, off):
-                break
-        if not value > 1e-5 * max(usual, off):
-            raise InvalidInput(
-                f"{self!r}: the gradient of the constraint vanishes at x = {np.round(worst, 4).tolist()} "
-                f"(|g'| = {value:.1e}, usually {max(usual, off):.1e}), where g(x) = 0 is no self. Move the level, cut "
-                "the point off with bounds, or use an equation whose gradient vanishes nowhere on it."
-            )

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from itertools import chain
+
+import numpy as np
+
 from ...array import Array, inner, namespace
 
 
@@ -39,6 +44,12 @@ def cross(a: Array, b: Array) -> Array:
     return namespace(a).stack([a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in pairs], axis=-1)
 
 
+def depth_in_box(x: Array, box: np.ndarray) -> Array:
+    """Distance (...) of points (..., n) to the nearest side of a box (2, n), its low and high corner; < 0 outside."""
+    sides = ((x[..., i] - low, high - x[..., i]) for i, (low, high) in enumerate(box.T.tolist()))
+    return reduce(namespace(x).minimum, chain.from_iterable(sides))
+
+
 def row_solve(rows: Array, g: Array) -> Array:
     """(J J')^-1 g for the rows J (..., c, n) and g (..., c)."""
     if rows.shape[-2] == 1:
@@ -52,7 +63,11 @@ def lift(rows: Array, g: Array) -> Array:
     return sum((rows[..., k, :] * g[..., k, None] for k in range(1, g.shape[-1])), rows[..., 0, :] * g[..., 0, None])
 
 
+def normal(rows: Array, g: Array) -> Array:
+    """J' (J J')^-1 g: the vector in the span of the rows J whose products with them are g."""
+    return lift(rows, row_solve(rows, g))
+
+
 def tangent(rows: Array, z: Array) -> Array:
-    """z less its part in the span of the rows."""
-    along = namespace(rows).sum(rows * z[..., None, :], axis=-1)
-    return z - lift(rows, row_solve(rows, along))
+    """z minus its part in the span of the rows."""
+    return z - normal(rows, namespace(rows).sum(rows * z[..., None, :], axis=-1))

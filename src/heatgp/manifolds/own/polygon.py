@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,20 +28,14 @@ class Polygon:
     @classmethod
     def of(cls, vertices: object) -> Polygon:
         """From vertices (k, 2), or a list of such rings, or a clear error."""
-        try:
-            rings = [np.asarray(vertices, dtype=float)]
-        except (TypeError, ValueError):
-            rings = []
-        if not rings or rings[0].ndim != 2:
-            try:
-                rings = [np.asarray(ring, dtype=float) for ring in vertices]  # type: ignore[attr-defined]
-            except (TypeError, ValueError):
-                rings = []
-        for ring in rings:
-            if ring.ndim != 2 or ring.shape[1] != 2 or len(ring) < 3 or not np.isfinite(ring).all():
-                rings = []
-                break
-        if not rings:
+        for candidate in ((vertices,), vertices):
+            with suppress(TypeError, ValueError):
+                rings = [np.asarray(ring, dtype=float) for ring in candidate]  # type: ignore[attr-defined]
+                if rings and all(
+                    r.ndim == 2 and r.shape[1] == 2 and len(r) > 2 and np.isfinite(r).all() for r in rings
+                ):
+                    break
+        else:
             raise InvalidInput(
                 "A polygon needs finite vertices of shape (k, 2), k >= 3, or a list of such rings (outline and holes)."
             )
@@ -66,12 +61,12 @@ class Polygon:
     def area(self) -> float:
         """Outlines less holes: a ring counts negative where an odd number of the others surrounds it."""
         total = 0.0
-        for i, ring in enumerate(self.rings):
-            others = Polygon(self.rings[:i] + self.rings[i + 1 :]) if len(self.rings) > 1 else None
-            hole = others is not None and bool(others.crossings(np.array(ring[:1]))[0] % 2)
+        for ring in self.rings:
             x, y = np.array(ring).T
-            size = abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
-            total += -size if hole else size
+            around = sum(
+                Polygon((other,)).crossings(np.array(ring[0])) % 2 for other in self.rings if other is not ring
+            )
+            total += (-1) ** int(around) * abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
         return total
 
     def crossings(self, x: Array) -> Array:
@@ -93,30 +88,31 @@ class Polygon:
         return xp.sqrt(xp.min(gap[..., 0] ** 2 + gap[..., 1] ** 2, axis=-1))
 
     @cached_property
-    def _raster(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each cell of the bounding box: what distance its points have at least to the edges; is it inside."""
+    def _raster(self) -> np.ndarray:
+        """For each cell of the bounding box, the smallest distance of its points to the edges, negative outside.
+
+        Zero for cells that an edge may cross.
+        """
         low, high = self.box
         size = (high - low) / RASTER
         centers = np.stack(np.meshgrid(*(np.arange(RASTER) + 0.5,) * 2, indexing="ij"), axis=-1) * size + low
         clearance = np.stack([self.distance(row) for row in centers]) - np.hypot(*size) / 2
-        return clearance, np.stack([self.crossings(row) % 2 == 1 for row in centers])
-
-    def _cells(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        low, high = self.box
-        cell = np.clip(((x - low) * (RASTER / (high - low))).astype(int), 0, RASTER - 1)
-        return cell[..., 0], cell[..., 1]
+        inside = np.stack([self.crossings(row) % 2 == 1 for row in centers])
+        return np.where(inside, 1.0, -1.0) * np.maximum(clearance, 0.0)
 
     def _clearance(self, x: np.ndarray) -> np.ndarray:
-        """A lower bound of the distance to the edges."""
-        within = ((x >= self.box[0]) & (x <= self.box[1])).all(axis=-1)
-        return np.where(within, np.maximum(self._raster[0][self._cells(x)], 0.0), 0.0)
+        """A lower bound of the distance to the edges, negative outside; zero where the table says nothing."""
+        low, high = self.box
+        cell = np.clip(((x - low) * (RASTER / (high - low))).astype(int), 0, RASTER - 1)
+        within = ((x >= low) & (x <= high)).all(axis=-1)
+        return np.where(within, self._raster[cell[..., 0], cell[..., 1]], 0.0)
 
     def contains(self, x: Array) -> Array:
         """Whether x (..., 2) is inside."""
         if not isinstance(x, np.ndarray) or x.size < 2 * RASTER:
             return self.crossings(x) % 2 == 1
-        clearance, inside = (table[self._cells(x)] for table in self._raster)
-        near = (clearance <= 0) | ~((x >= self.box[0]) & (x <= self.box[1])).all(axis=-1)
+        clearance = self._clearance(x)
+        inside, near = clearance > 0, clearance == 0
         inside[near] = self.crossings(x[near]) % 2 == 1
         return inside
 
@@ -127,8 +123,9 @@ class Polygon:
             y = self._bounce(x, v, 8)
             return namespace(x).where(self.contains(y)[..., None], y, x)
         y = x + v
-        # No edge is nearer to x or to y than the table says: where these add up to the way, there is none in between.
-        near = self._clearance(x) + self._clearance(y) <= np.sqrt(v[..., 0] ** 2 + v[..., 1] ** 2)
+        # If the distances from x and from y to the edges add up to more than |v|, no edge lies between them.
+        clearance = np.abs(self._clearance(x)) + np.abs(self._clearance(y))
+        near = clearance <= np.sqrt(v[..., 0] ** 2 + v[..., 1] ** 2)
         part = self._bounce(x[near], v[near], BOUNCES)
         y[near] = np.where(self.contains(part)[..., None], part, x[near])
         return y

@@ -5,8 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import qmc
 
 from ...errors import InvalidInput
+
+
+def counted(
+    dim: int, keep: Callable[[np.ndarray], int], enough: int, most: int, batch: int = 1 << 17
+) -> tuple[int, int]:
+    """How many points were kept of how many tried, from a Sobol sequence that fills the unit cube evenly.
+
+    Points are drawn batch by batch, until `enough` of them are kept or `most` were tried; `keep` counts those to keep.
+    """
+    kept, tried, points = 0, 0, qmc.Sobol(dim, rng=0)
+    while kept < enough and tried < most:
+        kept, tried = kept + keep(points.random(batch)), tried + batch
+    return kept, tried
 
 
 def accepted(

@@ -10,6 +10,7 @@ from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinat
 
 from ...array import Array, namespace
 from .differentiate import array_library, is_numpy
+from .pointwise import depth_in_box
 
 RASTER = {1: 4096, 2: 512, 3: 128}
 """Cells along each side of the box, by its dimension."""
@@ -20,13 +21,10 @@ class Cut:
     """The smaller of a function and of the distance to the sides of a box."""
 
     function: Callable[[Array], Array]
-    low: np.ndarray
-    high: np.ndarray
+    box: np.ndarray
 
     def __call__(self, x: Array) -> Array:
-        xp = namespace(x)
-        low, high = (xp.asarray(side, dtype=x.dtype) for side in (self.low, self.high))
-        return xp.minimum(self.function(x), xp.min(xp.minimum(x - low, high - x), axis=-1))
+        return namespace(x).minimum(self.function(x), depth_in_box(x, self.box))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import final
 
 import numpy as np
 
@@ -44,7 +44,10 @@ class Stiefel(Frames):
     n: int
     k: int
     field: Field = "real"
-    full: ClassVar[str] = "Full frames are Orthogonal(n) or Unitary(n)."
+
+    @property
+    def full(self) -> str:  # type: ignore[override]
+        return f"Full frames are {'Unitary' if self.is_complex else 'Orthogonal'}(n)."
 
     @property
     def dim(self) -> int:
