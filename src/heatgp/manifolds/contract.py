@@ -146,8 +146,8 @@ class Manifold(ABC):
     def distance(self, x: Array, y: Array) -> Array:
         """Geodesic distance, where one can compute it."""
         raise Unsupported(
-            f"{self!r} has no distance in closed form. Use method='reference', which needs none, "
-            "or define distance(x, y)."
+            f"{self!r} has no distance in closed form. Use method='reference', which needs none; "
+            "a class of your own can define distance(x, y)."
         )
 
     def within(self, x: Array, y: Array, radius: float) -> Array:

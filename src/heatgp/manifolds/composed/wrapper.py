@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..contract import Manifold, forwarded
 
 
@@ -14,12 +12,8 @@ class Wrapper(Manifold):
     a wrapper defines what it changes and forgets nothing. `within` follows from the wrapper's own distance.
     """
 
-    if TYPE_CHECKING:
-
-        @property
-        def base(self) -> Manifold:
-            """The wrapped manifold."""
-
+    base: Manifold
+    """The wrapped manifold."""
     shape = forwarded("base.shape")
     dim = forwarded("base.dim")
     noise = forwarded("base.noise")

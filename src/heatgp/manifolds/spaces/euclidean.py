@@ -9,14 +9,14 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..checks import require_positive_integers
-from ..contract import Homogeneous, forwarded
+from ..contract import forwarded
 from ..roots import log_sphere_volume
+from .flat import Flat
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Euclidean(Homogeneous):
+class Euclidean(Flat):
     """R^n with the usual metric: the heat kernel is the Gaussian of variance t.
 
     Points and tangent vectors have shape (n,), geodesics are straight lines. The orbit coordinate of a pair is its
@@ -34,45 +34,20 @@ class Euclidean(Homogeneous):
     """
 
     n: int
-    draws_evenly: ClassVar[bool] = True
-    straight: ClassVar[bool] = True
     volume: ClassVar[float] = math.inf  # type: ignore[misc]
     scalar_curvature: ClassVar[float] = 0.0  # type: ignore[misc]
 
-    def __post_init__(self) -> None:
-        require_positive_integers(self)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.n,)
-
     dim = forwarded("n")
-
-    def noise(self, x: Array, z: Array) -> Array:
-        return z + 0 * x
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return x + v
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
         """n standard normal points: there is no uniform law."""
         return rng.standard_normal((n, self.n))
 
-    def defect(self, x: Array) -> Array:
-        return namespace(x).zeros(x.shape[:-1])
-
     def distance(self, x: Array, y: Array) -> Array:
         return norm(x - y)
 
-    @property
-    def origin(self) -> np.ndarray:
-        return np.zeros(self.n)
-
     def orbit(self, x: Array, y: Array) -> Array:
         return norm(x - y)[..., None]
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return y - x
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:

@@ -8,7 +8,7 @@ from typing import ClassVar, final
 
 from ...array import Array, namespace
 from ..checks import require
-from .angles import Angles
+from .flat import Angles
 
 
 @final

@@ -30,6 +30,15 @@ class Lines(UnitVectors):
         xp = namespace(X)
         return xp.acos(xp.clip(xp.abs(xp.conj(X) @ Y.T), 0, 1))[..., None]
 
+    @property
+    def roots(self) -> Roots:
+        return Roots.of([((1.0,), self.dim - self.beta), ((2.0,), self.beta - 1)], half_period=math.pi / 2)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """In the complex case the root 2 has the sine sin 2a = 2 sin a cos a."""
+        return (self.beta - 1) * math.log(2) + log_sine_integral(self.dim - 1, self.beta - 1)
+
 
 def projector(x: Array) -> Array:
     """x x* flattened to real coordinates: the same for every unit vector of the line."""
@@ -62,14 +71,6 @@ class RealProjective(Lines):
     @property
     def volume(self) -> float:
         return math.exp(log_sphere_volume(self.dim)) / 2
-
-    @property
-    def roots(self) -> Roots:
-        return Roots.of([((1.0,), self.dim - 1)], half_period=math.pi / 2)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_sine_integral(self.dim - 1, 0)
 
 
 @final
@@ -105,11 +106,3 @@ class ComplexProjective(Lines):
     def volume(self) -> float:
         n = self.complex_dim
         return math.exp(n * math.log(math.pi) - math.lgamma(n + 1))
-
-    @property
-    def roots(self) -> Roots:
-        return Roots.of([((1.0,), 2 * self.complex_dim - 2), ((2.0,), 1)], half_period=math.pi / 2)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return math.log(2) + log_sine_integral(2 * self.complex_dim - 1, 1)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ...array import Array, namespace
-from .angles import Angles
+from .flat import Angles
 
 
 @final

@@ -20,21 +20,6 @@ def eigenangles(u: Array) -> Array:
     return xp.sort(xp.angle(xp.linalg.eigvals(u)), axis=-1)
 
 
-def traceless(x: Array) -> Array:
-    """x minus the multiple of the identity that carries its trace."""
-    n = x.shape[-1]
-    trace = namespace(x).linalg.trace(x) if n > 3 else sum(x[..., i, i] for i in range(n))
-    return x - (trace / n)[..., None, None] * identity_like(x)
-
-
-def log_dyson_integral(n: int) -> float:
-    """log of the integral over (-pi, pi]^n of the product of sin²((a-b)/2): (2 pi)^n n! / 2^(n(n-1)).
-
-    Reference: Mehta (2004), Random Matrices, eq. (11.1.9).
-    """
-    return n * math.log(2 * math.pi) + math.lgamma(n + 1) - n * (n - 1) * math.log(2)
-
-
 def log_unitary_volume(n: int) -> float:
     """log of the volume of U(n)."""
     factorials = sum(math.lgamma(j + 1) for j in range(1, n))
@@ -47,6 +32,16 @@ class UnitaryGroup(MatrixGroup):
     is_complex: ClassVar[bool] = True
     angles = staticmethod(eigenangles)
 
+    @property
+    def dim(self) -> int:
+        return self.n**2 - self.special
+
+    @property
+    def volume(self) -> float:
+        """U(n) is a bundle of SU(n) over the circle of determinants, of length 2 pi / sqrt(2n)."""
+        volume = math.exp(log_unitary_volume(self.n))
+        return volume * math.sqrt(2 * self.n) / (2 * math.pi) if self.special else volume
+
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on SO(n)", with a step in u(n) or su(n): x exp(X)."""
         # The norm of a step of unit time concentrates at sqrt(8n); seven more standard deviations are never seen.
@@ -57,6 +52,15 @@ class UnitaryGroup(MatrixGroup):
     def roots(self) -> Roots:
         table = [(form, 2) for form in axis_pairs(self.n, (-1,), 0.5)]
         return Roots.of(table, unit=1 / math.sqrt(2), coordinates=self.n, signed=True, sum_zero=self.special)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """The integral over (-pi, pi]^n of the product of sin²((a-b)/2) is (2 pi)^n n! / 2^(n(n-1)).
+
+        On SU(n) one angle is not free. Reference: Mehta (2004), Random Matrices, eq. (11.1.9).
+        """
+        integral = self.n * math.log(2 * math.pi) + math.lgamma(self.n + 1) - self.n * (self.n - 1) * math.log(2)
+        return integral - math.log(2 * math.pi) if self.special else integral
 
 
 @final
@@ -83,18 +87,6 @@ class Unitary(UnitaryGroup):
     n: int
     smallest: ClassVar[int] = 1
     all_angles = staticmethod(unitary_orbits)
-
-    @property
-    def dim(self) -> int:
-        return self.n**2
-
-    @property
-    def volume(self) -> float:
-        return math.exp(log_unitary_volume(self.n))
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_dyson_integral(self.n)
 
 
 @final
@@ -124,17 +116,11 @@ class SpecialUnitary(UnitaryGroup):
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
     all_angles = staticmethod(special_unitary_orbits)
 
-    @property
-    def dim(self) -> int:
-        return self.n**2 - 1
-
-    @property
-    def volume(self) -> float:
-        # U(n) is a bundle of SU(n) over the circle of determinants, of length 2 pi / sqrt(2n).
-        return math.exp(log_unitary_volume(self.n)) * math.sqrt(2 * self.n) / (2 * math.pi)
-
     def algebra(self, z: Array) -> Array:
-        return traceless(super().algebra(z))
+        """White noise of su(n): without the multiple of the identity that carries the trace."""
+        x, n = super().algebra(z), self.n
+        trace = namespace(x).linalg.trace(x) if n > 3 else sum(x[..., i, i] for i in range(n))
+        return x - (trace / n)[..., None, None] * identity_like(x)
 
     def polish(self, x: Array) -> Array:
         """Orthonormal columns, then determinant one: each column gets an equal part of the phase."""
@@ -142,7 +128,3 @@ class SpecialUnitary(UnitaryGroup):
         y = super().polish(x)
         phase = xp.angle(xp.linalg.det(y)) / self.n
         return y * xp.exp(-1j * phase)[..., None, None]
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_dyson_integral(self.n) - math.log(2 * math.pi)
