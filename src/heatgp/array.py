@@ -99,10 +99,8 @@ def to_complex(x: Array) -> Array:
 
 def white_noise(rng: np.random.Generator, shape: tuple[int, ...], complex_: bool) -> np.ndarray:
     """Independent N(0, 1) numbers; complex ones where asked for, with N(0, 1) real and imaginary parts."""
-    if not complex_:
-        return rng.standard_normal(shape)
-    real, imaginary = rng.standard_normal((2, *shape))
-    return real + 1j * imaginary
+    z = rng.standard_normal((2, *shape) if complex_ else shape)
+    return z[0] + 1j * z[1] if complex_ else z
 
 
 def real_vector(x: Array, axes: int, complex_: bool) -> Array:

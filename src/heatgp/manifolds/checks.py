@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +33,13 @@ def require_positive_integers(manifold: Manifold) -> None:
     """Raise InvalidInput unless all fields of the manifold, a dataclass, are integers of at least 1."""
     for name, value in vars(manifold).items():
         require_integer(type(manifold).__name__, name, value, 1)
+
+
+def require_shape(what: str, function: Callable, x: np.ndarray, shapes: list[tuple[int, ...]], needed: str) -> None:
+    """Raise InvalidInput unless a user's function maps points x to an array of one of the shapes."""
+    shape = np.shape(function(x))
+    message = f"{what} maps points of shape {x.shape} to shape {shape}; needed is {shapes[0]}, {needed} for each point."
+    require(shape in shapes, f"{message} Write it over the last axes of x.")
 
 
 def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float], ...]:

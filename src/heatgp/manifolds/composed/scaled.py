@@ -51,10 +51,8 @@ class Scaled(Wrapper):
 
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Scaled needs a manifold; got {self.base!r}.")
-        require(
-            isinstance(self.scale, (int, float)) and 0 < self.scale < float("inf"),
-            f"Scaled needs a positive finite scale; got {self.scale!r}.",
-        )
+        valid = isinstance(self.scale, (int, float)) and 0 < self.scale < float("inf")
+        require(valid, f"Scaled needs a positive finite scale; got {self.scale!r}.")
 
     noise = times_scale(-1, "noise")
     gradient = times_scale(-2, "gradient")

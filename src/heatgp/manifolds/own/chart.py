@@ -14,7 +14,7 @@ from scipy.stats import qmc
 
 from ...array import Array, namespace
 from ...errors import InvalidInput, Unsupported
-from ..checks import check_bounds, require, require_integer
+from ..checks import check_bounds, require, require_integer, require_shape
 from ..contract import Manifold
 from .curvature import ricci
 from .differentiate import derivative, function_name, is_numpy, repeat
@@ -90,13 +90,9 @@ class Chart(Manifold):
         if self.bounds is not None or None not in bounds:
             object.__setattr__(self, "bounds", check_bounds("Chart", bounds, self.dim))
         x = np.array([0.37 * low + 0.63 * high for low, high in self.bounds or [(0.0, 0.6)] * self.dim])
-        shape = np.shape(self.metric(np.broadcast_to(x, (2, 3, self.dim))))
-        if shape != (2, 3, self.dim, self.dim):
-            raise InvalidInput(
-                f"The metric of Chart maps coordinates of shape {(2, 3, self.dim)} to shape {shape}; needed is "
-                f"{(2, 3, self.dim, self.dim)}, a symmetric matrix for each point. Write it over the last axis of x."
-            )
-        self.factor(np.asarray(x))
+        batch, shape = np.broadcast_to(x, (2, 3, self.dim)), (2, 3, self.dim, self.dim)
+        require_shape("The metric of Chart", self.metric, batch, [shape], "a symmetric matrix")
+        self.factor(x)
 
     def __repr__(self) -> str:
         return f"Chart({function_name(self.metric, 'metric')}, {self.dim})"
@@ -104,11 +100,6 @@ class Chart(Manifold):
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.dim,)
-
-    @property
-    def periods(self) -> tuple[float | None, ...]:
-        """For each coordinate its period, or None."""
-        return self.periodic or ()
 
     @property
     def box(self) -> np.ndarray:
@@ -120,14 +111,16 @@ class Chart(Manifold):
     def canonical(self, x: Array) -> Array:
         """The same points with coordinates in the bounds, as far as `wrap` and the periods bring them there."""
         x = x if self.wrap is None else self.wrap(x)
-        if self.bounds is None or not any(self.periods):
+        if self.bounds is None or not any(self.periodic or ()):
             return x
         xp, lows = namespace(x), [low for low, _ in self.bounds]
         return self._periodic_columns(x, lambda i, p: lows[i] + xp.remainder(x[..., i] - lows[i], p))
 
     def _periodic_columns(self, x: Array, change: Callable[[int, float], Array]) -> Array:
         """x with the columns of periodic coordinates i, of period p, replaced by change(i, p)."""
-        return namespace(x).stack([change(i, p) if p else x[..., i] for i, p in enumerate(self.periods)], axis=-1)
+        return namespace(x).stack(
+            [change(i, p) if p else x[..., i] for i, p in enumerate(self.periodic or ())], axis=-1
+        )
 
     def factor(self, x: Array) -> Array:
         """The lower triangular L with L L' = G(x), or an error that says where G is not positive definite."""
@@ -249,7 +242,7 @@ class Chart(Manifold):
     def defect(self, x: Array) -> Array:
         """How far outside the bounds the coordinates without a period are; 0 without bounds."""
         free = (-math.inf, math.inf)
-        limits = [free if p else bound for p, bound in zip(self.periods, self.bounds or (free,) * self.dim)]
+        limits = [free if p else bound for p, bound in zip(self.periodic or (), self.bounds or (free,) * self.dim)]
         return namespace(x).maximum(-depth_in_box(x, np.array(limits).T), 0.0)
 
     def separation(self, x: Array, y: Array) -> Array:
@@ -282,7 +275,7 @@ class Chart(Manifold):
         """The coordinates; of a periodic one, the circle of that length."""
         xp = namespace(x)
         columns = []
-        for i, p in enumerate(self.periods):
+        for i, p in enumerate(self.periodic or ()):
             angle = x[..., i] * (2 * math.pi / (p or 1.0))
             columns += [p / (2 * math.pi) * f(angle) for f in (xp.cos, xp.sin)] if p else [x[..., i]]
         return xp.stack(columns, axis=-1)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..checks import check_bounds, require
+from ..checks import check_bounds, require, require_shape
 from ..composed.wrapper import Wrapper
 from ..contract import Manifold
 from ..spaces.euclidean import Euclidean
@@ -73,12 +73,7 @@ class Domain(Wrapper):
                 require(self._flat, f"Domain takes bounds for a part of R^n only; {self.base!r} draws its own points.")
                 object.__setattr__(self, "bounds", check_bounds("Domain", self.bounds, self.base.dim))
             some = self._draw(np.random.default_rng(0).random((64, self.base.dim))).reshape(2, 32, *self.shape)
-            shape = np.shape(self.inside(some))
-            require(
-                shape == (2, 32),
-                f"`inside` of Domain maps points of shape {some.shape} to shape {shape}; needed is (2, 32), one truth "
-                "value or number for each point. Write it over the last axes of x.",
-            )
+            require_shape("`inside` of Domain", self.inside, some, [(2, 32)], "one truth value or number")
         else:
             plane = self.base == Euclidean(2)
             require(plane, f"A polygon is a Domain of Euclidean(2), not of {self.base!r}; pass a function.")

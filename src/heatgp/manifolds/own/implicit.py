@@ -12,7 +12,7 @@ import numpy as np
 
 from ...array import Array, namespace, norm, sinc
 from ...errors import InvalidInput, NotConverged
-from ..checks import check_bounds, require, require_integer
+from ..checks import check_bounds, require, require_integer, require_shape
 from ..contract import Manifold
 from ..roots import log_unit_ball_volume
 from .differentiate import derivative, function_name, gradient, is_numpy, largest, repeat
@@ -74,14 +74,10 @@ class Implicit(Manifold):
         require_integer("Implicit", "ambient", self.ambient, self.dim + 1)
         if self.bounds is not None:
             object.__setattr__(self, "bounds", check_bounds("Implicit", self.bounds, self.ambient))
-        batch = (2, 3)
-        shape = np.shape(self.constraint(np.full((*batch, self.ambient), 0.3)))
-        if shape != (*batch, self.codim) and (self.codim > 1 or shape != batch):
-            raise InvalidInput(
-                f"The constraint of Implicit maps points of shape {(*batch, self.ambient)} to shape {shape}; needed is "
-                f"{(*batch, self.codim)}, {self.ambient} - {self.dim} = {self.codim} equation(s) for each point. "
-                "Write it over the last axis of x."
-            )
+        x = np.full((2, 3, self.ambient), 0.3)
+        shapes = [(2, 3, self.codim), *([(2, 3)] if self.codim == 1 else [])]
+        needed = f"{self.ambient} - {self.dim} = {self.codim} equation(s)"
+        require_shape("The constraint of Implicit", self.constraint, x, shapes, needed)
 
     def __repr__(self) -> str:
         return f"Implicit({function_name(self.constraint, 'g')}, {self.dim}, {self.ambient})"

@@ -24,12 +24,7 @@ def counted(
 
 
 def accepted(
-    rng: np.random.Generator,
-    n: int,
-    width: int,
-    keep: Callable[[np.ndarray], np.ndarray],
-    batch: int,
-    remedy: str,
+    rng: np.random.Generator, n: int, width: int, keep: Callable[[np.ndarray], np.ndarray], batch: int, remedy: str
 ) -> np.ndarray:
     """The first n of the points that `keep` makes of rows of `width` uniform numbers, drawn batch by batch.
 

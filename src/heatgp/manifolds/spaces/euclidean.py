@@ -36,6 +36,7 @@ class Euclidean(Flat):
     n: int
     volume: ClassVar[float] = math.inf  # type: ignore[misc]
     scalar_curvature: ClassVar[float] = 0.0  # type: ignore[misc]
+    chamber: ClassVar[tuple[tuple[float, float], ...]] = ((0.0, math.inf),)  # type: ignore[misc]
 
     dim = forwarded("n")
 
@@ -48,10 +49,6 @@ class Euclidean(Flat):
 
     def orbit(self, x: Array, y: Array) -> Array:
         return norm(x - y)[..., None]
-
-    @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.inf),)
 
     def log_strip(self, theta: Array) -> Array:
         """log of the area of the sphere of radius theta."""

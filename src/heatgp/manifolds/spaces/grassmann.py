@@ -16,19 +16,6 @@ from .frames import Field, Frames
 from .projective import projector
 
 
-def principal_angles(x: Array, y: Array) -> Array:
-    """Angles in [0, pi/2] between the subspaces spanned by orthonormal x and y, increasing.
-
-    Cosines are the singular values of x*y, sines those of the part of y orthogonal to x: atan2 of both is accurate
-    at both ends. Reference: Björck and Golub (1973), Math. Comp. 27, 579-594.
-    """
-    xp = namespace(x)
-    c = matmul(adjoint(x), y)
-    cosines = xp.linalg.svdvals(c)  # decreasing
-    sines = xp.flip(xp.linalg.svdvals(y - matmul(x, c)), axis=-1)  # increasing
-    return xp.atan2(sines[..., : cosines.shape[-1]], cosines)
-
-
 @final
 @dataclass(frozen=True, repr=False)
 class Grassmann(Frames, Symmetric):
@@ -63,10 +50,12 @@ class Grassmann(Frames, Symmetric):
 
     @property
     def volume(self) -> float:
-        if self.is_complex:
-            logs = (math.lgamma(i) - math.lgamma(self.n - i + 1) for i in range(1, self.k + 1))
-            return math.exp(self.k * (self.n - self.k) * math.log(math.pi) + sum(logs))
-        return math.exp(sum(log_sphere_volume(self.n - i) - log_sphere_volume(i - 1) for i in range(1, self.k + 1)))
+        """That of the frames over that of the bases of one subspace, both bundles of spheres of R^n or C^n."""
+        frames, bases = range(self.n - self.k + 1, self.n + 1), range(1, self.k + 1)
+        logs = (
+            log_sphere_volume(self.beta * i - 1) - log_sphere_volume(self.beta * j - 1) for i, j in zip(frames, bases)
+        )
+        return math.exp(sum(logs))
 
     def noise(self, x: Array, z: Array) -> Array:
         return z - matmul(x, matmul(adjoint(x), z))
@@ -92,7 +81,16 @@ class Grassmann(Frames, Symmetric):
         return sum(projector(x[..., j]) for j in range(self.k))
 
     def orbit(self, x: Array, y: Array) -> Array:
-        return principal_angles(x, y)[..., self.k - self.rank :]
+        """Angles in [0, pi/2] between the subspaces spanned by x and y, increasing.
+
+        Cosines are the singular values of x*y, sines those of the part of y orthogonal to x: atan2 of both is accurate
+        at both ends. Reference: Björck and Golub (1973), Math. Comp. 27, 579-594.
+        """
+        xp = namespace(x)
+        c = matmul(adjoint(x), y)
+        cosines = xp.linalg.svdvals(c)  # decreasing
+        sines = xp.flip(xp.linalg.svdvals(y - matmul(x, c)), axis=-1)  # increasing
+        return xp.atan2(sines, cosines)[..., self.k - self.rank :]
 
     def orbits(self, X: Array, Y: Array) -> Array:
         if not isinstance(X, np.ndarray):

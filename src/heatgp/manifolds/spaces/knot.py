@@ -38,9 +38,9 @@ class TorusKnot(Angles):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        p, q = self.p, self.q
         require(
-            math.gcd(self.p, self.q) == 1,
-            f"TorusKnot needs coprime p and q, else the curve closes early; got p = {self.p}, q = {self.q}.",
+            math.gcd(p, q) == 1, f"TorusKnot needs coprime p and q, else the curve closes early; got {p = }, {q = }."
         )
 
     def embed(self, x: Array) -> Array:

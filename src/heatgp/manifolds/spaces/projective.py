@@ -31,6 +31,11 @@ class Lines(UnitVectors):
         return xp.acos(xp.clip(xp.abs(xp.conj(X) @ Y.T), 0, 1))[..., None]
 
     @property
+    def volume(self) -> float:
+        """That of the sphere of all unit vectors over that of the unit vectors of one line."""
+        return math.exp(log_sphere_volume(self.dim + self.beta - 1) - log_sphere_volume(self.beta - 1))
+
+    @property
     def roots(self) -> Roots:
         return Roots.of([((1.0,), self.dim - self.beta), ((2.0,), self.beta - 1)], half_period=math.pi / 2)
 
@@ -68,10 +73,6 @@ class RealProjective(Lines):
 
     dim: int
 
-    @property
-    def volume(self) -> float:
-        return math.exp(log_sphere_volume(self.dim)) / 2
-
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -101,8 +102,3 @@ class ComplexProjective(Lines):
     @property
     def dim(self) -> int:
         return 2 * self.complex_dim
-
-    @property
-    def volume(self) -> float:
-        n = self.complex_dim
-        return math.exp(n * math.log(math.pi) - math.lgamma(n + 1))

@@ -51,8 +51,7 @@ class Stiefel(Frames):
 
     @property
     def dim(self) -> int:
-        n, k = self.n, self.k
-        return 2 * n * k - k * k if self.is_complex else n * k - k * (k + 1) // 2
+        return self.k * (2 * self.beta * self.n - self.beta * (self.k - 1) - 2) // 2
 
     @property
     def volume(self) -> float:
@@ -96,8 +95,8 @@ class Stiefel(Frames):
         a = matmul(adjoint(x), v)
         corner = -(matmul(adjoint(v), v) + matmul(a, a))
         zero = xp.zeros_like(a)
-        identity = xp.eye(self.k, dtype=a.dtype) + zero
-        w = xp.concat((xp.concat((zero, corner), axis=-1), xp.concat((identity, a), axis=-1)), axis=-2)
+        one = xp.eye(self.k, dtype=a.dtype) + zero
+        w = xp.concat((xp.concat((zero, corner), axis=-1), xp.concat((one, a), axis=-1)), axis=-2)
         scale = xp.asarray([1.0] * self.k + [radius] * self.k, dtype=xp.finfo(x.dtype).dtype)
         e = expm_series(w * scale[:, None] / scale, 2 * radius)[..., : self.k]
         return matmul(x, e[..., : self.k, :]) + matmul(v, e[..., self.k :, :] / radius)

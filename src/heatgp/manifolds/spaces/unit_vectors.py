@@ -54,10 +54,11 @@ class UnitVectors(Symmetric):
         return c * x + s * v
 
     def polish(self, x: Array) -> Array:
-        return normalized(x)
+        """x / |x|."""
+        return x / norm(x)[..., None]
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
-        return normalized(white_noise(rng, (n, *self.shape), self.is_complex))
+        return self.polish(white_noise(rng, (n, *self.shape), self.is_complex))
 
     def defect(self, x: Array) -> Array:
         """| |x| - 1 |."""
@@ -68,12 +69,16 @@ class UnitVectors(Symmetric):
         return np.eye(1, self.shape[0], dtype=complex if self.is_complex else float)[0]
 
     def to_origin(self, x: Array, y: Array) -> Array:
-        return reflected(x, y)
-
-
-def normalized(x: Array) -> Array:
-    """x / |x|."""
-    return x / norm(x)[..., None]
+        """y under the reflection that carries x, up to a phase, to the first axis."""
+        xp = namespace(x)
+        first = x[..., :1]
+        size = xp.abs(first)
+        if is_complex(x):
+            phase = xp.where(size == 0, 1.0, xp.conj(first) / xp.where(size == 0, 1.0, size))
+            x, y = phase * x, phase * y
+        v = x - xp.asarray(np.eye(1, x.shape[-1])[0], dtype=x.dtype)
+        square = xp.real(inner(v, v))
+        return y - 2 * v * inner(v, y) / xp.where(square == 0, 1.0, square)
 
 
 def angle(x: Array, y: Array) -> Array:
@@ -82,19 +87,6 @@ def angle(x: Array, y: Array) -> Array:
     Reference: Kahan (2006), "How futile are mindless assessments of roundoff", section 12.
     """
     return 2 * namespace(x).atan2(norm(x - y), norm(x + y))[..., None]
-
-
-def reflected(x: Array, y: Array) -> Array:
-    """y under the reflection that carries the unit vector x, up to a phase, to the first axis."""
-    xp = namespace(x)
-    first = x[..., :1]
-    size = xp.abs(first)
-    if is_complex(x):
-        phase = xp.where(size == 0, 1.0, xp.conj(first) / xp.where(size == 0, 1.0, size))
-        x, y = phase * x, phase * y
-    v = x - xp.asarray(np.eye(1, x.shape[-1])[0], dtype=x.dtype)
-    square = xp.real(inner(v, v))
-    return y - 2 * v * inner(v, y) / xp.where(square == 0, 1.0, square)
 
 
 def log_sine_integral(sines: float, cosines: float) -> float:
