@@ -337,9 +337,7 @@ class Homogeneous(Manifold):
 
     def to_origin(self, x: Array, y: Array) -> Array:
         """Where an isometry that carries x to the origin carries y."""
-        raise Unsupported(
-            f"{self!r} does not say which isometry carries a point to its origin. Define to_origin(x, y)."
-        )
+        raise Unsupported(f"{self!r} does not know the isometry that carries x to its origin. Define to_origin(x, y).")
 
     def orbits(self, X: Array, Y: Array) -> Array:
         """Orbit coordinates of all pairs, (N, M, r).

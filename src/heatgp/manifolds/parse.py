@@ -18,6 +18,7 @@ NAMES: dict[str, type[Manifold]] = {
     if isclass(value) and issubclass(value, Manifold) and not isabstract(value) and name not in MADE_OF_FUNCTIONS
 }
 """The constructors that text may name."""
+KNOWN = ", ".join(NAMES)
 
 
 def parse(text: str) -> Manifold:
@@ -47,9 +48,7 @@ def parse(text: str) -> Manifold:
     except SyntaxError:
         value = None
     if not isinstance(value, Manifold):
-        raise InvalidInput(
-            f"{text!r} is not a manifold. Write a constructor call, such as Sphere(2); known: {known()}."
-        )
+        raise InvalidInput(f"{text!r} is not a manifold. Write a constructor call, such as Sphere(2); known: {KNOWN}.")
     return value
 
 
@@ -65,10 +64,6 @@ def can_be_named(manifold: Manifold) -> bool:
         return False
 
 
-def known() -> str:
-    return ", ".join(NAMES)
-
-
 def _evaluate(node: ast.expr) -> Any:
     if isinstance(node, ast.Constant):
         return node.value
@@ -80,4 +75,4 @@ def _evaluate(node: ast.expr) -> Any:
             return NAMES[node.func.id](*(_evaluate(argument) for argument in node.args), **keywords)
         except TypeError as error:
             raise InvalidInput(f"{ast.unparse(node)}: {error}.") from None
-    raise InvalidInput(f"{ast.unparse(node)!r} is not understood. Use numbers, strings and the names {known()}.")
+    raise InvalidInput(f"{ast.unparse(node)!r} is not understood. Use numbers, strings and the names {KNOWN}.")

@@ -17,7 +17,7 @@ from ...errors import InvalidInput, Unsupported
 from ..checks import check_bounds, require, require_integer, require_shape
 from ..contract import Manifold
 from .curvature import ricci
-from .differentiate import derivative, function_name, is_numpy, repeat
+from .differentiate import derivative, is_numpy, repeat
 from .pointwise import apply, depth_in_box, dot, small_solve
 from .rejection import accepted
 
@@ -95,7 +95,7 @@ class Chart(Manifold):
         self.factor(x)
 
     def __repr__(self) -> str:
-        return f"Chart({function_name(self.metric, 'metric')}, {self.dim})"
+        return f"Chart({getattr(self.metric, '__name__', 'metric')}, {self.dim})"
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -64,8 +64,3 @@ def repeat(count: int, body: Callable[[int, Any], Any], state: Any) -> Any:
     for i in range(count):
         state = body(i, state)
     return state
-
-
-def function_name(function: Callable, otherwise: str) -> str:
-    """What a `repr` calls a user's function, which may be an object without a name."""
-    return getattr(function, "__name__", otherwise)

@@ -15,7 +15,7 @@ from ..checks import check_bounds, require, require_shape
 from ..composed.wrapper import Wrapper
 from ..contract import Manifold
 from ..spaces.euclidean import Euclidean
-from .differentiate import function_name, gradient, is_numpy
+from .differentiate import gradient, is_numpy
 from .pointwise import depth_in_box, dot
 from .polygon import Polygon
 from .rejection import accepted, counted
@@ -65,10 +65,8 @@ class Domain(Wrapper):
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Domain needs a manifold; got {self.base!r}.")
         if callable(self.inside):
-            require(
-                not self._flat or self.bounds is not None,
-                f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around the domain.",
-            )
+            given = self.bounds is not None or not self._flat
+            require(given, f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around it.")
             if self.bounds is not None:
                 require(self._flat, f"Domain takes bounds for a part of R^n only; {self.base!r} draws its own points.")
                 object.__setattr__(self, "bounds", check_bounds("Domain", self.bounds, self.base.dim))
@@ -81,7 +79,7 @@ class Domain(Wrapper):
                 object.__setattr__(self, "inside", Polygon.of(self.inside))
 
     def __repr__(self) -> str:
-        what = f"<{len(self.inside.edges[0])} edges>" if self._polygon else function_name(self.inside, "inside")
+        what = f"<{len(self.inside.edges[0])} edges>" if self._polygon else getattr(self.inside, "__name__", "inside")
         return f"Domain({self.base!r}, {what})"
 
     @property

@@ -15,7 +15,7 @@ from ...errors import InvalidInput, NotConverged
 from ..checks import check_bounds, require, require_integer, require_shape
 from ..contract import Manifold
 from ..roots import log_unit_ball_volume
-from .differentiate import derivative, function_name, gradient, is_numpy, largest, repeat
+from .differentiate import derivative, gradient, is_numpy, largest, repeat
 from .pointwise import depth_in_box, dot, lift, normal, row_solve, small_solve, tangent
 from .rejection import accepted, counted
 
@@ -80,7 +80,7 @@ class Implicit(Manifold):
         require_shape("The constraint of Implicit", self.constraint, x, shapes, needed)
 
     def __repr__(self) -> str:
-        return f"Implicit({function_name(self.constraint, 'g')}, {self.dim}, {self.ambient})"
+        return f"Implicit({getattr(self.constraint, '__name__', 'g')}, {self.dim}, {self.ambient})"
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -13,7 +13,6 @@ from ...errors import Unsupported
 from ..roots import log_sphere_volume
 from .frames import Field, Frames
 from .stiefel_log import log_norm
-from .unitary import log_unitary_volume
 
 
 @final
@@ -55,10 +54,9 @@ class Stiefel(Frames):
 
     @property
     def volume(self) -> float:
-        n, k = self.n, self.k
-        if self.is_complex:
-            return math.exp(log_unitary_volume(n) - log_unitary_volume(n - k))
-        return math.exp(sum(log_sphere_volume(d) for d in range(n - k, n)))
+        """A bundle of spheres; over C each is squashed along the phase, to 1/√2 of its length."""
+        spheres = sum(log_sphere_volume(self.beta * j - 1) for j in range(self.n - self.k + 1, self.n + 1))
+        return math.exp(spheres - (self.beta - 1) * self.k * math.log(2) / 2)
 
     @property
     def scalar_curvature(self) -> float:
