@@ -96,9 +96,8 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     axes = tuple(range(x.ndim - len(manifold.shape), x.ndim))
     finite = np.asarray(xp.all(xp.isfinite(x), axis=axes))
     if not finite.all():
-        raise OffManifold(
-            f"{_first(name, ~finite)} is not finite (NaN or infinity). Remove or impute it before the fit."
-        )
+        where = _first(name, ~finite)
+        raise OffManifold(f"{where} is not finite (NaN or infinity). Remove or impute it before the fit.")
     single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
     limit = max(tolerance, 1e-4) if single else tolerance
     defect = np.asarray(manifold.defect(x))

@@ -141,14 +141,16 @@ class Manifold(ABC):
             values.pop()
         return f"{type(self).__name__}({', '.join(repr(value) for value, _ in values)})"
 
+    @property
+    def _beta(self) -> int:
+        """The real dimension of the numbers that points are made of: 2 where they are complex, else 1."""
+        return 2 if self.is_complex else 1
+
     # Distances.
 
     def distance(self, x: Array, y: Array) -> Array:
         """Geodesic distance, where one can compute it."""
-        raise Unsupported(
-            f"{self!r} has no distance in closed form. Use method='reference', which needs none; "
-            "a class of your own can define distance(x, y)."
-        )
+        raise Unsupported(f"{self!r} has no distance in closed form. Use method='reference' or define distance(x, y).")
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         """Whether y lies in the ball of this radius around x."""
@@ -327,6 +329,9 @@ class Homogeneous(Manifold):
         """Distance of a pair whose orbit coordinates are theta."""
         raise Unsupported(f"{self!r}: strips need the distance as a function of the orbit; use method='auto'.")
 
+    def distance(self, x: Array, y: Array) -> Array:
+        return self.length(self.orbit(x, y))
+
     @property
     def einstein_constant(self) -> float | None:
         """The constant c of Ric = c * metric: 0 where flat, None where there is no such constant or it is not known."""
@@ -371,9 +376,6 @@ class Symmetric(Homogeneous):
 
     def log_strip(self, theta: Array) -> Array:
         return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
-
-    def distance(self, x: Array, y: Array) -> Array:
-        return self.length(self.orbit(x, y))
 
     @property
     def scalar_curvature(self) -> float:

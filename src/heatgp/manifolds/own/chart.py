@@ -80,10 +80,8 @@ class Chart(Manifold):
         require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
         require_integer("Chart", "dim", self.dim, 1)
         periods = tuple(self.periodic) if self.periodic is not None else (None,) * self.dim
-        require(
-            len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods),
-            f"Chart needs periodic = a period or None for each of {self.dim} coordinates; got {self.periodic!r}.",
-        )
+        valid = len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods)
+        require(valid, f"Chart needs a period or None for each of {self.dim} coordinates; got {self.periodic!r}.")
         object.__setattr__(self, "periodic", periods)
         given = tuple(self.bounds) if self.bounds is not None else (None,) * self.dim
         bounds = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
@@ -224,15 +222,12 @@ class Chart(Manifold):
 
         def substep(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             x, v, change = state
-            a1 = self.acceleration(x, v, quick)
-            v2 = v + h / 2 * a1
-            a2 = self.acceleration(x + h / 2 * v, v2, quick)
-            v3 = v + h / 2 * a2
-            a3 = self.acceleration(x + h / 2 * v2, v3, quick)
-            v4 = v + h * a3
-            a4 = self.acceleration(x + h * v3, v4, quick)
-            x = x + h / 6 * (v + 2 * v2 + 2 * v3 + v4)
-            v = v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+            u = a = total_u = total_a = 0.0
+            for part, weight in ((0, 1), (1 / 2, 2), (1 / 2, 2), (1, 1)):
+                place, u = x + part * h * u, v + part * h * a
+                a = self.acceleration(place, u, quick)
+                total_u, total_a = total_u + weight * u, total_a + weight * a
+            x, v = x + h / 6 * total_u, v + h / 6 * total_a
             ratio = xp.where(still, 1.0, self.square(x, v) / xp.where(still, 1.0, start))
             return x, v / xp.sqrt(ratio)[..., None], xp.maximum(change, xp.abs(ratio - 1))
 

@@ -32,10 +32,16 @@ def small_solve(A: Array, b: Array) -> Array:
         return xp.stack((first, second), axis=-1)
     if A.shape[-1] == 3:
         a, c, d = (A[..., :, j] for j in range(3))
-        normals = xp.linalg.cross(c, d), xp.linalg.cross(d, a), xp.linalg.cross(a, c)
+        normals = cross(c, d), cross(d, a), cross(a, c)
         det = dot(a, normals[0])
         return xp.stack([dot(n, b) / det for n in normals], axis=-1)
     return xp.linalg.solve(A, b[..., None])[..., 0]
+
+
+def cross(a: Array, b: Array) -> Array:
+    """The vector product of vectors (..., 3); faster than `numpy.cross`."""
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return namespace(a).stack([a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in pairs], axis=-1)
 
 
 def depth_in_box(x: Array, box: np.ndarray) -> Array:

@@ -32,11 +32,6 @@ class Frames(OrthonormalColumns):
         return self.field == "complex"
 
     @property
-    def beta(self) -> int:
-        """Real dimension of the field."""
-        return 2 if self.is_complex else 1
-
-    @property
     def shape(self) -> tuple[int, ...]:
         return (self.n, self.k)
 

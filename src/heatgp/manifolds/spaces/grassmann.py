@@ -46,14 +46,14 @@ class Grassmann(Frames, Symmetric):
 
     @property
     def dim(self) -> int:
-        return self.beta * self.k * (self.n - self.k)
+        return self._beta * self.k * (self.n - self.k)
 
     @property
     def volume(self) -> float:
         """That of the frames over that of the bases of one subspace, both bundles of spheres of R^n or C^n."""
         frames, bases = range(self.n - self.k + 1, self.n + 1), range(1, self.k + 1)
         logs = (
-            log_sphere_volume(self.beta * i - 1) - log_sphere_volume(self.beta * j - 1) for i, j in zip(frames, bases)
+            log_sphere_volume(self._beta * i - 1) - log_sphere_volume(self._beta * j - 1) for i, j in zip(frames, bases)
         )
         return math.exp(sum(logs))
 
@@ -72,7 +72,7 @@ class Grassmann(Frames, Symmetric):
         """Ye et al. (2024), "Simulation of Brownian paths on Gr_F(k, n)", cosine and sine by their series."""
         v = self._random_tangent(x, z, time)
         # Largest singular value of a Gaussian matrix: √n + √k, and seven standard deviations.
-        radius = math.sqrt(self.beta * time) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        radius = math.sqrt(self._beta * time) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         c, s = cos_sinc_series(matmul(adjoint(v), v), radius)
         return matmul(x, c) + matmul(v, s)
 
@@ -100,13 +100,13 @@ class Grassmann(Frames, Symmetric):
     @property
     def roots(self) -> Roots:
         r = min(self.k, self.n - self.k)
-        short = self.beta * (self.n - 2 * r)
-        table = [(form, self.beta) for form in axis_pairs(r, (1, -1))]
-        table += [(form, short) for form in axes(r)] + [(form, self.beta - 1) for form in axes(r, 2.0)]
+        short = self._beta * (self.n - 2 * r)
+        table = [(form, self._beta) for form in axis_pairs(r, (1, -1))]
+        table += [(form, short) for form in axes(r)] + [(form, self._beta - 1) for form in axes(r, 2.0)]
         return Roots.of(table, coordinates=r, half_period=math.pi / 2)
 
     @property
     def log_chamber_integral(self) -> float:
         """In u = sin² theta the sines make a Selberg integral."""
-        r, short, beta = self.rank, self.beta * (self.n - 2 * self.rank), self.beta
+        r, short, beta = self.rank, self._beta * (self.n - 2 * self.rank), self._beta
         return log_selberg(r, (short + beta) / 2, beta / 2, beta / 2) + r * (beta - 2) * math.log(2)

@@ -33,16 +33,16 @@ class Lines(UnitVectors):
     @property
     def volume(self) -> float:
         """That of the sphere of all unit vectors over that of the unit vectors of one line."""
-        return math.exp(log_sphere_volume(self.dim + self.beta - 1) - log_sphere_volume(self.beta - 1))
+        return math.exp(log_sphere_volume(self.dim + self._beta - 1) - log_sphere_volume(self._beta - 1))
 
     @property
     def roots(self) -> Roots:
-        return Roots.of([((1.0,), self.dim - self.beta), ((2.0,), self.beta - 1)], half_period=math.pi / 2)
+        return Roots.of([((1.0,), self.dim - self._beta), ((2.0,), self._beta - 1)], half_period=math.pi / 2)
 
     @property
     def log_chamber_integral(self) -> float:
         """In the complex case the root 2 has the sine sin 2a = 2 sin a cos a."""
-        return (self.beta - 1) * math.log(2) + log_sine_integral(self.dim - 1, self.beta - 1)
+        return (self._beta - 1) * math.log(2) + log_sine_integral(self.dim - 1, self._beta - 1)
 
 
 def projector(x: Array) -> Array:

@@ -50,13 +50,13 @@ class Stiefel(Frames):
 
     @property
     def dim(self) -> int:
-        return self.k * (2 * self.beta * self.n - self.beta * (self.k - 1) - 2) // 2
+        return self.k * (2 * self._beta * self.n - self._beta * (self.k - 1) - 2) // 2
 
     @property
     def volume(self) -> float:
         """A bundle of spheres; over C each is squashed along the phase, to 1/√2 of its length."""
-        spheres = sum(log_sphere_volume(self.beta * j - 1) for j in range(self.n - self.k + 1, self.n + 1))
-        return math.exp(spheres - (self.beta - 1) * self.k * math.log(2) / 2)
+        spheres = sum(log_sphere_volume(self._beta * j - 1) for j in range(self.n - self.k + 1, self.n + 1))
+        return math.exp(spheres - (self._beta - 1) * self.k * math.log(2) / 2)
 
     @property
     def scalar_curvature(self) -> float:
@@ -87,7 +87,7 @@ class Stiefel(Frames):
         xp = namespace(x)
         v = self._random_tangent(x, z, time)
         # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
-        radius = math.sqrt(time * self.beta) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        radius = math.sqrt(time * self._beta) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         if 2 * radius > LARGE:
             return self.exp(x, v)
         a = matmul(adjoint(x), v)
@@ -124,14 +124,14 @@ class Stiefel(Frames):
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((-1.0, 1.0),) * (self.k * self.k * self.beta)
+        return ((-1.0, 1.0),) * (self.k * self.k * self._beta)
 
     def log_strip(self, theta: Array) -> Array:
         """log of the density of A = x*y: det(I - A*A)^((n-2k-1)/2) real, ^(n-2k) complex, for n >= 2k.
 
         Reference: Chikuse (2003), Statistics on Special Manifolds, Theorem 2.5.1 (real case).
         """
-        n, k, half = self.n, self.k, self.beta / 2
+        n, k, half = self.n, self.k, self._beta / 2
         if n < 2 * k:
             raise Unsupported(f"{self!r}: the entries of x*y have a density only for n >= 2k; n = {n}, 2k = {2 * k}.")
         xp = namespace(theta)

@@ -29,12 +29,7 @@ class UnitVectors(Symmetric):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.dim // self.beta + 1,)
-
-    @property
-    def beta(self) -> int:
-        """Real dimension of the field."""
-        return 2 if self.is_complex else 1
+        return (self.dim // self._beta + 1,)
 
     def noise(self, x: Array, z: Array) -> Array:
         """The part of z orthogonal to x."""
@@ -49,7 +44,7 @@ class UnitVectors(Symmetric):
         v = self._random_tangent(x, z, time)
         square = namespace(v).real(inner(v, v))
         # The norm of z concentrates at the root of its number of real entries; nothing is beyond seven deviations.
-        radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * self.beta) + 7)
+        radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * self._beta) + 7)
         c, s = cos_sinc_numbers(square, radius)
         return c * x + s * v
 
