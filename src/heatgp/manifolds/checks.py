@@ -1,4 +1,4 @@
-"""Checks of what users pass: parameters of manifolds, boxes, and points."""
+"""Checks of user input: parameters of manifolds, functions, boxes, and points."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float
 
 
 def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE) -> Array:
-    """x as a floating array of points of the manifold, or an error that names the first offender.
+    """x as a floating array of points of the manifold, or an error that names the first wrong point.
 
     Parameters
     ----------

@@ -4,11 +4,11 @@ Leading axes of a point array are batch, the trailing axes are ``shape``; everyt
 is squeezed. Concrete classes are final frozen dataclasses. Methods are pure functions over the namespace of the array
 they get, so that NumPy computes and JAX compiles the same lines.
 
-Six members are required of every manifold. All others have a default, and each one that a class defines buys
-something. No code of the library asks for a member that is not in this table.
+Six members are required of every manifold. All others have a default; each one that a class defines enables more
+methods, or makes them faster or more accurate. No code of the library uses a member that is not in this table.
 
 ========================  ================================  =========================================================
-member                    default                           what it buys
+member                    default                           what it enables
 ========================  ================================  =========================================================
 shape, dim                required                          -
 noise, exp                required                          Brownian motion
@@ -27,7 +27,7 @@ curvature_step_limit      step_limit                        the same without the
 covering                  None                              Brownian motion simulated on a simpler manifold
 polish                    x                                 points on the manifold after millions of steps
 draws_evenly              False                             quasi-random points for reference kernels
-embed                     the coordinates of x              methods that know no geometry; plots
+embed                     the coordinates of x              methods that use no geometry; plots
 straight, difference,     False, y - x,                     domains of it see a boundary between two points and
 canonical, gradient       x, noise(x, slope)                mirror paths at it
 box, periodic             None, None                        domains of it know where its coordinates end or repeat
@@ -90,8 +90,32 @@ def forwarded(path: str) -> Any:
 class Manifold(ABC):
     """A Riemannian manifold: six members are required, the others have defaults.
 
-    Required are `shape`, `dim`, `noise`, `exp`, `random` and `defect`. The module's table says what each of the other
-    members buys.
+    Required are `shape`, `dim`, `noise`, `exp`, `random` and `defect`. The table at the top of this module lists all
+    members, their defaults, and what each optional one enables.
+
+    Points have shape `shape`, with any number of batch axes in front. A tangent vector at x has the shape of x. The
+    metric is given by `noise`, the geodesics by `exp`.
+
+    Examples
+    --------
+    The line, with the six members only:
+
+    >>> class Line(Manifold):
+    ...     shape, dim = (1,), 1
+    ...
+    ...     def noise(self, x, z):
+    ...         return z
+    ...
+    ...     def exp(self, x, v):
+    ...         return x + v
+    ...
+    ...     def random(self, rng, n):
+    ...         return rng.standard_normal((n, 1))
+    ...
+    ...     def defect(self, x):
+    ...         return 0 * x[..., 0]
+    >>> Line().separation(np.array([1.0]), np.array([3.0]))
+    np.float64(4.0)
     """
 
     is_complex: ClassVar[bool] = False
@@ -149,7 +173,7 @@ class Manifold(ABC):
     # Distances.
 
     def distance(self, x: Array, y: Array) -> Array:
-        """Geodesic distance, where one can compute it."""
+        """Geodesic distance of x and y; Unsupported if it cannot be computed."""
         raise Unsupported(f"{self!r} has no distance in closed form. Use method='reference' or define distance(x, y).")
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
@@ -188,7 +212,7 @@ class Manifold(ABC):
         return inverse + xp.eye(square.shape[-1], dtype=square.dtype) - xp.matmul(inverse, square)
 
     def rough_separation(self, x: Array, y: Array) -> Array:
-        """A cheaper squared distance that need only tell near points from far ones."""
+        """A cheaper squared distance, accurate enough to tell near points from far points."""
         return self.separation(x, y)
 
     # Volume and curvature.
@@ -228,17 +252,17 @@ class Manifold(ABC):
 
     @property
     def step_limit(self) -> float:
-        """The longest step of time for which the error of the geometry stays about one per cent."""
+        """The longest step of time for which curvature and boundary cause an error of about 1 %."""
         return math.inf
 
     @property
     def curvature_step_limit(self) -> float:
-        """The longest step of time that the curvature alone allows, whatever the boundary of a domain requires."""
+        """The longest step of time that the curvature allows, without regard to the boundary of a domain."""
         return self.step_limit
 
     @property
     def covering(self) -> Cover | None:
-        """A covering manifold on which the same Brownian motion is faster to simulate, None where there is none."""
+        """A covering manifold on which the same Brownian motion is faster to simulate; None if there is none."""
         return None
 
     def polish(self, x: Array) -> Array:
@@ -254,7 +278,7 @@ class Manifold(ABC):
     # Coordinates.
 
     def embed(self, x: Array) -> Array:
-        """Coordinates (..., d) in a Euclidean space, for methods that know no geometry.
+        """Coordinates (..., d) in a Euclidean space, for methods that use no geometry, and for plots.
 
         By default the flattened array: real parts, then imaginary parts where points are complex.
         """
@@ -264,7 +288,7 @@ class Manifold(ABC):
     """Whether the points between close x and y are canonical(x + s difference(x, y)), 0 < s < 1, up to curvature."""
 
     def difference(self, x: Array, y: Array) -> Array:
-        """y - x in coordinates, the shorter way round where a coordinate is periodic."""
+        """y - x in coordinates; for a periodic coordinate the shorter of the two ways."""
         return y - x
 
     def canonical(self, x: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Manifolds from text: `parse("Product(Sphere(2), Euclidean(3))")` is what the command line and files use."""
+"""Manifolds from text, as the command line and files use it: `parse("Product(Sphere(2), Euclidean(3))")`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def parse(text: str) -> Manifold:
     Raises
     ------
     InvalidInput
-        If the text is anything else; nothing is ever evaluated but constructors and literals.
+        If the text is anything else. Only constructors and literals are ever evaluated.
 
     Examples
     --------
@@ -55,8 +55,8 @@ def parse(text: str) -> Manifold:
 def can_be_named(manifold: Manifold) -> bool:
     """Whether the text of a manifold determines it: `parse(repr(manifold)) == manifold`.
 
-    So it does where classes are the library's and parameters are numbers and words. It does not where a manifold is
-    made of functions, or its class is the user's: two different ones may share a `repr`.
+    This is true for classes of the library whose parameters are numbers, words and such manifolds. It is false for
+    manifolds made of functions and for classes of users: two different ones may have the same `repr`.
     """
     try:
         return parse(repr(manifold)) == manifold

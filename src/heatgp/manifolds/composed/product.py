@@ -53,7 +53,7 @@ class Product(Manifold):
     Parameters
     ----------
     *factors : Manifold
-        One or more.
+        At least one.
 
     Examples
     --------
@@ -98,12 +98,43 @@ class Product(Manifold):
         return sum(periods, ()) if any(f.periodic for f in self.factors) else None
 
     def split(self, x: Array) -> tuple[Array, ...]:
-        """Points of the product to a tuple of points of the factors."""
+        """Split points of the product into points of the factors.
+
+        Parameters
+        ----------
+        x : array of shape (..., size)
+
+        Returns
+        -------
+        tuple of arrays (..., *factor.shape), one for each factor
+
+        Examples
+        --------
+        >>> from heatgp import Sphere, Torus
+        >>> Product(Sphere(1), Torus(1)).split(np.array([1.0, 0.0, 0.5]))
+        (array([1., 0.]), array([0.5]))
+        """
         rows = _cut(x, map(flat_size, self.factors))
         return tuple(unflatten(f, row) for f, row in zip(self.factors, rows))
 
     def join(self, *parts: Array) -> Array:
-        """Points of the factors, with common or broadcasting batch axes, to points of the product."""
+        """Join points of the factors to points of the product, the inverse of `split`.
+
+        Parameters
+        ----------
+        *parts : arrays of shape (..., *factor.shape), one for each factor
+            Batch axes broadcast.
+
+        Returns
+        -------
+        array of shape (..., size)
+
+        Examples
+        --------
+        >>> from heatgp import Sphere, Torus
+        >>> Product(Sphere(1), Torus(1)).join([1.0, 0.0], [0.5])
+        array([1. , 0. , 0.5])
+        """
         if len(parts) != len(self.factors):
             raise InvalidInput(f"{self!r} has {len(self.factors)} factors; join got {len(parts)} parts.")
         rows = [flatten(f, np.asarray(p) if isinstance(p, (list, tuple)) else p) for f, p in zip(self.factors, parts)]

@@ -38,12 +38,14 @@ class Scaled(Wrapper):
     base : Manifold
         The manifold M.
     scale : float
-        Positive.
+        Positive and finite.
 
     Examples
     --------
     >>> from heatgp import SpecialOrthogonal
     >>> trace_metric = Scaled(SpecialOrthogonal(3), 2**0.5)  # tr(X'Y) instead of tr(X'Y)/2
+    >>> round(trace_metric.volume / SpecialOrthogonal(3).volume, 6)  # 2^(3/2)
+    2.828427
     """
 
     base: Manifold

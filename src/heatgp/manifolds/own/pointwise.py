@@ -1,4 +1,4 @@
-"""Linear algebra of one small matrix per point, written out so that each operation is a long loop over the points."""
+"""Linear algebra with one small matrix for each point, written so that each operation is a long loop over points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...array import Array, inner, namespace
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Sum over the last axis of a b, term by term: one long loop over the points each."""
+    """The sum of a b over the last axis, term by term: each term is one long loop over the points."""
     return sum((a[..., i] * b[..., i] for i in range(1, b.shape[-1])), a[..., 0] * b[..., 0])
 
 
@@ -21,7 +21,7 @@ def apply(A: Array, v: Array) -> Array:
 
 
 def small_solve(A: Array, b: Array) -> Array:
-    """A^-1 b for matrices (..., n, n) and vectors (..., n); up to n = 3 by Cramer's rule, in long loops."""
+    """A^-1 b for matrices (..., n, n) and vectors (..., n); up to n = 3 by Cramer's rule."""
     xp = namespace(A)
     if A.shape[-1] == 1:
         return b / A[..., 0]

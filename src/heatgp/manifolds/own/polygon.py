@@ -1,4 +1,4 @@
-"""Polygons in the plane, with holes: what is inside, how far the boundary is, and where a path bounces off it."""
+"""Polygons in the plane, with holes: points inside, distances to the boundary, and reflection of paths."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from ...array import Array, namespace
 from ...errors import InvalidInput
 
 RASTER = 256
-"""Cells along each side of the table of clearances: most points then need no comparison with every edge."""
+"""Cells along each side of the table of distances; with it, most points need no comparison with every edge."""
 BOUNCES = 32
-"""The largest number of reflections in one step; a path that needs more, in a corner, stays where it was."""
+"""The largest number of reflections in one step. A path that needs more, as in a corner, does not move."""
 
 Ring = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
 class Polygon:
-    """The points of the plane with an odd number of rings around them: an outline, holes, islands in the holes."""
+    """The points of the plane that an odd number of rings surrounds: an outline with holes, islands in the holes."""
 
     rings: tuple[Ring, ...]
 
     @classmethod
     def of(cls, vertices: object) -> Polygon:
-        """From vertices (k, 2), or a list of such rings, or a clear error."""
+        """From vertices (k, 2), or a list of such rings; InvalidInput for anything else."""
         for candidate in ((vertices,), vertices):
             with suppress(TypeError, ValueError):
                 rings = [np.asarray(ring, dtype=float) for ring in candidate]  # type: ignore[attr-defined]
@@ -47,7 +47,7 @@ class Polygon:
 
     @cached_property
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where each edge starts, and the vector to where it ends, (k, 2) both."""
+        """The first vertex of each edge, and the vector to its second one, both (k, 2)."""
         rings = [np.array(ring) for ring in self.rings]
         return np.concatenate(rings), np.concatenate([np.roll(ring, -1, axis=0) - ring for ring in rings])
 
@@ -59,7 +59,7 @@ class Polygon:
 
     @cached_property
     def area(self) -> float:
-        """Outlines less holes: a ring counts negative where an odd number of the others surrounds it."""
+        """The area of outlines minus holes: a ring counts negative if an odd number of other rings surrounds it."""
         total = 0.0
         for ring in self.rings:
             x, y = np.array(ring).T
@@ -70,7 +70,7 @@ class Polygon:
         return total
 
     def crossings(self, x: Array) -> Array:
-        """How many edges the ray from x (..., 2) to the right crosses; odd inside."""
+        """How many edges the horizontal ray from x (..., 2) to the right crosses: an odd number inside."""
         xp = namespace(x)
         starts, vectors = (xp.asarray(part, dtype=x.dtype) for part in self.edges)
         rise = x[..., 1, None] - starts[:, 1]
@@ -101,7 +101,7 @@ class Polygon:
         return np.where(inside, 1.0, -1.0) * np.maximum(clearance, 0.0)
 
     def _clearance(self, x: np.ndarray) -> np.ndarray:
-        """A lower bound of the distance to the edges, negative outside; zero where the table says nothing."""
+        """A lower bound of the distance to the edges, negative outside; zero where the table has no information."""
         low, high = self.box
         cell = np.clip(((x - low) * (RASTER / (high - low))).astype(int), 0, RASTER - 1)
         within = ((x >= low) & (x <= high)).all(axis=-1)
@@ -117,7 +117,7 @@ class Polygon:
         return inside
 
     def bounce(self, x: Array, v: Array) -> Array:
-        """Where a path from x, inside, gets that goes straight along v and is reflected at the edges."""
+        """The end of a path that starts at x, inside, follows v straight, and is reflected at the edges."""
         x, v = x + 0 * v, v + 0 * x
         if not isinstance(x, np.ndarray):
             y = self._bounce(x, v, 8)

@@ -26,9 +26,9 @@ def counted(
 def accepted(
     rng: np.random.Generator, n: int, width: int, keep: Callable[[np.ndarray], np.ndarray], batch: int, remedy: str
 ) -> np.ndarray:
-    """The first n of the points that `keep` makes of rows of `width` uniform numbers, drawn batch by batch.
+    """n points by rejection: `keep` maps rows of `width` uniform numbers, drawn batch by batch, to points to keep.
 
-    A quasi-random generator goes on along one sequence, which keeps all batches together even.
+    A quasi-random generator continues one sequence over all batches, so that together they fill the cube evenly.
     """
     draw = rng.stream(width) if hasattr(rng, "stream") else lambda size: rng.random((size, width))
     found: list[np.ndarray] = []

@@ -44,6 +44,9 @@ class Euclidean(Flat):
         """n standard normal points: there is no uniform law."""
         return rng.standard_normal((n, self.n))
 
+    def distance(self, x: Array, y: Array) -> Array:
+        return norm(x - y)
+
     def orbit(self, x: Array, y: Array) -> Array:
         return norm(x - y)[..., None]
 

@@ -1,4 +1,4 @@
-"""What Euclidean space and flat tori share."""
+"""The common members of Euclidean space and flat tori."""
 
 from __future__ import annotations
 

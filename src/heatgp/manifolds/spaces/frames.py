@@ -1,4 +1,4 @@
-"""What Stiefel manifolds and Grassmannians share: their points are orthonormal frames."""
+"""The common members of Stiefel manifolds and Grassmannians: their points are orthonormal frames."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Field = Literal["real", "complex"]
 
 
 class Frames(OrthonormalColumns):
-    """Matrices (n, k), 1 <= k <= n - 1, with orthonormal columns in R^n or C^n: each itself, or up to its span."""
+    """Matrices (n, k), 1 <= k <= n - 1, with orthonormal columns in R^n or C^n, as frames or as bases of subspaces."""
 
     n: int
     k: int
@@ -40,7 +40,7 @@ class Frames(OrthonormalColumns):
 
 
 def completed(x: Array) -> Array:
-    """A square matrix with orthonormal columns, the first of which are those of x."""
+    """A square matrix with orthonormal columns that begins with the columns of x."""
     xp = namespace(x)
     q, _ = xp.linalg.qr(x, mode="complete")
     return xp.concat((x, q[..., x.shape[-1] :]), axis=-1)

@@ -1,4 +1,4 @@
-"""Grassmannians: k-dimensional subspaces, held as orthonormal bases."""
+"""Grassmannians: k-dimensional subspaces, given by orthonormal bases."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace
+from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, real_vector
 from ..contract import Symmetric
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
 from .frames import Field, Frames
-from .projective import projector
 
 
 @final
@@ -77,8 +76,8 @@ class Grassmann(Frames, Symmetric):
         return matmul(x, c) + matmul(v, s)
 
     def embed(self, x: Array) -> Array:
-        """The orthogonal projector onto the subspace, flattened."""
-        return sum(projector(x[..., j]) for j in range(self.k))
+        """The orthogonal projector xx* onto the subspace, flattened: the same for every basis."""
+        return real_vector(matmul(x, adjoint(x)), 2, self.is_complex)
 
     def orbit(self, x: Array, y: Array) -> Array:
         """Angles in [0, pi/2] between the subspaces spanned by x and y, increasing.

@@ -1,4 +1,4 @@
-"""What the compact matrix groups share: their points are square matrices with orthonormal columns."""
+"""The common members of compact matrix groups: their points are square matrices with orthonormal columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What matrix groups, Stiefel manifolds and Grassmannians share: their points are matrices with orthonormal columns."""
+"""The common members of matrix groups, Stiefel manifolds and Grassmannians: matrices with orthonormal columns."""
 
 from __future__ import annotations
 

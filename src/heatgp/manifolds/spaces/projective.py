@@ -1,4 +1,4 @@
-"""Real and complex projective spaces: lines through the origin, held as unit vectors."""
+"""Real and complex projective spaces: lines through the origin, given by unit vectors."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from ...array import Array, inner, is_complex, namespace, real_vector
+from ...array import Array, inner, namespace, real_vector
 from ..roots import Roots, log_sphere_volume
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
 
 class Lines(UnitVectors):
-    """Lines through the origin of R^n or C^n, each held as any of its unit vectors."""
+    """Lines through the origin of R^n or C^n, each given by any of its unit vectors."""
 
     def embed(self, x: Array) -> Array:
-        """The orthogonal projector onto the line, flattened."""
-        return projector(x)
+        """The orthogonal projector xx* onto the line, flattened: the same for every unit vector of the line."""
+        return real_vector(x[..., :, None] * namespace(x).conj(x[..., None, :]), 2, self.is_complex)
 
     def orbit(self, x: Array, y: Array) -> Array:
         """Angle between the lines, in [0, pi/2], accurate at both ends."""
@@ -43,11 +43,6 @@ class Lines(UnitVectors):
     def log_chamber_integral(self) -> float:
         """In the complex case the root 2 has the sine sin 2a = 2 sin a cos a."""
         return (self._beta - 1) * math.log(2) + log_sine_integral(self.dim - 1, self._beta - 1)
-
-
-def projector(x: Array) -> Array:
-    """x x* flattened to real coordinates: the same for every unit vector of the line."""
-    return real_vector(x[..., :, None] * namespace(x).conj(x[..., None, :]), 2, is_complex(x))
 
 
 @final

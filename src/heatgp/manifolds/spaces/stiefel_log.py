@@ -67,7 +67,7 @@ def _completion(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _log_unitary(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Principal logarithm of unitary matrices: eigenvectors sorted by angle, made orthonormal by QR.
 
-    The second result says whether it is real where the matrix is: with eigenvalues -1 it may not be.
+    The second result is False where the matrix is real but its logarithm is not, as may happen at eigenvalues -1.
     """
     w, u = np.linalg.eig(v)
     order = np.argsort(np.angle(w), axis=-1)

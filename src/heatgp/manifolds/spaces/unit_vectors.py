@@ -1,4 +1,4 @@
-"""What spheres and projective spaces share: their points are unit vectors."""
+"""The common members of spheres and projective spaces: their points are unit vectors."""
 
 from __future__ import annotations
 
