@@ -22,10 +22,10 @@ def test_reflection_folds_the_plane_onto_the_square(rng):
     np.testing.assert_allclose(SQUARE.exp(x, v), folded, atol=1e-12)
 
 
-def test_paths_do_not_cross_land(rng):
+def test_paths_do_not_cross_the_outside(rng):
     x = walk(U_DOMAIN, np.array([2.9, 0.7]), [0.05, 0.5], paths=4000, step=0.01, rng=0)
     assert U_DOMAIN.contains(x).all()
-    assert (x[0, :, 1] < 0.8).all()  # the other arm is 0.4 away, but 5 by water
+    assert (x[0, :, 1] < 0.8).all()  # the other arm is 0.4 away, but 5 along paths inside
 
 
 @pytest.mark.parametrize("domain", [U_DOMAIN, DISC, ANNULUS])
@@ -121,7 +121,7 @@ def flat_metric(x):
 
 
 def test_ways_over_the_seam():
-    """Of a torus and of a periodic chart: open where there is water, closed where there is land."""
+    """Of a torus and of a periodic chart: open inside, closed where the outside lies between."""
     band = Domain(Torus(2), lambda x: np.abs(x[..., 0]) - 1)
     np.testing.assert_allclose(band.step(np.array([3.1, 0]), np.array([1.0, 0]), 0.01), [3.2 - 2 * np.pi, 0])
     x, y = np.array([3.1, 0]), np.array([-3.1, 0])

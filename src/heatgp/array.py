@@ -1,13 +1,13 @@
-"""Small linear algebra over the array's own namespace: NumPy computes, JAX compiles, nothing is switched.
+"""Small linear algebra that works with the arrays of NumPy, JAX and PyTorch.
 
-Every function takes batched arrays (leading axes batch, trailing axes the matrix or vector) and is pure.
+Each function takes its operations from the namespace of the array that it gets: with NumPy arrays it computes at once,
+under JAX it can be compiled. Leading axes are batch axes, the last one or two are the vector or matrix. No function
+changes its arguments.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,10 +29,10 @@ def adjoint(x: Array) -> Array:
 
 
 def matmul(a: Array, b: Array) -> Array:
-    """Matrix product of many small matrices, in the layout in which they lie.
+    """Matrix product of many small matrices, by the method that suits their layout in memory.
 
-    NumPy calls BLAS for each matrix where matrices are contiguous; where the paths are (see `paths.walk`), einsum
-    makes one long loop. Elsewhere small products are written out, which compiles to one fused kernel on a GPU.
+    If each matrix is contiguous, NumPy calls BLAS for each. If the batch axis is contiguous (see `paths.walk`), einsum
+    runs one long loop. Other libraries get small products written out, which compile to one fused kernel on a GPU.
     """
     xp = namespace(a)
     if xp is np:
@@ -45,7 +45,7 @@ def matmul(a: Array, b: Array) -> Array:
 
 
 def stack_last(entries: Sequence[Array]) -> Array:
-    """Arrays (...) as the last axis of one array, whose memory keeps each of them contiguous."""
+    """Arrays (...) stacked on a new last axis; in memory each of them stays contiguous."""
     xp = namespace(entries[0])
     return xp.moveaxis(xp.stack(entries), 0, -1)
 
@@ -53,13 +53,13 @@ def stack_last(entries: Sequence[Array]) -> Array:
 def inner(x: Array, y: Array) -> Array:
     """Hermitian inner product x* y over the last axis, kept as an axis of length one.
 
-    Short sums are written out for compilers, which then fuse them with what follows; NumPy has one call for them.
+    For compilers short sums are written out, so that they can be fused with the operations that follow.
     """
     xp = namespace(x)
     terms = xp.conj(x) * y if is_complex(x) else x * y
     if xp is np or not 0 < terms.shape[-1] <= 4:
         return xp.sum(terms, axis=-1, keepdims=True)
-    return functools.reduce(operator.add, (terms[..., i : i + 1] for i in range(terms.shape[-1])))
+    return sum((terms[..., i : i + 1] for i in range(1, terms.shape[-1])), terms[..., :1])
 
 
 def norm(x: Array, axes: int = 1) -> Array:
@@ -70,8 +70,8 @@ def norm(x: Array, axes: int = 1) -> Array:
 
 
 def is_complex(x: Array) -> bool:
-    xp = namespace(x)
-    return bool(xp.isdtype(x.dtype, "complex floating"))
+    """Whether the entries of x are complex numbers."""
+    return bool(namespace(x).isdtype(x.dtype, "complex floating"))
 
 
 def sinc(r: Array) -> Array:
@@ -82,7 +82,7 @@ def sinc(r: Array) -> Array:
 
 
 def wrap(angle: Array) -> Array:
-    """The representative of an angle in [-pi, pi]; smaller angles are not changed, to the last digit."""
+    """The representative of an angle in [-pi, pi]; angles inside that range keep every digit."""
     return angle - 2 * math.pi * namespace(angle).round(angle / (2 * math.pi))
 
 
@@ -92,15 +92,22 @@ def identity_like(x: Array) -> Array:
     return xp.eye(x.shape[-1], dtype=x.dtype)
 
 
-def to_real(x: Array) -> Array:
-    """Complex (..., *shape) as real (..., 2, *shape)-like pair stacked on a new last axis."""
-    xp = namespace(x)
-    return xp.stack((xp.real(x), xp.imag(x)), axis=-1)
-
-
 def to_complex(x: Array) -> Array:
-    """Inverse of `to_real`: the last axis, of length two, holds real and imaginary part."""
+    """Complex numbers from real and imaginary parts, which the last axis, of length two, holds."""
     return x[..., 0] + 1j * x[..., 1]
+
+
+def white_noise(rng: np.random.Generator, shape: tuple[int, ...], complex_: bool) -> np.ndarray:
+    """Independent N(0, 1) numbers; complex ones where asked for, with N(0, 1) real and imaginary parts."""
+    z = rng.standard_normal((2, *shape) if complex_ else shape)
+    return z[0] + 1j * z[1] if complex_ else z
+
+
+def real_vector(x: Array, axes: int, complex_: bool) -> Array:
+    """The last `axes` axes as one real axis: real parts, followed by imaginary parts where `complex_`."""
+    xp = namespace(x)
+    flat = xp.reshape(x, (*x.shape[: x.ndim - axes], math.prod(x.shape[x.ndim - axes :])))
+    return xp.concat((xp.real(flat), xp.imag(flat)), axis=-1) if complex_ else flat
 
 
 def expm_skew(x: Array) -> Array:
@@ -116,10 +123,8 @@ def cos_sinc(s: Array) -> tuple[Array, Array]:
     xp = namespace(s)
     w, u = xp.linalg.eigh(s)
     root = xp.sqrt(xp.where(w > 0, w, 0.0))
-    return (
-        xp.matmul(u * xp.cos(root)[..., None, :], adjoint(u)),
-        xp.matmul(u * sinc(root)[..., None, :], adjoint(u)),
-    )
+    cosine, quotient = (xp.matmul(u * f[..., None, :], adjoint(u)) for f in (xp.cos(root), sinc(root)))
+    return cosine, quotient
 
 
 LARGE = 16.0
@@ -127,7 +132,7 @@ LARGE = 16.0
 
 
 def taylor_degree(radius: float, tolerance: float) -> int:
-    """The degree from which on the terms of the exponential series sum to less than the tolerance."""
+    """The degree after which the remaining terms of the exponential series sum to less than the tolerance."""
     degree, term = 1, radius * radius / 2
     while term * math.exp(min(radius, 50.0)) > tolerance and degree < 150:
         degree += 1
@@ -136,7 +141,7 @@ def taylor_degree(radius: float, tolerance: float) -> int:
 
 
 def step_tolerance(x: Array) -> float:
-    """Truncation error allowed in one step of a walk: `newton_schulz` squares it away at the next polish."""
+    """Truncation error allowed in one step of a walk; the next polish by `newton_schulz` removes it."""
     return 1e-10 if x.dtype.itemsize >= (16 if is_complex(x) else 8) else 1e-6
 
 
@@ -150,13 +155,10 @@ def polynomial(x: Array, coefficients: list[float]) -> Array:
     while len(powers) <= width:
         powers.append(matmul(powers[-1], x))
     blocks = [coefficients[i : i + width] for i in range(0, len(coefficients), width)]
-
-    def block(cs: list[float]) -> Array:
-        return sum((c * p for c, p in zip(cs[1:], powers[1:])), cs[0] * powers[0])
-
-    y = block(blocks[-1])
-    for cs in reversed(blocks[:-1]):
-        y = matmul(powers[width], y) + block(cs)
+    sums = (sum((c * p for c, p in zip(cs[1:], powers[1:])), cs[0] * powers[0]) for cs in reversed(blocks))
+    y = next(sums)
+    for block in sums:
+        y = matmul(powers[width], y) + block
     return y
 
 
@@ -172,12 +174,9 @@ def cos_sinc_series(s: Array, radius: float) -> tuple[Array, Array]:
     """cos(√s) and sin(√s)/√s of a matrix whose root has norm at most `radius`: products only."""
     if radius > LARGE:
         return cos_sinc(s)
-    degree = (taylor_degree(radius, step_tolerance(s)) + 1) // 2
-    signs = [(-1.0) ** j for j in range(degree + 1)]
-    return (
-        polynomial(s, [c / math.factorial(2 * j) for j, c in enumerate(signs)]),
-        polynomial(s, [c / math.factorial(2 * j + 1) for j, c in enumerate(signs)]),
-    )
+    terms = range((taylor_degree(radius, step_tolerance(s)) + 1) // 2 + 1)
+    cosine, quotient = (polynomial(s, [(-1) ** j / math.factorial(2 * j + odd) for j in terms]) for odd in (0, 1))
+    return cosine, quotient
 
 
 def cos_sinc_numbers(s: Array, radius: float) -> tuple[Array, Array]:
@@ -188,9 +187,8 @@ def cos_sinc_numbers(s: Array, radius: float) -> tuple[Array, Array]:
         return xp.cos(root), sinc(root)
     degree = (taylor_degree(radius, step_tolerance(s)) + 1) // 2
     c = k = 1.0
-    for j in range(
-        degree, 0, -1
-    ):  # Horner's scheme: each term is -s / ((2j - 1) 2j), or -s / (2j (2j + 1)), of the last
+    # Horner's scheme: each term is the one before it times -s / ((2j - 1) 2j), or times -s / (2j (2j + 1)).
+    for j in range(degree, 0, -1):
         c = 1 - s * c * (1 / ((2 * j - 1) * 2 * j))
         k = 1 - s * k * (1 / (2 * j * (2 * j + 1)))
     return c, k

@@ -1,44 +1,24 @@
 """Geometry only: nothing here knows of time, kernels or Gaussian processes."""
 
-from .composed.product import Product
-from .composed.quotient import Quotient
-from .composed.scaled import Scaled
-from .contract import Homogeneous, Manifold, Symmetric
-from .own.chart import Chart
-from .own.domain import Domain
-from .own.implicit import Implicit
-from .roots import Roots
-from .spaces.euclidean import Euclidean
-from .spaces.grassmann import Grassmann
-from .spaces.knot import TorusKnot
-from .spaces.orthogonal import Orthogonal, SpecialOrthogonal
-from .spaces.projective import ComplexProjective, RealProjective
-from .spaces.sphere import Sphere
-from .spaces.stiefel import Stiefel
-from .spaces.torus import Torus
-from .spaces.unitary import SpecialUnitary, Unitary
-
-__all__ = [
-    "Chart",
-    "ComplexProjective",
-    "Domain",
-    "Euclidean",
-    "Grassmann",
-    "Homogeneous",
-    "Implicit",
-    "Manifold",
-    "Orthogonal",
-    "Product",
-    "Quotient",
-    "RealProjective",
-    "Roots",
-    "Scaled",
-    "SpecialOrthogonal",
-    "SpecialUnitary",
-    "Sphere",
-    "Stiefel",
-    "Symmetric",
-    "Torus",
-    "TorusKnot",
-    "Unitary",
-]
+from .composed.product import Product as Product
+from .composed.quotient import Quotient as Quotient
+from .composed.scaled import Scaled as Scaled
+from .contract import Homogeneous as Homogeneous
+from .contract import Manifold as Manifold
+from .contract import Symmetric as Symmetric
+from .own.chart import Chart as Chart
+from .own.domain import Domain as Domain
+from .own.implicit import Implicit as Implicit
+from .roots import Roots as Roots
+from .spaces.euclidean import Euclidean as Euclidean
+from .spaces.grassmann import Grassmann as Grassmann
+from .spaces.knot import TorusKnot as TorusKnot
+from .spaces.orthogonal import Orthogonal as Orthogonal
+from .spaces.orthogonal import SpecialOrthogonal as SpecialOrthogonal
+from .spaces.projective import ComplexProjective as ComplexProjective
+from .spaces.projective import RealProjective as RealProjective
+from .spaces.sphere import Sphere as Sphere
+from .spaces.stiefel import Stiefel as Stiefel
+from .spaces.torus import Torus as Torus
+from .spaces.unitary import SpecialUnitary as SpecialUnitary
+from .spaces.unitary import Unitary as Unitary

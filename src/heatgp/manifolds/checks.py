@@ -1,7 +1,8 @@
-"""Checks of what users pass: parameters of manifolds, boxes, and points."""
+"""Checks of user input: parameters of manifolds, functions, boxes, and points."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,19 @@ def require_integer(owner: str, name: str, value: object, least: int) -> None:
     require(valid, f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.")
 
 
+def require_positive_integers(manifold: Manifold) -> None:
+    """Raise InvalidInput unless all fields of the manifold, a dataclass, are integers of at least 1."""
+    for name, value in vars(manifold).items():
+        require_integer(type(manifold).__name__, name, value, 1)
+
+
+def require_shape(what: str, function: Callable, x: np.ndarray, shapes: list[tuple[int, ...]], needed: str) -> None:
+    """Raise InvalidInput unless a user's function maps points x to an array of one of the shapes."""
+    shape = np.shape(function(x))
+    message = f"{what} maps points of shape {x.shape} to shape {shape}; needed is {shapes[0]}, {needed} for each point."
+    require(shape in shapes, f"{message} Write it over the last axes of x.")
+
+
 def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float], ...]:
     """Bounds as n pairs of finite numbers, low < high."""
     pairs = np.asarray(bounds, dtype=float)
@@ -37,7 +51,7 @@ def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float
 
 
 def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE) -> Array:
-    """x as a floating array of points of the manifold, or an error that names the first offender.
+    """x as a floating array of points of the manifold, or an error that names the first wrong point.
 
     Parameters
     ----------
@@ -82,9 +96,8 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     axes = tuple(range(x.ndim - len(manifold.shape), x.ndim))
     finite = np.asarray(xp.all(xp.isfinite(x), axis=axes))
     if not finite.all():
-        raise OffManifold(
-            f"{_first(name, ~finite)} is not finite (NaN or infinity). Remove or impute it before the fit."
-        )
+        where = _first(name, ~finite)
+        raise OffManifold(f"{where} is not finite (NaN or infinity). Remove or impute it before the fit.")
     single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
     limit = max(tolerance, 1e-4) if single else tolerance
     defect = np.asarray(manifold.defect(x))

@@ -4,11 +4,11 @@ Leading axes of a point array are batch, the trailing axes are ``shape``; everyt
 is squeezed. Concrete classes are final frozen dataclasses. Methods are pure functions over the namespace of the array
 they get, so that NumPy computes and JAX compiles the same lines.
 
-Six members are required of every manifold. All others have a default, and each one that a class defines buys
-something. No code of the library asks for a member that is not in this table.
+Six members are required of every manifold. All others have a default; each one that a class defines enables more
+methods, or makes them faster or more accurate. No code of the library uses a member that is not in this table.
 
 ========================  ================================  =========================================================
-member                    default                           what it buys
+member                    default                           what it enables
 ========================  ================================  =========================================================
 shape, dim                required                          -
 noise, exp                required                          Brownian motion
@@ -27,7 +27,7 @@ curvature_step_limit      step_limit                        the same without the
 covering                  None                              Brownian motion simulated on a simpler manifold
 polish                    x                                 points on the manifold after millions of steps
 draws_evenly              False                             quasi-random points for reference kernels
-embed                     the coordinates of x              methods that know no geometry; plots
+embed                     the coordinates of x              methods that use no geometry; plots
 straight, difference,     False, y - x,                     domains of it see a boundary between two points and
 canonical, gradient       x, noise(x, slope)                mirror paths at it
 box, periodic             None, None                        domains of it know where its coordinates end or repeat
@@ -51,11 +51,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from operator import attrgetter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from ..array import Array, namespace, to_complex
+from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
 from .roots import Roots
 
@@ -82,11 +82,40 @@ class Cover:
     down: Callable[[Array], Array]
 
 
+def forwarded(path: str) -> Any:
+    """A property that is the member at this path, such as "roots.rank"."""
+    return property(attrgetter(path))
+
+
 class Manifold(ABC):
     """A Riemannian manifold: six members are required, the others have defaults.
 
-    Required are `shape`, `dim`, `noise`, `exp`, `random` and `defect`. The module's table says what each of the other
-    members buys.
+    Required are `shape`, `dim`, `noise`, `exp`, `random` and `defect`. The table at the top of this module lists all
+    members, their defaults, and what each optional one enables.
+
+    Points have shape `shape`, with any number of batch axes in front. A tangent vector at x has the shape of x. The
+    metric is given by `noise`, the geodesics by `exp`.
+
+    Examples
+    --------
+    The line, with the six members only:
+
+    >>> class Line(Manifold):
+    ...     shape, dim = (1,), 1
+    ...
+    ...     def noise(self, x, z):
+    ...         return z
+    ...
+    ...     def exp(self, x, v):
+    ...         return x + v
+    ...
+    ...     def random(self, rng, n):
+    ...         return rng.standard_normal((n, 1))
+    ...
+    ...     def defect(self, x):
+    ...         return 0 * x[..., 0]
+    >>> Line().separation(np.array([1.0]), np.array([3.0]))
+    np.float64(4.0)
     """
 
     is_complex: ClassVar[bool] = False
@@ -136,14 +165,16 @@ class Manifold(ABC):
             values.pop()
         return f"{type(self).__name__}({', '.join(repr(value) for value, _ in values)})"
 
+    @property
+    def _beta(self) -> int:
+        """The real dimension of the numbers that points are made of: 2 where they are complex, else 1."""
+        return 2 if self.is_complex else 1
+
     # Distances.
 
     def distance(self, x: Array, y: Array) -> Array:
-        """Geodesic distance, where one can compute it."""
-        raise Unsupported(
-            f"{self!r} has no distance in closed form. Use method='reference', which needs none, "
-            "or define distance(x, y)."
-        )
+        """Geodesic distance of x and y; Unsupported if it cannot be computed."""
+        raise Unsupported(f"{self!r} has no distance in closed form. Use method='reference' or define distance(x, y).")
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         """Whether y lies in the ball of this radius around x."""
@@ -181,7 +212,7 @@ class Manifold(ABC):
         return inverse + xp.eye(square.shape[-1], dtype=square.dtype) - xp.matmul(inverse, square)
 
     def rough_separation(self, x: Array, y: Array) -> Array:
-        """A cheaper squared distance that need only tell near points from far ones."""
+        """A cheaper squared distance, accurate enough to tell near points from far points."""
         return self.separation(x, y)
 
     # Volume and curvature.
@@ -213,22 +244,25 @@ class Manifold(ABC):
 
         Ye, Niu, Cheung, Dai, Liu (2024), Algorithm 1: exp_x of a normal vector of variance `time`.
         """
-        white = to_complex(z) if self.is_complex else z
-        return self.exp(x, self.noise(x, math.sqrt(time) * white))
+        return self.exp(x, self._random_tangent(x, z, time))
+
+    def _random_tangent(self, x: Array, z: Array, time: float) -> Array:
+        """A normal tangent vector at x of variance `time`, from real white noise z of shape (*shape, 2) or `shape`."""
+        return self.noise(x, math.sqrt(time) * (to_complex(z) if self.is_complex else z))
 
     @property
     def step_limit(self) -> float:
-        """The longest step of time for which the error of the geometry stays about one per cent."""
+        """The longest step of time for which curvature and boundary cause an error of about 1 %."""
         return math.inf
 
     @property
     def curvature_step_limit(self) -> float:
-        """The longest step of time that the curvature alone allows, whatever the boundary of a domain requires."""
+        """The longest step of time that the curvature allows, without regard to the boundary of a domain."""
         return self.step_limit
 
     @property
     def covering(self) -> Cover | None:
-        """A covering manifold on which the same Brownian motion is faster to simulate, None where there is none."""
+        """A covering manifold on which the same Brownian motion is faster to simulate; None if there is none."""
         return None
 
     def polish(self, x: Array) -> Array:
@@ -244,19 +278,17 @@ class Manifold(ABC):
     # Coordinates.
 
     def embed(self, x: Array) -> Array:
-        """Coordinates (..., d) in a Euclidean space, for methods that know no geometry.
+        """Coordinates (..., d) in a Euclidean space, for methods that use no geometry, and for plots.
 
         By default the flattened array: real parts, then imaginary parts where points are complex.
         """
-        xp = namespace(x)
-        flat = xp.reshape(x, (*x.shape[: x.ndim - len(self.shape)], math.prod(self.shape)))
-        return xp.concat((xp.real(flat), xp.imag(flat)), axis=-1) if self.is_complex else flat
+        return real_vector(x, len(self.shape), self.is_complex)
 
     straight: ClassVar[bool] = False
     """Whether the points between close x and y are canonical(x + s difference(x, y)), 0 < s < 1, up to curvature."""
 
     def difference(self, x: Array, y: Array) -> Array:
-        """y - x in coordinates, the shorter way round where a coordinate is periodic."""
+        """y - x in coordinates; for a periodic coordinate the shorter of the two ways."""
         return y - x
 
     def canonical(self, x: Array) -> Array:
@@ -321,6 +353,9 @@ class Homogeneous(Manifold):
         """Distance of a pair whose orbit coordinates are theta."""
         raise Unsupported(f"{self!r}: strips need the distance as a function of the orbit; use method='auto'.")
 
+    def distance(self, x: Array, y: Array) -> Array:
+        return self.length(self.orbit(x, y))
+
     @property
     def einstein_constant(self) -> float | None:
         """The constant c of Ric = c * metric: 0 where flat, None where there is no such constant or it is not known."""
@@ -331,9 +366,7 @@ class Homogeneous(Manifold):
 
     def to_origin(self, x: Array, y: Array) -> Array:
         """Where an isometry that carries x to the origin carries y."""
-        raise Unsupported(
-            f"{self!r} does not say which isometry carries a point to its origin. Define to_origin(x, y)."
-        )
+        raise Unsupported(f"{self!r} does not know the isometry that carries x to its origin. Define to_origin(x, y).")
 
     def orbits(self, X: Array, Y: Array) -> Array:
         """Orbit coordinates of all pairs, (N, M, r).
@@ -360,27 +393,14 @@ class Symmetric(Homogeneous):
     def log_chamber_integral(self) -> float:
         """log of the integral of the product over the roots of |sin <alpha, theta>|^m over the chamber."""
 
-    @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return self.roots.chamber
-
-    @property
-    def rank(self) -> int:
-        return self.roots.rank
+    chamber = forwarded("roots.chamber")
+    rank = forwarded("roots.rank")
+    length = forwarded("roots.length")
+    einstein_constant = forwarded("roots.einstein_constant")
 
     def log_strip(self, theta: Array) -> Array:
         return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
 
-    def length(self, theta: Array) -> Array:
-        return self.roots.length(theta)
-
-    def distance(self, x: Array, y: Array) -> Array:
-        return self.length(self.orbit(x, y))
-
     @property
     def scalar_curvature(self) -> float:
         return self.roots.scalar_curvature(self.dim)
-
-    @property
-    def einstein_constant(self) -> float | None:
-        return self.roots.einstein_constant

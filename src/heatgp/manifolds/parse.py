@@ -1,20 +1,24 @@
-"""Manifolds from text: `parse("Product(Sphere(2), Euclidean(3))")` is what the command line and files use."""
+"""Manifolds from text, as the command line and files use it: `parse("Product(Sphere(2), Euclidean(3))")`."""
 
 from __future__ import annotations
 
 import ast
+from inspect import isabstract, isclass
 from typing import Any
 
 from .. import manifolds
 from ..errors import InvalidInput
 from .contract import Manifold
 
-ABSTRACT, OF_FUNCTIONS = {"Homogeneous", "Manifold", "Roots", "Symmetric"}, {"Chart", "Domain", "Implicit", "Quotient"}
-"""Public names that text cannot stand for."""
+MADE_OF_FUNCTIONS = {"Chart", "Domain", "Implicit", "Quotient"}
+"""Classes whose parameters text cannot express."""
 NAMES: dict[str, type[Manifold]] = {
-    name: vars(manifolds)[name] for name in manifolds.__all__ if name not in ABSTRACT | OF_FUNCTIONS
+    name: value
+    for name, value in sorted(vars(manifolds).items())
+    if isclass(value) and issubclass(value, Manifold) and not isabstract(value) and name not in MADE_OF_FUNCTIONS
 }
 """The constructors that text may name."""
+KNOWN = ", ".join(NAMES)
 
 
 def parse(text: str) -> Manifold:
@@ -32,7 +36,7 @@ def parse(text: str) -> Manifold:
     Raises
     ------
     InvalidInput
-        If the text is anything else; nothing is ever evaluated but constructors and literals.
+        If the text is anything else. Only constructors and literals are ever evaluated.
 
     Examples
     --------
@@ -44,26 +48,20 @@ def parse(text: str) -> Manifold:
     except SyntaxError:
         value = None
     if not isinstance(value, Manifold):
-        raise InvalidInput(
-            f"{text!r} is not a manifold. Write a constructor call, such as Sphere(2); known: {known()}."
-        )
+        raise InvalidInput(f"{text!r} is not a manifold. Write a constructor call, such as Sphere(2); known: {KNOWN}.")
     return value
 
 
 def can_be_named(manifold: Manifold) -> bool:
     """Whether the text of a manifold determines it: `parse(repr(manifold)) == manifold`.
 
-    So it does where classes are the library's and parameters are numbers and words. It does not where a manifold is
-    made of functions, or its class is the user's: two different ones may share a `repr`.
+    This is true for classes of the library whose parameters are numbers, words and such manifolds. It is false for
+    manifolds made of functions and for classes of users: two different ones may have the same `repr`.
     """
     try:
         return parse(repr(manifold)) == manifold
     except InvalidInput:
         return False
-
-
-def known() -> str:
-    return ", ".join(NAMES)
 
 
 def _evaluate(node: ast.expr) -> Any:
@@ -77,4 +75,4 @@ def _evaluate(node: ast.expr) -> Any:
             return NAMES[node.func.id](*(_evaluate(argument) for argument in node.args), **keywords)
         except TypeError as error:
             raise InvalidInput(f"{ast.unparse(node)}: {error}.") from None
-    raise InvalidInput(f"{ast.unparse(node)!r} is not understood. Use numbers, strings and the names {known()}.")
+    raise InvalidInput(f"{ast.unparse(node)!r} is not understood. Use numbers, strings and the names {KNOWN}.")

@@ -110,7 +110,15 @@ class Roots:
 
     def lift(self, theta: Array) -> Array:
         """Representatives modulo the periods whose norm, times `unit`, is the distance of the pair."""
-        return balanced(theta) if self.sum_zero else theta
+        if not self.sum_zero:
+            return theta
+        # Eigenangles with sum 2 pi k are lifted to sum 0 with the smallest norm: the k largest lose 2 pi.
+        xp = namespace(theta)
+        theta = xp.sort(xp.where(xp.abs(theta) > math.pi, wrap(theta), theta), axis=-1)
+        n = theta.shape[-1]
+        turns = xp.round(xp.sum(theta, axis=-1, keepdims=True) / (2 * math.pi))
+        index = xp.asarray(np.arange(n), dtype=theta.dtype)
+        return theta + xp.where(index < -turns, 2 * math.pi, 0.0) - xp.where(index >= n - turns, 2 * math.pi, 0.0)
 
     def length(self, theta: Array) -> Array:
         """Distance of a pair whose orbit coordinates are theta."""
@@ -146,17 +154,6 @@ class Roots:
         xp = namespace(theta)
         ratios = sinc(self.values(theta))
         return -xp.sum(xp.asarray(self.multiplicity, dtype=theta.dtype) / 2 * xp.log(ratios), axis=-1)
-
-
-def balanced(theta: Array) -> Array:
-    """Eigenangles with sum 2 pi k, lifted to sum 0 with the smallest norm: the k largest lose 2 pi."""
-    xp = namespace(theta)
-    theta = xp.sort(xp.where(xp.abs(theta) > math.pi, wrap(theta), theta), axis=-1)
-    n = theta.shape[-1]
-    turns = xp.round(xp.sum(theta, axis=-1, keepdims=True) / (2 * math.pi))
-    index = xp.asarray(np.arange(n), dtype=theta.dtype)
-    lift = xp.where(index < -turns, 2 * math.pi, 0.0) - xp.where(index >= n - turns, 2 * math.pi, 0.0)
-    return theta + lift
 
 
 def axis_pairs(r: int, signs: tuple[int, ...], factor: float = 1.0) -> list[tuple[float, ...]]:

@@ -1,4 +1,4 @@
-"""Points from the arrays that people have: batches, flattened rows, complex numbers split in two."""
+"""Points from arrays in several layouts: batches, flattened rows, real and imaginary parts side by side."""
 
 from __future__ import annotations
 
@@ -14,10 +14,34 @@ from .contract import Manifold
 
 
 def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
-    """X as checked points (N, *shape) in double precision, without the rounding of the file they came from.
+    """Check points, bring them to shape (N, *shape) in double precision, and remove rounding errors of files.
 
-    Taken are (N, *shape), rows (N, size) of flattened points, and for complex manifolds rows (N, 2 size) of real parts
-    followed by imaginary parts.
+    Parameters
+    ----------
+    manifold : Manifold
+    X : array or nested list
+        Points (N, *shape), or rows (N, size) of flattened points. For complex manifolds rows (N, 2 size) of real parts
+        followed by imaginary parts are accepted too.
+    name : str, default "X"
+        The name of X in messages.
+
+    Returns
+    -------
+    array of shape (N, *manifold.shape)
+
+    Raises
+    ------
+    InvalidInput
+        If X is not numeric or has another shape.
+    OffManifold
+        If a point is not finite or not on the manifold.
+
+    Examples
+    --------
+    >>> from heatgp import SpecialOrthogonal
+    >>> as_points(SpecialOrthogonal(2), [[1, 0, 0, 1]])
+    array([[[1., 0.],
+            [0., 1.]]])
     """
     array = np.asarray(X)
     if array.dtype == object or array.dtype.kind not in "fciu":

@@ -20,8 +20,8 @@ from ...array import Array
 from ...covariance import Evaluation, TimeFunction
 from ...manifolds import Homogeneous, SpecialOrthogonal, Sphere, Stiefel, Unitary
 from ...manifolds.spaces.frames import completed
-from ...manifolds.spaces.matrix_group import random_matrices
 from ...manifolds.spaces.orthogonal import log_rotation_volume
+from ...manifolds.spaces.orthonormal import random_matrices
 from ...manifolds.spaces.unitary import log_unitary_volume
 from ..kernel import CHUNK, Function, MadeKernel, OrbitKernel, Profile
 from .families import sphere

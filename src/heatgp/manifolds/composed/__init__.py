@@ -1,1 +1,1 @@
-"""Manifolds made of others."""
+"""Manifolds made of other manifolds: products, quotients, scaled ones."""

@@ -3,56 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import final
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from operator import attrgetter
+from typing import Any, final
 
 import numpy as np
 
-from ...array import Array, namespace
+from ...array import Array, namespace, real_vector
 from ...errors import InvalidInput
 from ..contract import Manifold
 
 
 def flatten(manifold: Manifold, x: Array) -> Array:
     """Points (..., *shape) as real rows (..., size): complex ones as real parts, then imaginary parts."""
-    return _to_row(manifold.is_complex, len(manifold.shape), x)
+    return real_vector(x, len(manifold.shape), manifold.is_complex)
 
 
 def unflatten(manifold: Manifold, row: Array) -> Array:
     """Inverse of `flatten`."""
-    return _from_row(manifold.is_complex, manifold.shape, row)
+    if manifold.is_complex:
+        half = row.shape[-1] // 2
+        row = row[..., :half] + 1j * row[..., half:]
+    return row.reshape(*row.shape[:-1], *manifold.shape)
 
 
 def flat_size(manifold: Manifold) -> int:
+    """How many real numbers `flatten` makes of one point."""
     return math.prod(manifold.shape) * (2 if manifold.is_complex else 1)
 
 
-def _to_row(is_complex: bool, axes: int, x: Array) -> Array:
-    xp = namespace(x)
-    row = xp.reshape(x, (*x.shape[: x.ndim - axes], math.prod(x.shape[x.ndim - axes :])))
-    return xp.concat((xp.real(row), xp.imag(row)), axis=-1) if is_complex else row
-
-
-def _from_row(is_complex: bool, shape: tuple[int, ...], row: Array) -> Array:
-    xp = namespace(row)
-    if is_complex:
-        half = row.shape[-1] // 2
-        row = row[..., :half] + 1j * row[..., half:]
-    return xp.reshape(row, (*row.shape[:-1], *shape))
+def over_factors(reduce: Callable, name: str) -> Any:
+    """A property: the members of this name of all factors, reduced to one value."""
+    return property(lambda self: reduce(map(attrgetter(name), self.factors)))
 
 
 @final
+@dataclass(frozen=True, repr=False, init=False)
 class Product(Manifold):
-    """M1 x M2 x ... with the sum of the metrics.
+    """The product M1 x M2 x ... of manifolds, with the sum of their metrics.
 
-    A point is one flat real array: its factors' flattened points side by side, complex ones as real parts followed by
-    imaginary parts. Tangent vectors have the same form, geodesics are those of the factors. `split` and `join` convert
-    between points of the product and points of the factors, which may be products themselves.
+    A point is one flat real array of shape (size,): the flattened points of the factors side by side, complex ones as
+    real parts followed by imaginary parts. Tangent vectors have the same form. Geodesics are geodesics in each factor;
+    the squared distance is the sum over the factors. `split` and `join` convert between points of the product and
+    points of the factors, which may be products themselves. A product has no orbit coordinates of its own: its heat
+    kernel is the product of the kernels of its factors.
 
     Parameters
     ----------
     *factors : Manifold
-        One or more.
+        At least one.
 
     Examples
     --------
@@ -62,63 +63,34 @@ class Product(Manifold):
     (Product(Sphere(2), Euclidean(3)), (6,), 5)
     """
 
+    factors: tuple[Manifold, ...]
     violation = "the largest defect of a factor"
     remedy = "Project each factor's part (Product.split) onto its manifold."
-
-    factors: tuple[Manifold, ...]
 
     def __init__(self, *factors: Manifold) -> None:
         if not factors or not all(isinstance(f, Manifold) for f in factors):
             raise InvalidInput(f"Product needs one or more manifolds; got {factors!r}.")
         object.__setattr__(self, "factors", factors)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{self!r} is immutable.")
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Product) and self.factors == other.factors
-
-    def __hash__(self) -> int:
-        return hash((Product, self.factors))
-
     def __repr__(self) -> str:
         return f"Product({', '.join(map(repr, self.factors))})"
 
+    dim = over_factors(sum, "dim")
+    volume = over_factors(math.prod, "volume")
+    volume_error = over_factors(lambda errors: math.hypot(*errors), "volume_error")
+    scalar_curvature = over_factors(sum, "scalar_curvature")
+    step_limit = over_factors(min, "step_limit")
+    curvature_step_limit = over_factors(min, "curvature_step_limit")
+    channel_width = over_factors(min, "channel_width")
+    draws_evenly = over_factors(all, "draws_evenly")
+
     @property
     def shape(self) -> tuple[int, ...]:
-        return (sum(flat_size(f) for f in self.factors),)
+        return (sum(map(flat_size, self.factors)),)
 
     @property
-    def dim(self) -> int:
-        return sum(f.dim for f in self.factors)
-
-    @property
-    def volume(self) -> float:
-        return math.prod(f.volume for f in self.factors)
-
-    @property
-    def volume_error(self) -> float:
-        return math.hypot(*(f.volume_error for f in self.factors))
-
-    @property
-    def scalar_curvature(self) -> float:
-        return sum(f.scalar_curvature for f in self.factors)
-
-    @property
-    def step_limit(self) -> float:
-        return min(f.step_limit for f in self.factors)
-
-    @property
-    def curvature_step_limit(self) -> float:
-        return min(f.curvature_step_limit for f in self.factors)
-
-    @property
-    def channel_width(self) -> float:
-        return min(f.channel_width for f in self.factors)
-
-    @property
-    def draws_evenly(self) -> bool:  # type: ignore[override]
-        return all(f.draws_evenly for f in self.factors)
+    def step_shape(self) -> tuple[int, ...]:
+        return (sum(math.prod(f.step_shape) for f in self.factors),)
 
     @property
     def periodic(self) -> tuple[float | None, ...] | None:  # type: ignore[override]
@@ -126,12 +98,43 @@ class Product(Manifold):
         return sum(periods, ()) if any(f.periodic for f in self.factors) else None
 
     def split(self, x: Array) -> tuple[Array, ...]:
-        """Points of the product to a tuple of points of the factors."""
-        rows = _cut(x, [flat_size(f) for f in self.factors])
+        """Split points of the product into points of the factors.
+
+        Parameters
+        ----------
+        x : array of shape (..., size)
+
+        Returns
+        -------
+        tuple of arrays (..., *factor.shape), one for each factor
+
+        Examples
+        --------
+        >>> from heatgp import Sphere, Torus
+        >>> Product(Sphere(1), Torus(1)).split(np.array([1.0, 0.0, 0.5]))
+        (array([1., 0.]), array([0.5]))
+        """
+        rows = _cut(x, map(flat_size, self.factors))
         return tuple(unflatten(f, row) for f, row in zip(self.factors, rows))
 
     def join(self, *parts: Array) -> Array:
-        """Points of the factors, with common or broadcasting batch axes, to points of the product."""
+        """Join points of the factors to points of the product, the inverse of `split`.
+
+        Parameters
+        ----------
+        *parts : arrays of shape (..., *factor.shape), one for each factor
+            Batch axes broadcast.
+
+        Returns
+        -------
+        array of shape (..., size)
+
+        Examples
+        --------
+        >>> from heatgp import Sphere, Torus
+        >>> Product(Sphere(1), Torus(1)).join([1.0, 0.0], [0.5])
+        array([1. , 0. , 0.5])
+        """
         if len(parts) != len(self.factors):
             raise InvalidInput(f"{self!r} has {len(self.factors)} factors; join got {len(parts)} parts.")
         rows = [flatten(f, np.asarray(p) if isinstance(p, (list, tuple)) else p) for f, p in zip(self.factors, parts)]
@@ -139,66 +142,59 @@ class Product(Manifold):
         batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
         return xp.concat([xp.broadcast_to(row, (*batch, row.shape[-1])) for row in rows], axis=-1)
 
-    def _map(self, function: Callable[..., Array], *points: Array) -> Array:
-        """Points of the product from function(factor, part, ...) of each factor."""
-        return self.join(*(function(f, *parts) for f, *parts in zip(self.factors, *map(self.split, points))))
-
-    def _sum(self, function: Callable[..., Array], *points: Array) -> Array:
-        """The sum over the factors of function(factor, part, ...)."""
-        return sum(function(f, *parts) for f, *parts in zip(self.factors, *map(self.split, points)))
+    def _values(self, name: str, *points: Array) -> list[Array]:
+        """For each factor its function of this name, of its part of the points."""
+        return [attrgetter(name)(f)(*parts) for f, *parts in zip(self.factors, *map(self.split, points))]
 
     def noise(self, x: Array, z: Array) -> Array:
-        return self._map(lambda f, a, b: f.noise(a, b), x, z)
+        return self.join(*self._values("noise", x, z))
 
     def exp(self, x: Array, v: Array) -> Array:
-        return self._map(lambda f, a, b: f.exp(a, b), x, v)
-
-    @property
-    def step_shape(self) -> tuple[int, ...]:
-        return (sum(math.prod(f.step_shape) for f in self.factors),)
+        return self.join(*self._values("exp", x, v))
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        rows = _cut(z, [math.prod(f.step_shape) for f in self.factors])
-        noises = [_from_row(False, f.step_shape, row) for f, row in zip(self.factors, rows)]
+        rows = _cut(z, (math.prod(f.step_shape) for f in self.factors))
+        noises = [row.reshape(*row.shape[:-1], *f.step_shape) for f, row in zip(self.factors, rows)]
         return self.join(*(f.step(a, b, time) for f, a, b in zip(self.factors, self.split(x), noises)))
 
     def polish(self, x: Array) -> Array:
-        return self._map(lambda f, a: f.polish(a), x)
+        return self.join(*self._values("polish", x))
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
+        """n points, each part independent of the others."""
         return self.join(*(f.random(rng, n) for f in self.factors))
 
     def defect(self, x: Array) -> Array:
+        """The largest defect of a factor."""
         xp = namespace(x)
-        return xp.max(xp.stack([f.defect(a) for f, a in zip(self.factors, self.split(x))]), axis=0)
+        return xp.max(xp.stack(self._values("defect", x)), axis=0)
 
     def distance(self, x: Array, y: Array) -> Array:
-        return namespace(x).sqrt(self._sum(lambda f, a, b: f.distance(a, b) ** 2, x, y))
+        return namespace(x).sqrt(sum(d**2 for d in self._values("distance", x, y)))
 
     def separation(self, x: Array, y: Array) -> Array:
-        return self._sum(lambda f, a, b: f.separation(a, b), x, y)
+        return sum(self._values("separation", x, y))
 
     def rough_separation(self, x: Array, y: Array) -> Array:
-        return self._sum(lambda f, a, b: f.rough_separation(a, b), x, y)
+        return sum(self._values("rough_separation", x, y))
 
     def embed(self, x: Array) -> Array:
-        return namespace(x).concat([f.embed(a) for f, a in zip(self.factors, self.split(x))], axis=-1)
+        return namespace(x).concat(self._values("embed", x), axis=-1)
 
     def difference(self, x: Array, y: Array) -> Array:
-        return self._map(lambda f, a, b: f.difference(a, b), x, y)
+        return self.join(*self._values("difference", x, y))
 
     def canonical(self, x: Array) -> Array:
-        return self._map(lambda f, a: f.canonical(a), x)
+        return self.join(*self._values("canonical", x))
 
     def gradient(self, x: Array, slope: Array) -> Array:
-        return self._map(lambda f, a, b: f.gradient(a, b), x, slope)
+        return self.join(*self._values("gradient", x, slope))
 
     def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
-        closed = self._sum(lambda f, a, b: namespace(a).where(f.open_way(a, b, number), 0, 1), x, y)
-        return closed == 0
+        ways = [f.open_way(a, b, number) for f, a, b in zip(self.factors, self.split(x), self.split(y))]
+        return namespace(x).all(namespace(x).stack(ways), axis=0)
 
 
-def _cut(x: Array, sizes: list[int]) -> list[Array]:
+def _cut(x: Array, sizes: Iterable[int]) -> list[Array]:
     """The last axis cut into pieces of the given sizes."""
-    stops = np.cumsum(sizes)
-    return [x[..., stop - size : stop] for size, stop in zip(sizes, stops)]
+    return [x[..., start:stop] for start, stop in pairwise(accumulate(sizes, initial=0))]

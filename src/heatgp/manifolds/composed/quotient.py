@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, namespace
+from ...array import Array, namespace, white_noise
 from ...errors import NotConverged
 from ..checks import require
-from ..contract import Manifold
+from ..contract import Manifold, forwarded
 from .wrapper import Wrapper
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Quotient(Wrapper):
-    """M/G for a finite group G of isometries of M, given as all its elements: functions of points to points.
+    """The quotient M/G of a manifold M by a finite group G of isometries, given as a list of all its elements.
 
     A point is any of its representatives in M; `embed` gives the coordinates of that representative. Tangent vectors,
-    metric and geodesics are those of M, the distance is the smallest over the group. Where G has fixed points the
-    quotient is an orbifold: Brownian motion and the heat kernel are still those of M, summed over the group.
+    metric and geodesics are those of M; the distance of two points is the smallest distance of their representatives.
+    Where G has fixed points the quotient is an orbifold. The heat kernel is that of M, summed over the group; it uses
+    the orbit coordinates of M.
 
     Parameters
     ----------
     cover : Manifold
         The manifold M.
     isometries : tuple of functions
-        All elements of G, the identity among them: each maps points (..., *shape) to points. They are tried on a few
-        random points.
+        All elements of G, including the identity. Each maps points (..., *shape) to points (..., *shape). That they are
+        a group of isometries is checked on three random points.
 
     Examples
     --------
@@ -45,15 +47,10 @@ class Quotient(Wrapper):
     straight: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        require(
-            isinstance(self.cover, Manifold),
-            f"Quotient needs a manifold and a tuple of functions; got {self.cover!r}.",
-        )
-        elements = self.isometries
-        require(
-            isinstance(elements, (tuple, list)) and bool(elements) and all(callable(g) for g in elements),
-            f"Quotient needs a non-empty tuple of functions of points to points; got {elements!r}.",
-        )
+        cover, elements = self.cover, self.isometries
+        require(isinstance(cover, Manifold), f"Quotient needs a manifold and a tuple of functions; got {cover!r}.")
+        valid = isinstance(elements, (tuple, list)) and bool(elements) and all(map(callable, elements))
+        require(valid, f"Quotient needs a non-empty tuple of functions of points to points; got {elements!r}.")
         object.__setattr__(self, "isometries", tuple(elements))
         problem = group_problem(self.cover, self.isometries)
         require(not problem, f"Quotient of {self.cover!r}: {problem}")
@@ -61,9 +58,7 @@ class Quotient(Wrapper):
     def __repr__(self) -> str:
         return f"Quotient({self.cover!r}, <{len(self.isometries)} isometries>)"
 
-    @property
-    def base(self) -> Manifold:
-        return self.cover
+    base = forwarded("cover")
 
     @property
     def volume(self) -> float:
@@ -87,11 +82,18 @@ class Quotient(Wrapper):
 
 
 def group_problem(cover: Manifold, isometries: tuple[Callable[[Array], Array], ...]) -> str | None:
-    """What keeps functions from being a group of isometries, tried on three random points; None if nothing."""
+    """Why the functions are not a group of isometries, found by trying three random points; None if they are."""
+
+    def apart(y: Array, other: Array) -> float:
+        """The largest distance; infinite if no geodesic is found."""
+        try:
+            return float(np.max(cover.distance(np.asarray(y), other)))
+        except NotConverged:
+            return math.inf
+
     rng = np.random.default_rng(0)
     x = cover.random(rng, 3)
-    z = rng.standard_normal((2, *x.shape)) * 0.1 / cover.dim**0.5
-    near = cover.exp(x, cover.noise(x, z[0] + 1j * z[1] if cover.is_complex else z[0]))
+    near = cover.exp(x, cover.noise(x, white_noise(rng, x.shape, cover.is_complex) * 0.1 / cover.dim**0.5))
     images = [np.asarray(g(x)) for g in isometries]
     for number, (g, image) in enumerate(zip(isometries, images)):
         if image.shape != x.shape:
@@ -102,21 +104,9 @@ def group_problem(cover: Manifold, isometries: tuple[Callable[[Array], Array], .
         if change > 1e-6:
             return f"element {number} changes distances by {change:.1e} > 1e-06: no isometry."
     for number, g in enumerate(isometries):
-        products = [_matches(cover, np.asarray(g(image)), images) for image in images]
+        products = [[k for k, other in enumerate(images) if apart(g(image), other) < 1e-6] for image in images]
         if not all(products):
             return "the product of two elements is not among them: pass the whole group, identity included."
         if sorted(index for match in products for index in match) != list(range(len(images))):
             return f"products with element {number} repeat: pass each element of the group once."
     return None
-
-
-def _matches(cover: Manifold, x: np.ndarray, images: list[np.ndarray]) -> list[int]:
-    """Which images are the points x; those to which no geodesic is found are not."""
-
-    def apart(y: np.ndarray) -> float:
-        try:
-            return float(np.max(cover.distance(x, y)))
-        except NotConverged:
-            return float("inf")
-
-    return [number for number, image in enumerate(images) if apart(image) < 1e-6]

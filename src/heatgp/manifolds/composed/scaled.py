@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import final
+from operator import attrgetter
+from typing import Any, final
 
 from ...array import Array
 from ..checks import require
@@ -11,24 +12,40 @@ from ..contract import Cover, Manifold
 from .wrapper import Wrapper
 
 
+def times_scale(power: int, name: str) -> Any:
+    """The member of this name of the base, a number or a function of points, times scale^power."""
+
+    def member(self: Scaled) -> Any:
+        def scaled(value: Any) -> Any:
+            return self.scale**power * value if power > 0 else value / self.scale**-power
+
+        value = attrgetter(name)(self.base)
+        return (lambda *points, **named: scaled(value(*points, **named))) if callable(value) else scaled(value)
+
+    return property(member)
+
+
 @final
 @dataclass(frozen=True, repr=False)
 class Scaled(Wrapper):
-    """M with all distances multiplied by `scale`: p_t becomes scale^-dim p_(t/scale²).
+    """A manifold M with all distances multiplied by `scale`: p_t becomes scale^-dim p_(t/scale²).
 
-    Points, tangent vectors and geodesics are those of M; the norm of a tangent vector is `scale` times that in M.
+    Points, tangent vectors and geodesics are those of M; the norm of a tangent vector is `scale` times its norm in M.
+    Heat kernels use the orbit coordinates of M.
 
     Parameters
     ----------
     base : Manifold
         The manifold M.
     scale : float
-        Positive.
+        Positive and finite.
 
     Examples
     --------
     >>> from heatgp import SpecialOrthogonal
     >>> trace_metric = Scaled(SpecialOrthogonal(3), 2**0.5)  # tr(X'Y) instead of tr(X'Y)/2
+    >>> round(trace_metric.volume / SpecialOrthogonal(3).volume, 6)  # 2^(3/2)
+    2.828427
     """
 
     base: Manifold
@@ -36,56 +53,31 @@ class Scaled(Wrapper):
 
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Scaled needs a manifold; got {self.base!r}.")
-        require(
-            isinstance(self.scale, (int, float)) and 0 < self.scale < float("inf"),
-            f"Scaled needs a positive finite scale; got {self.scale!r}.",
-        )
+        valid = isinstance(self.scale, (int, float)) and 0 < self.scale < float("inf")
+        require(valid, f"Scaled needs a positive finite scale; got {self.scale!r}.")
 
-    def noise(self, x: Array, z: Array) -> Array:
-        return self.base.noise(x, z) / self.scale
-
-    def gradient(self, x: Array, slope: Array) -> Array:
-        return self.base.gradient(x, slope) / self.scale**2
-
-    def distance(self, x: Array, y: Array) -> Array:
-        return self.scale * self.base.distance(x, y)
-
-    def within(self, x: Array, y: Array, radius: float) -> Array:
-        return self.base.within(x, y, radius / self.scale)
-
-    def separation(self, x: Array, y: Array) -> Array:
-        return self.scale**2 * self.base.separation(x, y)
-
-    def rough_separation(self, x: Array, y: Array) -> Array:
-        return self.scale**2 * self.base.rough_separation(x, y)
+    noise = times_scale(-1, "noise")
+    gradient = times_scale(-2, "gradient")
+    distance = times_scale(1, "distance")
+    separation = times_scale(2, "separation")
+    rough_separation = times_scale(2, "rough_separation")
+    embed = times_scale(1, "embed")
+    scalar_curvature = times_scale(-2, "scalar_curvature")
+    step_limit = times_scale(2, "step_limit")
+    curvature_step_limit = times_scale(2, "curvature_step_limit")
+    channel_width = times_scale(1, "channel_width")
 
     @property
     def volume(self) -> float:
         return self.base.volume * self.scale**self.dim
 
-    @property
-    def scalar_curvature(self) -> float:
-        return self.base.scalar_curvature / self.scale**2
+    def within(self, x: Array, y: Array, radius: float) -> Array:
+        return self.base.within(x, y, radius / self.scale)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         return self.base.step(x, z, time / self.scale**2)
 
     @property
-    def step_limit(self) -> float:
-        return self.scale**2 * self.base.step_limit
-
-    @property
-    def curvature_step_limit(self) -> float:
-        return self.scale**2 * self.base.curvature_step_limit
-
-    @property
     def covering(self) -> Cover | None:
         cover = self.base.covering
         return cover and replace(cover, scale=self.scale * cover.scale)
-
-    def embed(self, x: Array) -> Array:
-        return self.scale * self.base.embed(x)
-
-    @property
-    def channel_width(self) -> float:
-        return self.scale * self.base.channel_width

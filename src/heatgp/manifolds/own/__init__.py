@@ -1,1 +1,1 @@
-"""Manifolds of the user's own: an equation, a metric, a domain."""
+"""Manifolds that users define: by an equation, by a metric, or as a domain of another manifold."""

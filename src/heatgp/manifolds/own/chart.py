@@ -1,4 +1,4 @@
-"""Manifolds given by a metric in coordinates."""
+"""Manifolds given by coordinates and a metric tensor."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from scipy.stats import qmc
 
 from ...array import Array, namespace
 from ...errors import InvalidInput, Unsupported
-from ..checks import check_bounds, require, require_integer
+from ..checks import check_bounds, require, require_integer, require_shape
 from ..contract import Manifold
 from .curvature import ricci
-from .differentiate import derivative, function_name, is_numpy, repeat
-from .pointwise import apply, dot, small_solve
+from .differentiate import derivative, is_numpy, repeat
+from .pointwise import apply, depth_in_box, dot, small_solve
 from .rejection import accepted
 
 DRIFT = 1e-9
-"""Relative drift of the speed in `exp` beyond which a geodesic is integrated again with shorter substeps."""
+"""If the speed changes by more than this fraction in `exp`, the geodesic is integrated again with shorter substeps."""
 STEP_DRIFT = 3e-3
-"""The same in a step of Brownian motion, whose own error is larger."""
+"""The same in a step of Brownian motion, which has a larger error anyway."""
 SUBSTEPS = tuple(4**k for k in range(1, 7))
-"""Numbers of substeps, tried one after the other; beside a singularity of the metric the last one is accepted."""
+"""Numbers of substeps, tried one after the other; the last one is accepted, as next to a singularity of the metric."""
 STEP_SUBSTEPS = (16,)
 """The same in a step of Brownian motion."""
 
@@ -36,24 +36,30 @@ STEP_SUBSTEPS = (16,)
 class Chart(Manifold):
     """One coordinate patch with a metric tensor G(x).
 
-    A point is its coordinates, of shape (dim,), a tangent vector v is a change of coordinates, its squared norm
-    v'G(x)v. Geodesics are integrated numerically. It has no symmetry and no orbit coordinates; `separation` is the
-    squared distance of close points.
+    A point is its coordinates, of shape (dim,). A tangent vector v is a change of coordinates; its squared norm is
+    v'G(x)v. Geodesics are integrated numerically. There is no symmetry and there are no orbit coordinates; `separation`
+    gives the squared distance of close points.
 
     Parameters
     ----------
     metric : function
         G, from coordinates (..., dim) to symmetric positive definite matrices (..., dim, dim).
     dim : int
-        The number of coordinates.
-    periodic : tuple, optional
+        The number of coordinates, at least 1.
+    periodic : tuple of float or None, default None
         For each coordinate its period, or None.
-    bounds : tuple of pairs, optional
-        (low, high) for each coordinate; a periodic one may have None, which means (0, period). Volume and uniform
-        points need them.
-    wrap : function, optional
-        Brings coordinates that have left the bounds back, where the patch closes on itself otherwise: over the pole of
-        a sphere (theta, phi) becomes (-theta, phi + pi). Where a patch ends and nothing wraps it, take a Domain of it.
+    bounds : tuple of pairs of float, default None
+        (low, high) for each coordinate. A periodic coordinate may have None, which means (0, period). Volume and
+        uniform points need bounds.
+    wrap : function, default None
+        Maps coordinates that have left the bounds to the same points inside, if the patch closes on itself in another
+        way than by periods. Example: beyond the pole of a sphere (theta, phi) becomes (-theta, phi + pi). If the patch
+        ends at its bounds, use a Domain of it, which reflects paths there.
+
+    Raises
+    ------
+    InvalidInput
+        If the metric has a wrong shape or is not positive definite, or if periods or bounds are not valid.
 
     Examples
     --------
@@ -80,26 +86,20 @@ class Chart(Manifold):
         require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
         require_integer("Chart", "dim", self.dim, 1)
         periods = tuple(self.periodic) if self.periodic is not None else (None,) * self.dim
-        require(
-            len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods),
-            f"Chart needs periodic = a period or None for each of {self.dim} coordinates; got {self.periodic!r}.",
-        )
+        valid = len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods)
+        require(valid, f"Chart needs a period or None for each of {self.dim} coordinates; got {self.periodic!r}.")
         object.__setattr__(self, "periodic", periods)
         given = tuple(self.bounds) if self.bounds is not None else (None,) * self.dim
         bounds = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
         if self.bounds is not None or None not in bounds:
             object.__setattr__(self, "bounds", check_bounds("Chart", bounds, self.dim))
         x = np.array([0.37 * low + 0.63 * high for low, high in self.bounds or [(0.0, 0.6)] * self.dim])
-        shape = np.shape(self.metric(np.broadcast_to(x, (2, 3, self.dim))))
-        if shape != (2, 3, self.dim, self.dim):
-            raise InvalidInput(
-                f"The metric of Chart maps coordinates of shape {(2, 3, self.dim)} to shape {shape}; needed is "
-                f"{(2, 3, self.dim, self.dim)}, a symmetric matrix for each point. Write it over the last axis of x."
-            )
-        self.factor(np.asarray(x))
+        batch, shape = np.broadcast_to(x, (2, 3, self.dim)), (2, 3, self.dim, self.dim)
+        require_shape("The metric of Chart", self.metric, batch, [shape], "a symmetric matrix")
+        self.factor(x)
 
     def __repr__(self) -> str:
-        return f"Chart({function_name(self.metric, 'metric')}, {self.dim})"
+        return f"Chart({getattr(self.metric, '__name__', 'metric')}, {self.dim})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,16 +113,18 @@ class Chart(Manifold):
         return np.array(self.bounds).T
 
     def canonical(self, x: Array) -> Array:
-        """The same points with coordinates in the bounds, as far as `wrap` and the periods bring them there."""
+        """The same points, with coordinates moved into the bounds by `wrap` and by the periods."""
         x = x if self.wrap is None else self.wrap(x)
-        if self.periodic is None or self.bounds is None or not any(self.periodic):
+        if self.bounds is None or not any(self.periodic or ()):
             return x
-        xp = namespace(x)
-        columns = [
-            x[..., i] if p is None else low + xp.remainder(x[..., i] - low, p)
-            for i, (p, (low, _)) in enumerate(zip(self.periodic, self.bounds))
-        ]
-        return xp.stack(columns, axis=-1)
+        xp, lows = namespace(x), [low for low, _ in self.bounds]
+        return self._periodic_columns(x, lambda i, p: lows[i] + xp.remainder(x[..., i] - lows[i], p))
+
+    def _periodic_columns(self, x: Array, change: Callable[[int, float], Array]) -> Array:
+        """x with the columns of periodic coordinates i, of period p, replaced by change(i, p)."""
+        return namespace(x).stack(
+            [change(i, p) if p else x[..., i] for i, p in enumerate(self.periodic or ())], axis=-1
+        )
 
     def factor(self, x: Array) -> Array:
         """The lower triangular L with L L' = G(x), or an error that says where G is not positive definite."""
@@ -146,7 +148,7 @@ class Chart(Manifold):
     def acceleration(self, x: Array, v: Array, quick: bool = False) -> Array:
         """-Γ(v, v), the right-hand side of the geodesic equation.
 
-        Γ(v, v) = G^-1 (D_v G v - grad (v'Gv) / 2), with derivatives in the coordinates; `quick` ones are good to 1e-8.
+        Γ(v, v) = G^-1 (D_v G v - grad (v'Gv) / 2). With `quick`, derivatives are accurate to 1e-8 only.
         """
         axes = namespace(x).eye(self.dim, dtype=x.dtype)
         G = self.metric(x)
@@ -177,16 +179,16 @@ class Chart(Manifold):
     def exp(self, x: Array, v: Array) -> Array:
         """The geodesic by the classical Runge-Kutta method, its speed corrected after every substep.
 
-        Where the speed would have drifted, next to singular coordinates, the substeps are shortened.
+        Where the speed changes too much, as next to singular coordinates, the substeps are made shorter.
         """
         return self.canonical(self.geodesic(x, v)[0])
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        v = self.noise(x, math.sqrt(time) * z)
+        v = self._random_tangent(x, z, time)
         return self.canonical(self.geodesic(x, v, STEP_DRIFT, STEP_SUBSTEPS, quick=True)[0])
 
     def polish(self, x: Array) -> Array:
-        """x itself, or an error where a walk has left the patch."""
+        """x itself, or an error if a walk has left the patch."""
         if is_numpy(x) and self.defect(x).max(initial=0.0) > 0:
             place = x[np.unravel_index(np.argmax(self.defect(x)), x.shape[:-1])]
             raise InvalidInput(
@@ -198,7 +200,7 @@ class Chart(Manifold):
     def geodesic(
         self, x: Array, v: Array, drift: float = DRIFT, finer: tuple[int, ...] = SUBSTEPS, quick: bool = False
     ) -> tuple[Array, Array]:
-        """Position, not wrapped, and velocity of the geodesic after time one; speeds are kept exactly."""
+        """Position, without wrapping, and velocity of the geodesic after time one; the speed is conserved exactly."""
         x, v = x + 0 * v, v + 0 * x
         shape, x, v = x.shape, x.reshape(-1, self.dim), v.reshape(-1, self.dim)
         y, w, change = self.integrate(x, v, 1, quick)
@@ -208,17 +210,16 @@ class Chart(Manifold):
                 if not again.any():
                     break
                 y[again], w[again], change[again] = self.integrate(x[again], v[again], substeps, False)
-            else:  # compiled code has one path for all points, and few enough substeps to be fast
-                new = self.integrate(x, v, substeps, False)
-                where = namespace(x).where
+            else:  # compiled code cannot branch: it integrates all points again, with fewer substeps to be fast
+                where, new = namespace(x).where, self.integrate(x, v, substeps, False)
                 y, w = (where(again[:, None], a, b) for a, b in zip(new[:2], (y, w)))
                 change = where(again, new[2], change)
         return y.reshape(shape), w.reshape(shape)
 
     def integrate(self, x: Array, v: Array, substeps: int, quick: bool) -> tuple[Array, Array, Array]:
-        """Position, velocity and the largest relative change of the squared speed before it was corrected.
+        """Position, velocity, and the largest relative change of the squared speed before its correction.
 
-        The classical Runge-Kutta method in `substeps` equal steps.
+        The classical Runge-Kutta method with `substeps` equal steps.
         """
         xp = namespace(x)
         h = 1 / substeps
@@ -227,38 +228,29 @@ class Chart(Manifold):
 
         def substep(_: int, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
             x, v, change = state
-            a1 = self.acceleration(x, v, quick)
-            v2 = v + h / 2 * a1
-            a2 = self.acceleration(x + h / 2 * v, v2, quick)
-            v3 = v + h / 2 * a2
-            a3 = self.acceleration(x + h / 2 * v2, v3, quick)
-            v4 = v + h * a3
-            a4 = self.acceleration(x + h * v3, v4, quick)
-            x = x + h / 6 * (v + 2 * v2 + 2 * v3 + v4)
-            v = v + h / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+            u = a = total_u = total_a = 0.0
+            for part, weight in ((0, 1), (1 / 2, 2), (1 / 2, 2), (1, 1)):
+                place, u = x + part * h * u, v + part * h * a
+                a = self.acceleration(place, u, quick)
+                total_u, total_a = total_u + weight * u, total_a + weight * a
+            x, v = x + h / 6 * total_u, v + h / 6 * total_a
             ratio = xp.where(still, 1.0, self.square(x, v) / xp.where(still, 1.0, start))
             return x, v / xp.sqrt(ratio)[..., None], xp.maximum(change, xp.abs(ratio - 1))
 
-        with np.errstate(all="ignore"):  # a singular metric gives nan, which `geodesic` tries again
+        with np.errstate(all="ignore"):  # a singular metric gives nan; `geodesic` then tries shorter substeps
             return repeat(substeps, substep, (x, v, 0 * start))
 
     def defect(self, x: Array) -> Array:
         """How far outside the bounds the coordinates without a period are; 0 without bounds."""
-        xp = namespace(x)
-        if self.bounds is None or self.periodic is None:
-            return xp.zeros(x.shape[:-1])
-        out = [
-            xp.maximum(xp.maximum(low - x[..., i], x[..., i] - high), 0 * x[..., i])
-            for i, ((low, high), p) in enumerate(zip(self.bounds, self.periodic))
-            if p is None
-        ]
-        return xp.max(xp.stack(out), axis=0) if out else xp.zeros(x.shape[:-1])
+        free = (-math.inf, math.inf)
+        limits = [free if p else bound for p, bound in zip(self.periodic or (), self.bounds or (free,) * self.dim)]
+        return namespace(x).maximum(-depth_in_box(x, np.array(limits).T), 0.0)
 
     def separation(self, x: Array, y: Array) -> Array:
         """Squared distance of close points, up to terms of sixth order.
 
-        E / (1 + C/E) with the energy E of the straight line in coordinates (Simpson's rule) and C = |Γ(d, d)|²/12, by
-        which the geodesic is shorter. Next to the pole of a sphere it stays within a third of the truth.
+        It is E / (1 + C/E), where E is the energy of the straight line in coordinates (Simpson's rule). The energy of
+        the geodesic is less by C = |Γ(d, d)|²/12. Next to the pole of a sphere the error is up to a third.
         """
         xp = namespace(x)
         d = self.difference(x, y)
@@ -271,43 +263,38 @@ class Chart(Manifold):
         return xp.where(usable, safe / (1 + xp.where(usable, saving, 0.0) / safe), energy)
 
     def rough_separation(self, x: Array, y: Array) -> Array:
-        """The same up to terms of fourth order, which tells the nearest point: the mean of d'Gd at both ends."""
+        """The same up to terms of fourth order, enough to find the nearest point: the mean of d'Gd at both ends."""
         d = self.difference(x, y)
         return (self.square(x, d) + self.square(y, d)) / 2
 
     def difference(self, x: Array, y: Array) -> Array:
-        """y - x, periodic coordinates the shorter way round."""
-        xp = namespace(x)
-        d = y - x
-        periods = self.periodic or ()
-        return xp.stack(
-            [d[..., i] if p is None else d[..., i] - p * xp.round(d[..., i] / p) for i, p in enumerate(periods)],
-            axis=-1,
-        )
+        """y - x; for periodic coordinates the shorter of the two ways."""
+        xp, d = namespace(x), y - x
+        return self._periodic_columns(d, lambda i, p: d[..., i] - p * xp.round(d[..., i] / p))
 
     def embed(self, x: Array) -> Array:
-        """The coordinates; of a periodic one, the circle of that length."""
+        """The coordinates; a periodic one becomes a point of the circle of that length in the plane."""
         xp = namespace(x)
         columns = []
         for i, p in enumerate(self.periodic or ()):
             angle = x[..., i] * (2 * math.pi / (p or 1.0))
-            columns += [x[..., i]] if p is None else [p / (2 * math.pi) * f(angle) for f in (xp.cos, xp.sin)]
+            columns += [p / (2 * math.pi) * f(angle) for f in (xp.cos, xp.sin)] if p else [x[..., i]]
         return xp.stack(columns, axis=-1)
 
     # Curvature.
 
     def ricci(self, x: Array) -> Array:
-        """The Ricci tensor in coordinates, (..., dim, dim); from second differences of the metric, good to 1e-6."""
+        """The Ricci tensor in coordinates, (..., dim, dim), from second differences of the metric; accurate to 1e-6."""
         return ricci(self.metric, x, self._scale)
 
     @cached_property
     def step_limit(self) -> float:  # type: ignore[override]
-        """Where the rate errs by a per cent, Ricci curvature x step / 6, on the most curved per cent of the volume."""
+        """The step at which the rate of motion is wrong by 1 %: Ricci curvature x step / 6, with its 99 % quantile."""
         x = self.random(np.random.default_rng(2), 2000)
         size = np.abs(np.linalg.eigvals(np.linalg.solve(self.metric(x), self.ricci(x)))).max(axis=-1)
         return 0.06 / max(float(np.quantile(size, 0.99)), 1e-9)
 
-    # The uniform law.
+    # Volume and the uniform law.
 
     def density(self, x: Array) -> Array:
         """sqrt(det G): the volume element in the coordinates."""
@@ -316,7 +303,7 @@ class Chart(Manifold):
 
     @cached_property
     def _sample(self) -> np.ndarray:
-        """The volume element at points that fill the bounds evenly."""
+        """The volume element at points spread evenly over the bounds."""
         u = qmc.Sobol(self.dim, rng=0).random(1 << 17)
         return self.density(self.box[0] + u * (self.box[1] - self.box[0]))
 

@@ -7,10 +7,8 @@ from collections.abc import Callable
 from ...array import Array, namespace
 from .differentiate import gradient
 
-Metric = Callable[[Array], Array]
 
-
-def christoffel(metric: Metric, x: Array, scale: float) -> Array:
+def christoffel(metric: Callable[[Array], Array], x: Array, scale: float) -> Array:
     """Γ^k_ij, (..., k, i, j)."""
     xp = namespace(x)
     G = metric(x)
@@ -20,7 +18,7 @@ def christoffel(metric: Metric, x: Array, scale: float) -> Array:
     return xp.linalg.solve(G, lower.reshape(*G.shape[:-1], -1)).reshape(lower.shape)
 
 
-def ricci(metric: Metric, x: Array, scale: float) -> Array:
+def ricci(metric: Callable[[Array], Array], x: Array, scale: float) -> Array:
     """The Ricci tensor in coordinates, (..., i, j)."""
     C = christoffel(metric, x, scale)
     D = gradient(lambda place: christoffel(metric, place, scale), x, scale)

@@ -1,4 +1,4 @@
-"""Derivatives of a user's vectorised functions: by the array library where it differentiates, else by differences."""
+"""Derivatives of vectorised functions that users write: by JAX for its arrays, else by finite differences."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ def derivative(
 ) -> Array:
     """Derivative of a function of points (..., n) along v (..., n), pointwise over the leading axes.
 
-    JAX arrays are differentiated by JAX (forward mode). For others central differences of length h = scale ε^(1/3)
-    balance their error h²/6 |f'''| against rounding ε |f|/h: about 1e-10 in double precision. Where the `value` at x is
-    known, forward differences of length scale ε^(1/2) are good to 1e-8 at half the cost.
+    JAX differentiates its own arrays (forward mode). For other arrays central differences of length h = scale ε^(1/3)
+    balance their error h²/6 |f'''| against rounding ε |f|/h: about 1e-10 in double precision. If the `value` at x is
+    given, forward differences of length scale ε^(1/2) are used: accurate to 1e-8 at half the cost.
     """
     xp = namespace(x)
     library = array_library(x)
@@ -39,7 +39,7 @@ def gradient(function: Callable[[Array], Array], x: Array, scale: float = 1.0) -
 
 
 def array_library(x: Array) -> Any:
-    """The package that x comes from; it is imported already, else there would be no x."""
+    """The package that x comes from, such as NumPy or JAX; it has been imported, since x exists."""
     return sys.modules[namespace(x).__name__.partition(".")[0]]
 
 
@@ -49,7 +49,7 @@ def is_numpy(x: Array) -> bool:
 
 
 def largest(values: Array, otherwise: float) -> float:
-    """The largest of some positive values, or `otherwise` while JAX traces and no value is known."""
+    """The largest of some positive values; `otherwise` while JAX compiles and the values are not known."""
     try:
         return float(namespace(values).max(values)) if values.size else 0.0
     except TypeError:
@@ -64,8 +64,3 @@ def repeat(count: int, body: Callable[[int, Any], Any], state: Any) -> Any:
     for i in range(count):
         state = body(i, state)
     return state
-
-
-def function_name(function: Callable, otherwise: str) -> str:
-    """What a `repr` calls a user's function, which may be an object without a name."""
-    return getattr(function, "__name__", otherwise)

@@ -1,4 +1,4 @@
-"""Open subsets with a reflecting boundary."""
+"""Domains: parts of a manifold with a reflecting boundary."""
 
 from __future__ import annotations
 
@@ -9,45 +9,53 @@ from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.stats import qmc
 
 from ...array import Array, namespace, norm
-from ...errors import InvalidInput, Unsupported
-from ..checks import check_bounds, require
+from ..checks import check_bounds, require, require_shape
 from ..composed.wrapper import Wrapper
 from ..contract import Manifold
 from ..spaces.euclidean import Euclidean
-from .differentiate import function_name, gradient, is_numpy
-from .pointwise import dot
+from .differentiate import gradient, is_numpy
+from .pointwise import depth_in_box, dot
 from .polygon import Polygon
-from .rejection import accepted
+from .rejection import accepted, counted
 from .signed import Cut, Raster
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Domain(Wrapper):
-    """The part of a manifold where `inside` holds; Brownian motion is reflected at its boundary.
+    """The part of a manifold that lies inside a polygon, or where a function is true; its boundary reflects.
 
-    Points, tangent vectors and metric are those of the manifold, geodesics too, but reflected at the boundary.
-    The heat kernel is that of the Laplacian with Neumann boundary condition: correlation follows paths inside the
-    domain and does not cross what lies outside.
+    Points, tangent vectors and the metric are those of the manifold. Geodesics and Brownian motion are reflected at the
+    boundary. The heat kernel is that of the Laplacian with Neumann boundary condition: correlation follows paths inside
+    the domain and does not cross the outside. A domain has no symmetry and no orbit coordinates.
 
-    At a straight edge of a polygon paths are mirrored, which is exact. So they are at the boundary of a function, by
-    its gradient, up to the curvature of the boundary; truth values are first turned into a raster of distances. Where
-    neither is possible (truth values of matrices, or in more than three dimensions) a step that leads out is not taken,
-    which keeps the uniform law but slows the motion along a channel of width w by the fraction 0.8 step^(1/2) / w. No
-    path crosses the edges of a polygon; a function is evaluated at three points of each step.
+    How paths are reflected depends on `inside`:
+
+    - Polygon: a path is mirrored at each edge that it meets. This is exact, and no path crosses an edge.
+    - Function with numbers: a step that ends outside is mirrored along the gradient of the function. This is exact up
+      to the curvature of the boundary.
+    - Function with truth values, in at most three dimensions: the same, with the distance to the boundary on a raster.
+    - Other functions (truth values of matrices, or in more dimensions): a step that ends outside is not taken. This
+      keeps the uniform law, but slows motion along a channel of width w by the fraction 0.8 step^(1/2) / w.
+
+    A function is also evaluated at three points between start and end of each step, so that few cross the outside.
 
     Parameters
     ----------
     base : Manifold
-        The manifold of which it is a part.
-    inside : polygon or function
-        A polygon of R^2 (vertices (k, 2), or a list of rings: outline, holes), or a function of points that is true, or
-        positive, inside.
-    bounds : tuple of pairs, optional
-        (low, high) for each coordinate: a box around the domain. Needed for functions on R^n.
+        The manifold that contains the domain.
+    inside : array, list of arrays, or function
+        A polygon of R^2: its vertices (k, 2), or a list of rings of vertices (outline, then holes). Or a function of
+        points (..., *base.shape) to (...), true or positive inside.
+    bounds : tuple of pairs of float, default None
+        (low, high) for each coordinate: a box around the domain. Required for a function on R^n, not allowed elsewhere.
+
+    Raises
+    ------
+    InvalidInput
+        If a polygon is not in the plane or has no area, if a function has a wrong shape, or if bounds are missing.
 
     Examples
     --------
@@ -61,32 +69,27 @@ class Domain(Wrapper):
     bounds: tuple[tuple[float, float], ...] | None = None
     violation: ClassVar[str] = "the distance outside"
     remedy: ClassVar[str] = "Remove the points outside the domain, or move them to its nearest point."
+    covering: ClassVar[None] = None  # a path on a covering manifold would not see the boundary
+    distance = Manifold.distance
 
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Domain needs a manifold; got {self.base!r}.")
         if callable(self.inside):
-            if self._flat and self.bounds is None:
-                raise InvalidInput(
-                    f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around the domain."
-                )
+            given = self.bounds is not None or not self._flat
+            require(given, f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around it.")
             if self.bounds is not None:
                 require(self._flat, f"Domain takes bounds for a part of R^n only; {self.base!r} draws its own points.")
                 object.__setattr__(self, "bounds", check_bounds("Domain", self.bounds, self.base.dim))
             some = self._draw(np.random.default_rng(0).random((64, self.base.dim))).reshape(2, 32, *self.shape)
-            shape = np.shape(self.inside(some))
-            require(
-                shape == (2, 32),
-                f"`inside` of Domain maps points of shape {some.shape} to shape {shape}; needed is (2, 32), one truth "
-                "value or number for each point. Write it over the last axes of x.",
-            )
+            require_shape("`inside` of Domain", self.inside, some, [(2, 32)], "one truth value or number")
         else:
-            if self.base != Euclidean(2):
-                raise InvalidInput(f"A polygon is a Domain of Euclidean(2), not of {self.base!r}; pass a function.")
+            plane = self.base == Euclidean(2)
+            require(plane, f"A polygon is a Domain of Euclidean(2), not of {self.base!r}; pass a function.")
             if not isinstance(self.inside, Polygon):
                 object.__setattr__(self, "inside", Polygon.of(self.inside))
 
     def __repr__(self) -> str:
-        what = f"<{len(self.inside.edges[0])} edges>" if self._polygon else function_name(self.inside, "inside")
+        what = f"<{len(self.inside.edges[0])} edges>" if self._polygon else getattr(self.inside, "__name__", "inside")
         return f"Domain({self.base!r}, {what})"
 
     @property
@@ -95,7 +98,7 @@ class Domain(Wrapper):
 
     @property
     def _flat(self) -> bool:
-        """Whether it is a part of R^n, which draws no uniform points itself."""
+        """Whether the base is R^n, which has no uniform law to draw points from."""
         return isinstance(self.base, Euclidean)
 
     def contains(self, x: Array) -> Array:
@@ -104,13 +107,12 @@ class Domain(Wrapper):
             return self._polygon.contains(x)
         xp = namespace(x)
         value = self.inside(x)
-        value = value if xp.isdtype(value.dtype, "bool") else value > 0
-        if self.bounds is not None:
-            low, high = (xp.asarray(side, dtype=x.dtype) for side in np.array(self.bounds).T)
-            value = value & xp.all((x >= low) & (x <= high), axis=-1)
+        inside = value if xp.isdtype(value.dtype, "bool") else value > 0
+        if self._box is not None:
+            inside = inside & (depth_in_box(x, self._box) >= 0)
         if self.base.box is not None:  # where the coordinates end
-            value = value & (self.base.defect(x) <= 1e-6)
-        return value
+            inside = inside & (self.base.defect(x) <= 1e-6)
+        return inside
 
     def exp(self, x: Array, v: Array) -> Array:
         """The geodesic, reflected at the boundary."""
@@ -124,7 +126,7 @@ class Domain(Wrapper):
         return self._reflect(x, self.base.step(x, z, time))
 
     def _reflect(self, x: Array, y: Array) -> Array:
-        """y where it is inside, else its mirror image in the boundary; x where that, or the way, is not inside."""
+        """y where it is inside, else its mirror image; x where that, or a point on the way to it, is not inside."""
         x = x + 0 * y
         outside = ~self.contains(y)
         if is_numpy(y):
@@ -138,7 +140,7 @@ class Domain(Wrapper):
         return namespace(one).where(condition[(..., *(None,) * len(self.shape))], one, other)
 
     def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
-        """Whether `number` points between x and y, evenly spaced, are all inside; true where no way is known."""
+        """Whether `number` evenly spaced points between x and y are all inside; true if the base is not `straight`."""
         base = self.base
         open_ = base.open_way(x, y, number)
         if base.straight:
@@ -148,7 +150,7 @@ class Domain(Wrapper):
         return open_
 
     def _mirror(self, y: Array) -> Array:
-        """The mirror images of points y outside, twice in a corner."""
+        """The mirror images of points y outside; mirrored twice, as needed in a corner."""
         xp, signed = namespace(y), self._signed
         if signed is None:
             return y
@@ -168,12 +170,12 @@ class Domain(Wrapper):
 
     @property
     def _extent(self) -> float:
-        """The shortest side of what holds the domain: the scale of differences."""
+        """The shortest side of the box around those points: the scale of finite differences."""
         return float(np.ptp(self._sample, axis=0).min())
 
     @cached_property
     def _signed(self) -> Callable[[Array], Array] | None:
-        """A function that is positive inside and negative outside, and has a gradient; None where there is none."""
+        """A function with a gradient that is positive inside and negative outside; None if there is none."""
         if not self.base.straight:
             return None
         sample, inside = self._sample, self.inside
@@ -184,12 +186,10 @@ class Domain(Wrapper):
             low, high = (sample.min(axis=0), sample.max(axis=0)) if corners is None else corners
             periods = self.base.periodic or (None,) * len(low)
             inside = Raster.of(inside, low, high, tuple(period is not None for period in periods))
-        return inside if corners is None else Cut(inside, *corners)
-
-    covering = None  # a path on a covering manifold would not see the boundary
+        return inside if corners is None else Cut(inside, corners)
 
     def defect(self, x: Array) -> Array:
-        """How far outside: the distance (polygon), minus the value of a signed function, 1 for one of truth values."""
+        """How far outside: the distance for a polygon, minus the value of a function, 1 for truth values."""
         xp = namespace(x)
         if self._polygon:
             return xp.where(self.contains(x), 0.0, self._polygon.distance(x))
@@ -197,26 +197,23 @@ class Domain(Wrapper):
         if xp.isdtype(value.dtype, "bool"):
             value = xp.where(value, 1.0, -1.0)
         outside = xp.maximum(self.base.defect(x), xp.maximum(-value, 0.0 * value))
-        if self.bounds is None:
-            return outside
-        low, high = (xp.asarray(side, dtype=x.dtype) for side in np.array(self.bounds).T)
-        return xp.maximum(outside, xp.max(xp.maximum(low - x, x - high), axis=-1))
+        return outside if self._box is None else xp.maximum(outside, -depth_in_box(x, self._box))
 
     def separation(self, x: Array, y: Array) -> Array:
-        """The manifold's, infinite where a point at a quarter, half or three quarters of the way is outside."""
+        """That of the base; infinite if a point at a quarter, half or three quarters of the way is outside."""
         return namespace(x).where(self.open_way(x, y), self.base.separation(x, y), math.inf)
 
     # The uniform law.
 
     @property
     def _box(self) -> np.ndarray | None:
-        """The box that points are drawn from, (2, n); None where the base manifold draws them."""
+        """The box that points are drawn from, (2, n); None if they are drawn from the base manifold."""
         if self._polygon:
             return self._polygon.box
         return np.array(self.bounds).T if self._flat else None
 
     def _draw(self, u: np.ndarray) -> np.ndarray:
-        """Uniform points of the box or of the base manifold, as many as rows of u in the unit cube."""
+        """Uniform points of the box or of the base manifold, one for each row of u in the unit cube."""
         box = self._box
         if box is not None:
             return box[0] + u * (box[1] - box[0])
@@ -224,7 +221,7 @@ class Domain(Wrapper):
 
     @cached_property
     def volume(self) -> float:  # type: ignore[override]
-        """The area of a polygon; else of the box, or of the base manifold, the fraction that is inside."""
+        """The area of a polygon; otherwise the volume of the box or base manifold times the fraction inside."""
         if self._polygon:
             return self._polygon.area
         box = self._box
@@ -232,11 +229,8 @@ class Domain(Wrapper):
 
     @cached_property
     def _fraction(self) -> tuple[float, int]:
-        """The fraction of points drawn that are inside, and their number: until 60,000 are, at most four million."""
-        kept, tried, draw = 0, 0, qmc.Sobol(self.dim, rng=0)
-        while kept < 60_000 and tried < 1 << 22:
-            kept += int(self.contains(self._draw(draw.random(1 << 17))).sum())
-            tried += 1 << 17
+        """The fraction of points inside, and how many were drawn: until 60,000 are inside, at most 4 million."""
+        kept, tried = counted(self.dim, lambda u: int(self.contains(self._draw(u)).sum()), 60_000, 1 << 22)
         return kept / tried, tried
 
     @property
@@ -247,26 +241,24 @@ class Domain(Wrapper):
         return math.hypot(math.sqrt((1 - fraction) / max(fraction * tried, 1.0)), self.base.volume_error)
 
     def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """n uniform points of the domain: those of the box or the base manifold that are inside."""
+        """n uniform points of the domain: points of the box or base manifold are drawn, those inside are kept."""
 
         def keep(u: np.ndarray) -> np.ndarray:
             x = self._draw(u)
             return x[self.contains(x)]
 
-        remedy = (
-            f"{self!r} is (almost) empty. Check the sign of `inside` (positive or true inside), or pass tighter bounds."
-        )
+        remedy = f"{self!r} is (almost) empty. Check the sign of `inside` (positive or true inside) or tighten bounds."
         return accepted(rng, n, self.dim, keep, 2 * n + 64, remedy)
 
-    # Channels, and how long the steps of a path in them may be.
+    # Channels, and how long steps inside them may be.
 
     @cached_property
     def channel_width(self) -> float:  # type: ignore[override]
-        """About the width of the channels, up to a third too small; parts of less than 1 % of the volume do not count.
+        """About the width of the narrowest channels, up to a third too small; ignores parts below 1 % of the volume.
 
-        In the middle of a channel of width w, after the time (2 w)², one of two opposite steps stays inside in a fifth
-        of the cases. This searches the shortest time for which that holds at 1 % of the points. In a corner of a right
-        angle one of the two steps stays inside in half of the cases, whatever the time.
+        In the middle of a channel of width w, two opposite steps of time (2 w)² are tried; in a fifth of the cases at
+        least one of them stays inside. This function searches the shortest time for which this happens at 1 % of the
+        points. Corners do not disturb it: in a right angle the fraction is one half for every time.
         """
         require(math.isfinite(self.volume), f"{self!r} has infinite volume; cut it off.")
         x, z = self._trials()
@@ -281,7 +273,7 @@ class Domain(Wrapper):
 
     @cached_property
     def step_limit(self) -> float:  # type: ignore[override]
-        """A small part of the width of channels; fewer than one step in ten thousand crosses the outside unnoticed."""
+        """Limited by the width of channels, and such that fewer than one step in 10,000 crosses the outside unseen."""
         parts = 5 if self._polygon else 10 if self._signed else 40
         limit = min(self.base.step_limit, (self.channel_width / parts) ** 2)
         if self._polygon:
@@ -300,6 +292,3 @@ class Domain(Wrapper):
         steps, points = (192, 500) if self._flat else (64, 200)
         x = np.broadcast_to(self.random(rng, points), (steps, points, *self.shape))
         return x, rng.standard_normal((steps, points, *self.step_shape))
-
-    def distance(self, x: Array, y: Array) -> Array:
-        raise Unsupported(f"{self!r} has no distance in closed form. Use method='reference', which needs none.")

@@ -1,4 +1,4 @@
-"""Submanifolds given by an equation."""
+"""Submanifolds of R^n given by an equation."""
 
 from __future__ import annotations
 
@@ -9,48 +9,54 @@ from functools import cached_property
 from typing import ClassVar, final
 
 import numpy as np
-from scipy.stats import qmc
 
 from ...array import Array, namespace, norm, sinc
 from ...errors import InvalidInput, NotConverged
-from ..checks import check_bounds, require, require_integer
+from ..checks import check_bounds, require, require_integer, require_shape
 from ..contract import Manifold
 from ..roots import log_unit_ball_volume
-from .differentiate import derivative, function_name, gradient, is_numpy, largest, repeat
-from .pointwise import dot, lift, row_solve, small_solve, tangent
-from .rejection import accepted
+from .differentiate import derivative, gradient, is_numpy, largest, repeat
+from .pointwise import depth_in_box, dot, lift, normal, row_solve, small_solve, tangent
+from .rejection import accepted, counted
 
 _HALF = (0.39216144400731414, 0.33259913678935944, -0.70624617255763936, 0.08221359629355080)
 SHARES = (*_HALF, 1 - 2 * sum(_HALF), *reversed(_HALF))
-"""Nine steps of a symmetric integrator of order two that make one of order six. Reference: Kahan and Li (1997)."""
+"""Lengths of nine steps of a symmetric method of order two; together they have order six. Kahan and Li (1997)."""
 TURN = 1 / 12
-"""Angle that a geodesic may turn in nine such steps; the error is then 2e-9 of it."""
+"""The largest angle by which a geodesic turns in nine such steps; its error is then 2e-9 of this angle."""
 TUBE = 0.05
 """Radius of the tube that `random` draws from, in units of the smallest radius of curvature."""
 BATCH, KEPT, TRIED = 1 << 17, 150_000, 100 << 17
-"""The volume draws points in batches, until enough of them lie in the tube or too many were tried."""
+"""To compute the volume, points are drawn in batches of BATCH until KEPT lie in the tube or TRIED were drawn."""
 
 
 @final
 @dataclass(frozen=True, repr=False)
 class Implicit(Manifold):
-    """The points of R^ambient with g(x) = 0, with the metric of R^ambient: an ellipsoid, a torus of revolution, ...
+    """The points x of R^ambient with g(x) = 0, such as an ellipsoid or a torus of revolution.
 
-    A point has shape (ambient,), a tangent vector is orthogonal to the gradients of g. Geodesics are integrated
-    numerically. It has no symmetry and no orbit coordinates; `separation` is the squared distance of close points.
+    A point has shape (ambient,). Tangent vectors are orthogonal to the gradients of g; their norm is that of R^ambient.
+    Geodesics are integrated numerically. There is no symmetry and there are no orbit coordinates; `separation` gives
+    the squared distance of close points.
 
     Parameters
     ----------
     constraint : function
-        g, from points (..., ambient) to (..., ambient - dim), or to (...) when that is one number.
+        g, from points (..., ambient) to (..., ambient - dim); if there is one equation, (...) is allowed too.
     dim : int
-        The dimension of the manifold.
+        The dimension of the manifold, at least 1.
     ambient : int
-        The dimension of the surrounding space.
-    jacobian : function, optional
-        The derivative of g, (..., ambient - dim, ambient); by default JAX's for JAX arrays, else differences.
-    bounds : tuple of pairs, optional
-        (low, high) for each coordinate: a box that holds the manifold. It is searched for where not given.
+        The dimension of the surrounding space, larger than `dim`.
+    jacobian : function, default None
+        The derivative of g, from points to (..., ambient - dim, ambient). By default JAX differentiates JAX arrays, and
+        finite differences are used for NumPy arrays.
+    bounds : tuple of pairs of float, default None
+        (low, high) for each coordinate: a box that contains the manifold. By default it is searched for.
+
+    Raises
+    ------
+    InvalidInput
+        If the shapes do not fit; later, when points are needed, if none are found or the gradient of g vanishes.
 
     Examples
     --------
@@ -75,17 +81,13 @@ class Implicit(Manifold):
         require_integer("Implicit", "ambient", self.ambient, self.dim + 1)
         if self.bounds is not None:
             object.__setattr__(self, "bounds", check_bounds("Implicit", self.bounds, self.ambient))
-        batch = (2, 3)
-        shape = np.shape(self.constraint(np.full((*batch, self.ambient), 0.3)))
-        if shape != (*batch, self.codim) and (self.codim > 1 or shape != batch):
-            raise InvalidInput(
-                f"The constraint of Implicit maps points of shape {(*batch, self.ambient)} to shape {shape}; needed is "
-                f"{(*batch, self.codim)}, {self.ambient} - {self.dim} = {self.codim} equation(s) for each point. "
-                "Write it over the last axis of x."
-            )
+        x = np.full((2, 3, self.ambient), 0.3)
+        shapes = [(2, 3, self.codim), *([(2, 3)] if self.codim == 1 else [])]
+        needed = f"{self.ambient} - {self.dim} = {self.codim} equation(s)"
+        require_shape("The constraint of Implicit", self.constraint, x, shapes, needed)
 
     def __repr__(self) -> str:
-        return f"Implicit({function_name(self.constraint, 'g')}, {self.dim}, {self.ambient})"
+        return f"Implicit({getattr(self.constraint, '__name__', 'g')}, {self.dim}, {self.ambient})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -104,7 +106,7 @@ class Implicit(Manifold):
         return g[..., None] if g.ndim < x.ndim else g
 
     def normals(self, x: Array) -> Array:
-        """The Jacobian of g, (..., codim, ambient): its rows span the normal space."""
+        """The Jacobian of g, (..., codim, ambient); its rows span the space of normal vectors."""
         if self.jacobian is None:
             return gradient(self.value, x, self._scale)
         rows = self.jacobian(x)
@@ -112,7 +114,7 @@ class Implicit(Manifold):
 
     @cached_property
     def _scale(self) -> float:
-        """Length of the steps of differences: the size of the bounds where given."""
+        """The scale of finite differences: half the size of the bounds if given, else 1."""
         return 1.0 if self.bounds is None else max(high - low for low, high in self.bounds) / 2
 
     # The contract.
@@ -122,30 +124,43 @@ class Implicit(Manifold):
         return tangent(self.normals(x), z)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        """One step of Brownian motion along the osculating circle of the geodesic, then back along the normals.
+        """One step of Brownian motion: along the circle that fits the geodesic best, then back along the normals.
 
-        Exact on spheres; the curvature of the path, |g(x+v) + g(x-v)| / |g'|, costs two values of g.
+        Exact on spheres. The curvature of the circle comes from two values of g: |g(x+v) + g(x-v)| / |g'|.
         """
         x = x + 0 * z
         rows = self.normals(x)
         v = tangent(rows, math.sqrt(time) * z)
-        bend = -lift(rows, row_solve(rows, self.value(x + v) + self.value(x - v)))
+        bend = -normal(rows, self.value(x + v) + self.value(x - v))
         turn = norm(bend)[..., None] / namespace(x).where(norm(v) > 0, norm(v), 1.0)[..., None]
         y = x + sinc(turn) * v + 0.5 * sinc(turn / 2) ** 2 * bend
         y, missed = self._return(y, rows)
-        if is_numpy(y) and missed.any():  # a step as long as the radius of curvature: along the geodesic, in substeps
+        if is_numpy(y) and missed.any():  # steps as long as the radius of curvature follow the geodesic in substeps
             y[missed] = self.exp(x[missed], v[missed])
         return y
 
     def exp(self, x: Array, v: Array) -> Array:
-        """The geodesic by RATTLE, which keeps to the manifold and conserves the speed, composed to order six.
+        """The geodesic by RATTLE, a method of order six that stays on the manifold and conserves the speed.
 
         Reference: Andersen (1983); Hairer, Lubich, Wanner (2006), Geometric Numerical Integration, VII.1.4.
         """
         return self.geodesic(x, v)[0]
 
     def geodesic(self, x: Array, v: Array, substeps: int | None = None) -> tuple[Array, Array]:
-        """Position and velocity of the geodesic after time one."""
+        """Position and velocity of the geodesic after time one.
+
+        Parameters
+        ----------
+        x, v : arrays of shape (..., ambient)
+            Points, and their tangent vectors.
+        substeps : int, default None
+            By default as many as the curvature requires.
+
+        Raises
+        ------
+        NotConverged
+            If a substep is too long to return to the manifold.
+        """
         count = substeps or max(1, math.ceil(largest(norm(v), math.pi / self.curvature) * self.curvature / TURN))
         x, v = x + 0 * v, v + 0 * x
 
@@ -169,11 +184,11 @@ class Implicit(Manifold):
     def _return(self, y: Array, rows: Array) -> tuple[Array, Array]:
         """y moved along the given normals onto the manifold, and where that failed.
 
-        Newton's method; each slope, the most expensive part, is used three times.
+        Newton's method. The derivative is the most expensive part; it is computed in every third iteration only.
         """
         xp = namespace(y)
         size, eps = norm(y), float(xp.finfo(y.dtype).eps)
-        with np.errstate(all="ignore"):  # where it fails, it fails with nan
+        with np.errstate(all="ignore"):  # where the method fails, the result is nan
             for k in range(12 if is_numpy(y) else 6):
                 if k % 3 == 0:
                     slopes = xp.stack([self._along(y, rows[..., i, :]) for i in range(self.codim)], axis=-1)
@@ -189,11 +204,22 @@ class Implicit(Manifold):
         return namespace(x).sum(self.normals(x) * v[..., None, :], axis=-1)
 
     def polish(self, x: Array) -> Array:
-        rows = self.normals(x)
-        return x - lift(rows, row_solve(rows, self.value(x)))
+        return x - normal(self.normals(x), self.value(x))
 
     def project(self, x: Array, iterations: int = 60) -> Array:
-        """A point of the manifold close to x: Newton's method; not a number where it does not converge."""
+        """A point of the manifold close to x, by Newton's method.
+
+        Parameters
+        ----------
+        x : array of shape (..., ambient)
+        iterations : int, default 60
+            At most this many.
+
+        Returns
+        -------
+        array of shape (..., ambient)
+            nan where the method does not converge.
+        """
         with np.errstate(all="ignore"):
             for _ in range(iterations):
                 x = self.polish(x)
@@ -203,8 +229,7 @@ class Implicit(Manifold):
 
     def defect(self, x: Array) -> Array:
         """Distance to the manifold, to first order."""
-        rows = self.normals(x)
-        return norm(lift(rows, row_solve(rows, self.value(x))))
+        return norm(normal(self.normals(x), self.value(x)))
 
     def separation(self, x: Array, y: Array) -> Array:
         """Squared distance of close points, up to terms of fifth order: c² + |n|²/3.
@@ -218,59 +243,109 @@ class Implicit(Manifold):
         return self.rough_separation(x, y) + dot(across, row_solve(rows, across)) / 3
 
     def rough_separation(self, x: Array, y: Array) -> Array:
-        """The squared chord, which tells the nearest point."""
+        """The squared chord, enough to find the nearest point."""
         return namespace(x).sum((x - y) ** 2, axis=-1)
 
-    # What has to be found out about the surface, once.
+    # Computed once for each surface.
 
     @cached_property
     def _points(self) -> np.ndarray:
-        """Some hundred points all over the manifold, or an error about the equation."""
-        return self._find_points()
+        """Some hundred points from all sides of the manifold, or an error about the equation.
+
+        Newton's method from normal points; each round is better centred and scaled than the one before.
+        """
+        rng = np.random.default_rng(0)
+        starts = 1.5 * rng.standard_normal((8, 512, self.ambient))
+        low, high = np.array(self.bounds or [(-1.0, 1.0)] * self.ambient).T
+        found = np.empty((0, self.ambient))
+        for k, start in enumerate(starts):
+            x = self._usable(self.project((low + high) / 2 + np.max(high - low) / 2 * start))
+            if self.bounds is None and len(x):
+                extent = np.max(high - low)
+                low, high = (x.min(0), x.max(0)) if k == 0 else (np.minimum(low, x.min(0)), np.maximum(high, x.max(0)))
+                if k == len(starts) - 1 and np.max(high - low) > 1.2 * extent:
+                    raise InvalidInput(
+                        f"{self!r} seems to be unbounded: points were found up to {np.abs(x).max():.1e} away. "
+                        "Pass bounds that contain it, or cut it off with Domain."
+                    )
+            found = np.concatenate((found, x))
+        require(
+            len(found) >= 16,
+            f"{self!r}: hardly a point with g(x) = 0 was found near the origin. Check that g changes sign and that its "
+            "gradient does not vanish where g does ((|x|² - 1)² is wrong, |x|² - 1 right), or pass bounds.",
+        )
+        self._check_regular(found, rng)
+        return found
+
+    def _usable(self, x: np.ndarray) -> np.ndarray:
+        """The points (k, ambient) that are finite and within the bounds."""
+        x = x[np.isfinite(x).all(axis=1)]
+        return x if self.bounds is None else x[depth_in_box(x, np.array(self.bounds).T) >= 0]
+
+    def _check_regular(self, x: np.ndarray, rng: np.random.Generator) -> None:
+        """Raise InvalidInput if the Jacobian loses rank somewhere: random moves that shrink around the worst point."""
+
+        def least(points: np.ndarray) -> np.ndarray:
+            return np.linalg.svd(self.normals(points), compute_uv=False)[..., -1]
+
+        steepness, size = least(x), np.ptp(x, axis=0).max()
+        usual = max(np.median(steepness), np.median(least(x + 0.1 * size * rng.standard_normal(x.shape))))
+        worst, value, reach = x[np.argmin(steepness)], steepness.min(), 0.3 * size
+        for _ in range(200):
+            near = self._usable(self.project(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20))
+            steepness = least(near)
+            if len(near) and steepness.min() < 0.9 * value:
+                worst, value = near[np.argmin(steepness)], steepness.min()
+            else:
+                reach /= 2
+            if reach < 1e-7 * size or value < 1e-5 * usual:
+                break
+        if not value > 1e-5 * usual:
+            raise InvalidInput(
+                f"{self!r}: the gradient of the constraint vanishes at x = {np.round(worst, 4).tolist()} "
+                f"(|g'| = {value:.1e}, usually {usual:.1e}), where g(x) = 0 is no manifold. Move the level, exclude "
+                "the point by bounds, or use an equation whose gradient vanishes nowhere on it."
+            )
 
     @cached_property
     def _search_box(self) -> np.ndarray:
-        """Low and high corner, (2, ambient), of a box that holds the manifold and the tube about it."""
+        """Low and high corner, (2, ambient), of a box that contains the manifold and the tube around it."""
         low, high = np.array(self.bounds).T if self.bounds else (self._points.min(0), self._points.max(0))
         margin = self._radius + (0 if self.bounds else 0.05 * (high - low))
         return np.stack((low - margin, high + margin))
 
     @cached_property
     def curvature(self) -> float:
-        """The largest normal curvature found: 1 over it is the radius of the sharpest bend."""
+        """The largest normal curvature found: the inverse radius of the sharpest bend."""
         x = self._points
         v = tangent(self.normals(x), np.random.default_rng(1).standard_normal((8, *x.shape)))
         h = 1e-3 * float(np.ptp(x, axis=0).max()) / norm(v)[..., None]
         rows = self.normals(np.broadcast_to(x, v.shape))
-        bend = lift(rows, row_solve(rows, self.value(x + h * v) + self.value(x - h * v) - 2 * self.value(x))) / h**2
+        bend = normal(rows, self.value(x + h * v) + self.value(x - h * v) - 2 * self.value(x)) / h**2
         return max(float(np.max(norm(bend) / norm(v) ** 2)), 1e-6 / float(np.ptp(x, axis=0).max()))
 
     @property
     def step_limit(self) -> float:
-        """Where the rate errs by a per cent, Ricci curvature x step / 6, if all of it bends like the sharpest bend."""
+        """The step at which the rate of motion is wrong by 1 %: Ricci curvature x step / 6, at the sharpest bend."""
         return 0.06 / self.curvature**2 / max(1, self.dim - 1)
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
-        """How many of how many points that fill the box evenly lie in the tube."""
-        kept, tried, points = 0, 0, qmc.Sobol(self.ambient, rng=0)
-        while kept < KEPT and tried < TRIED:
-            kept += len(self._tube(points.random(BATCH)))
-            tried += BATCH
-        return kept, tried
+        """How many points lie in the tube, and how many were drawn evenly from the box."""
+        return counted(self.ambient, lambda u: len(self._tube(u)), KEPT, TRIED, BATCH)
 
     @property
     def volume(self) -> float:
-        """Riemannian volume by Monte Carlo: the volume of a thin tube over that of its fibres."""
+        """Riemannian volume by Monte Carlo: the volume of a thin tube divided by that of its fibres."""
         kept, tried = self._counts
         fibre = math.exp(log_unit_ball_volume(self.codim)) * self._radius**self.codim
         return float(np.prod(np.diff(self._search_box, axis=0))) * kept / tried / fibre
 
     @property
     def volume_error(self) -> float:
-        """The binomial error of the points counted, and the curvature of the tube, (radius x curvature)² / 3.
+        """The binomial error of the count, and the effect of the curvature on the tube, (radius x curvature)² / 3.
 
-        Sobol points count a tube at least as well as random ones, so that this is an upper bound.
+        It is an upper bound: the count uses Sobol points, which are at least as accurate as random points.
         """
         kept, tried = self._counts
         return math.hypot(math.sqrt((1 - kept / tried) / max(kept, 1)), TUBE**2 / 3)
@@ -282,79 +357,17 @@ class Implicit(Manifold):
     def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """n points, uniform up to (radius of the tube x curvature)² / 3, less than 0.1 %.
 
-        Points uniform in the box, those of a thin tube about the manifold projected onto it. Reference: Weyl (1939),
-        On the volume of tubes: the fibres of a tube have equal volume up to the square of its radius.
+        Points are drawn uniformly from the box; those in a thin tube around the manifold are projected onto it.
+        Reference: Weyl (1939), On the volume of tubes: fibres have equal volume up to the square of the radius.
         """
         remedy = f"{self!r} fills hardly any of the box {self._search_box.T.tolist()}. Pass tighter bounds."
         return accepted(rng, n, self.ambient, self._tube, BATCH if n > 1000 else 1 << 13, remedy)
 
     def _tube(self, u: np.ndarray) -> np.ndarray:
-        """Of points u of the unit cube, stretched to the box, those near the manifold, projected onto it."""
+        """Stretch points u of the unit cube to the box, keep those in the tube, and project them onto the manifold."""
         x = self._search_box[0] + u * (self._search_box[1] - self._search_box[0])
         steep = 2 * float(np.max(norm(self.normals(self._points), 2)))
         x = x[norm(self.value(x)) < 2 * steep * self._radius]
         x = x[self.defect(x) < 2 * self._radius]
         y = self.project(x)
         return y[norm(x - y) < self._radius]
-
-    # The search for points.
-
-    def _find_points(self) -> np.ndarray:
-        """Points of the manifold from all sides: Newton's method from normal points, ever better centred and scaled."""
-        rng = np.random.default_rng(0)
-        starts = 1.5 * rng.standard_normal((8, 512, self.ambient))
-        low, high = np.array(self.bounds or [(-1.0, 1.0)] * self.ambient).T
-        found = np.empty((0, self.ambient))
-        for k, start in enumerate(starts):
-            x = self.project((low + high) / 2 + np.max(high - low) / 2 * start)
-            x = x[np.isfinite(x).all(axis=1)]
-            if self.bounds is not None:
-                x = x[((x >= low) & (x <= high)).all(axis=1)]
-            elif len(x):
-                extent = np.max(high - low)
-                low, high = (x.min(0), x.max(0)) if k == 0 else (np.minimum(low, x.min(0)), np.maximum(high, x.max(0)))
-                if k == len(starts) - 1 and np.max(high - low) > 1.2 * extent:
-                    raise InvalidInput(
-                        f"{self!r} seems to be unbounded: points were found up to {np.abs(x).max():.1e} away. "
-                        "Pass bounds that hold it, or cut it off with Domain."
-                    )
-            found = np.concatenate((found, x)) if k else x
-        require(
-            len(found) >= 16,
-            f"{self!r}: hardly a point with g(x) = 0 was found near the origin. Check that g changes sign and that its "
-            "gradient does not vanish where g does ((|x|² - 1)² is wrong, |x|² - 1 right), or pass bounds.",
-        )
-        self._check_regular(found, rng)
-        return found
-
-    def _check_regular(self, x: np.ndarray, rng: np.random.Generator) -> None:
-        """Raise InvalidInput if the Jacobian loses rank somewhere: random moves that shrink around the worst point."""
-
-        def least(points: np.ndarray) -> np.ndarray:
-            return np.linalg.svd(self.normals(points), compute_uv=False)[..., -1]
-
-        steepness = least(x)
-        usual = np.median(steepness)
-        off = np.median(least(x + 0.1 * np.ptp(x, axis=0).max() * rng.standard_normal(x.shape)))
-        worst, value = x[np.argmin(steepness)], steepness.min()
-        size = np.ptp(x, axis=0).max()
-        reach = 0.3 * size
-        for _ in range(200):
-            near = self.project(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20)
-            near = near[np.isfinite(near).all(axis=1)]
-            if self.bounds is not None:
-                low, high = np.array(self.bounds).T
-                near = near[((near >= low) & (near <= high)).all(axis=1)]
-            steepness = least(near)
-            if len(near) and steepness.min() < 0.9 * value:
-                worst, value = near[np.argmin(steepness)], steepness.min()
-            else:
-                reach /= 2
-            if reach < 1e-7 * size or value < 1e-5 * max(usual, off):
-                break
-        if not value > 1e-5 * max(usual, off):
-            raise InvalidInput(
-                f"{self!r}: the gradient of the constraint vanishes at x = {np.round(worst, 4).tolist()} "
-                f"(|g'| = {value:.1e}, usually {max(usual, off):.1e}), where g(x) = 0 is no self. Move the level, cut "
-                "the point off with bounds, or use an equation whose gradient vanishes nowhere on it."
-            )

@@ -1,12 +1,17 @@
-"""Linear algebra of one small matrix per point, written out so that each operation is a long loop over the points."""
+"""Linear algebra with one small matrix for each point, written so that each operation is a long loop over points."""
 
 from __future__ import annotations
+
+from functools import reduce
+from itertools import chain
+
+import numpy as np
 
 from ...array import Array, inner, namespace
 
 
 def dot(a: Array, b: Array) -> Array:
-    """Sum over the last axis of a b, term by term: one long loop over the points each."""
+    """The sum of a b over the last axis, term by term: each term is one long loop over the points."""
     return sum((a[..., i] * b[..., i] for i in range(1, b.shape[-1])), a[..., 0] * b[..., 0])
 
 
@@ -16,7 +21,7 @@ def apply(A: Array, v: Array) -> Array:
 
 
 def small_solve(A: Array, b: Array) -> Array:
-    """A^-1 b for matrices (..., n, n) and vectors (..., n); up to n = 3 by Cramer's rule, in long loops."""
+    """A^-1 b for matrices (..., n, n) and vectors (..., n); up to n = 3 by Cramer's rule."""
     xp = namespace(A)
     if A.shape[-1] == 1:
         return b / A[..., 0]
@@ -34,9 +39,15 @@ def small_solve(A: Array, b: Array) -> Array:
 
 
 def cross(a: Array, b: Array) -> Array:
-    """The vector product of vectors (..., 3)."""
+    """The vector product of vectors (..., 3); faster than `numpy.cross`."""
     pairs = ((1, 2), (2, 0), (0, 1))
     return namespace(a).stack([a[..., i] * b[..., j] - a[..., j] * b[..., i] for i, j in pairs], axis=-1)
+
+
+def depth_in_box(x: Array, box: np.ndarray) -> Array:
+    """Distance (...) of points (..., n) to the nearest side of a box (2, n), its low and high corner; < 0 outside."""
+    sides = ((x[..., i] - low, high - x[..., i]) for i, (low, high) in enumerate(box.T.tolist()))
+    return reduce(namespace(x).minimum, chain.from_iterable(sides))
 
 
 def row_solve(rows: Array, g: Array) -> Array:
@@ -52,7 +63,11 @@ def lift(rows: Array, g: Array) -> Array:
     return sum((rows[..., k, :] * g[..., k, None] for k in range(1, g.shape[-1])), rows[..., 0, :] * g[..., 0, None])
 
 
+def normal(rows: Array, g: Array) -> Array:
+    """J' (J J')^-1 g: the vector in the span of the rows J whose products with them are g."""
+    return lift(rows, row_solve(rows, g))
+
+
 def tangent(rows: Array, z: Array) -> Array:
-    """z less its part in the span of the rows."""
-    along = namespace(rows).sum(rows * z[..., None, :], axis=-1)
-    return z - lift(rows, row_solve(rows, along))
+    """z minus its part in the span of the rows."""
+    return z - normal(rows, namespace(rows).sum(rows * z[..., None, :], axis=-1))

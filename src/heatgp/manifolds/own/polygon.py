@@ -1,7 +1,8 @@
-"""Polygons in the plane, with holes: what is inside, how far the boundary is, and where a path bounces off it."""
+"""Polygons in the plane, with holes: points inside, distances to the boundary, and reflection of paths."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,36 +12,30 @@ from ...array import Array, namespace
 from ...errors import InvalidInput
 
 RASTER = 256
-"""Cells along each side of the table of clearances: most points then need no comparison with every edge."""
+"""Cells along each side of the table of distances; with it, most points need no comparison with every edge."""
 BOUNCES = 32
-"""The largest number of reflections in one step; a path that needs more, in a corner, stays where it was."""
+"""The largest number of reflections in one step. A path that needs more, as in a corner, does not move."""
 
 Ring = tuple[tuple[float, float], ...]
 
 
 @dataclass(frozen=True)
 class Polygon:
-    """The points of the plane with an odd number of rings around them: an outline, holes, islands in the holes."""
+    """The points of the plane that an odd number of rings surrounds: an outline with holes, islands in the holes."""
 
     rings: tuple[Ring, ...]
 
     @classmethod
     def of(cls, vertices: object) -> Polygon:
-        """From vertices (k, 2), or a list of such rings, or a clear error."""
-        try:
-            rings = [np.asarray(vertices, dtype=float)]
-        except (TypeError, ValueError):
-            rings = []
-        if not rings or rings[0].ndim != 2:
-            try:
-                rings = [np.asarray(ring, dtype=float) for ring in vertices]  # type: ignore[attr-defined]
-            except (TypeError, ValueError):
-                rings = []
-        for ring in rings:
-            if ring.ndim != 2 or ring.shape[1] != 2 or len(ring) < 3 or not np.isfinite(ring).all():
-                rings = []
-                break
-        if not rings:
+        """From vertices (k, 2), or a list of such rings; InvalidInput for anything else."""
+        for candidate in ((vertices,), vertices):
+            with suppress(TypeError, ValueError):
+                rings = [np.asarray(ring, dtype=float) for ring in candidate]  # type: ignore[attr-defined]
+                if rings and all(
+                    r.ndim == 2 and r.shape[1] == 2 and len(r) > 2 and np.isfinite(r).all() for r in rings
+                ):
+                    break
+        else:
             raise InvalidInput(
                 "A polygon needs finite vertices of shape (k, 2), k >= 3, or a list of such rings (outline and holes)."
             )
@@ -52,7 +47,7 @@ class Polygon:
 
     @cached_property
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
-        """Where each edge starts, and the vector to where it ends, (k, 2) both."""
+        """The first vertex of each edge, and the vector to its second one, both (k, 2)."""
         rings = [np.array(ring) for ring in self.rings]
         return np.concatenate(rings), np.concatenate([np.roll(ring, -1, axis=0) - ring for ring in rings])
 
@@ -64,18 +59,18 @@ class Polygon:
 
     @cached_property
     def area(self) -> float:
-        """Outlines less holes: a ring counts negative where an odd number of the others surrounds it."""
+        """The area of outlines minus holes: a ring counts negative if an odd number of other rings surrounds it."""
         total = 0.0
-        for i, ring in enumerate(self.rings):
-            others = Polygon(self.rings[:i] + self.rings[i + 1 :]) if len(self.rings) > 1 else None
-            hole = others is not None and bool(others.crossings(np.array(ring[:1]))[0] % 2)
+        for ring in self.rings:
             x, y = np.array(ring).T
-            size = abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
-            total += -size if hole else size
+            around = sum(
+                Polygon((other,)).crossings(np.array(ring[0])) % 2 for other in self.rings if other is not ring
+            )
+            total += (-1) ** int(around) * abs(float(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1)))) / 2
         return total
 
     def crossings(self, x: Array) -> Array:
-        """How many edges the ray from x (..., 2) to the right crosses; odd inside."""
+        """How many edges the horizontal ray from x (..., 2) to the right crosses: an odd number inside."""
         xp = namespace(x)
         starts, vectors = (xp.asarray(part, dtype=x.dtype) for part in self.edges)
         rise = x[..., 1, None] - starts[:, 1]
@@ -93,42 +88,44 @@ class Polygon:
         return xp.sqrt(xp.min(gap[..., 0] ** 2 + gap[..., 1] ** 2, axis=-1))
 
     @cached_property
-    def _raster(self) -> tuple[np.ndarray, np.ndarray]:
-        """For each cell of the bounding box: what distance its points have at least to the edges; is it inside."""
+    def _raster(self) -> np.ndarray:
+        """For each cell of the bounding box, the smallest distance of its points to the edges, negative outside.
+
+        Zero for cells that an edge may cross.
+        """
         low, high = self.box
         size = (high - low) / RASTER
         centers = np.stack(np.meshgrid(*(np.arange(RASTER) + 0.5,) * 2, indexing="ij"), axis=-1) * size + low
         clearance = np.stack([self.distance(row) for row in centers]) - np.hypot(*size) / 2
-        return clearance, np.stack([self.crossings(row) % 2 == 1 for row in centers])
-
-    def _cells(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        low, high = self.box
-        cell = np.clip(((x - low) * (RASTER / (high - low))).astype(int), 0, RASTER - 1)
-        return cell[..., 0], cell[..., 1]
+        inside = np.stack([self.crossings(row) % 2 == 1 for row in centers])
+        return np.where(inside, 1.0, -1.0) * np.maximum(clearance, 0.0)
 
     def _clearance(self, x: np.ndarray) -> np.ndarray:
-        """A lower bound of the distance to the edges."""
-        within = ((x >= self.box[0]) & (x <= self.box[1])).all(axis=-1)
-        return np.where(within, np.maximum(self._raster[0][self._cells(x)], 0.0), 0.0)
+        """A lower bound of the distance to the edges, negative outside; zero where the table has no information."""
+        low, high = self.box
+        cell = np.clip(((x - low) * (RASTER / (high - low))).astype(int), 0, RASTER - 1)
+        within = ((x >= low) & (x <= high)).all(axis=-1)
+        return np.where(within, self._raster[cell[..., 0], cell[..., 1]], 0.0)
 
     def contains(self, x: Array) -> Array:
         """Whether x (..., 2) is inside."""
         if not isinstance(x, np.ndarray) or x.size < 2 * RASTER:
             return self.crossings(x) % 2 == 1
-        clearance, inside = (table[self._cells(x)] for table in self._raster)
-        near = (clearance <= 0) | ~((x >= self.box[0]) & (x <= self.box[1])).all(axis=-1)
+        clearance = self._clearance(x)
+        inside, near = clearance > 0, clearance == 0
         inside[near] = self.crossings(x[near]) % 2 == 1
         return inside
 
     def bounce(self, x: Array, v: Array) -> Array:
-        """Where a path from x, inside, gets that goes straight along v and is reflected at the edges."""
+        """The end of a path that starts at x, inside, follows v straight, and is reflected at the edges."""
         x, v = x + 0 * v, v + 0 * x
         if not isinstance(x, np.ndarray):
             y = self._bounce(x, v, 8)
             return namespace(x).where(self.contains(y)[..., None], y, x)
         y = x + v
-        # No edge is nearer to x or to y than the table says: where these add up to the way, there is none in between.
-        near = self._clearance(x) + self._clearance(y) <= np.sqrt(v[..., 0] ** 2 + v[..., 1] ** 2)
+        # If the distances from x and from y to the edges add up to more than |v|, no edge lies between them.
+        clearance = np.abs(self._clearance(x)) + np.abs(self._clearance(y))
+        near = clearance <= np.sqrt(v[..., 0] ** 2 + v[..., 1] ** 2)
         part = self._bounce(x[near], v[near], BOUNCES)
         y[near] = np.where(self.contains(part)[..., None], part, x[near])
         return y

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from scipy.stats import qmc
 
 from ...errors import InvalidInput
 
 
-def accepted(
-    rng: np.random.Generator,
-    n: int,
-    width: int,
-    keep: Callable[[np.ndarray], np.ndarray],
-    batch: int,
-    remedy: str,
-) -> np.ndarray:
-    """The first n of the points that `keep` makes of rows of `width` uniform numbers, drawn batch by batch.
+def counted(
+    dim: int, keep: Callable[[np.ndarray], int], enough: int, most: int, batch: int = 1 << 17
+) -> tuple[int, int]:
+    """How many points were kept of how many tried, from a Sobol sequence that fills the unit cube evenly.
 
-    A quasi-random generator goes on along one sequence, which keeps all batches together even.
+    Points are drawn batch by batch, until `enough` of them are kept or `most` were tried; `keep` counts those to keep.
+    """
+    kept, tried, points = 0, 0, qmc.Sobol(dim, rng=0)
+    while kept < enough and tried < most:
+        kept, tried = kept + keep(points.random(batch)), tried + batch
+    return kept, tried
+
+
+def accepted(
+    rng: np.random.Generator, n: int, width: int, keep: Callable[[np.ndarray], np.ndarray], batch: int, remedy: str
+) -> np.ndarray:
+    """n points by rejection: `keep` maps rows of `width` uniform numbers, drawn batch by batch, to points to keep.
+
+    A quasi-random generator continues one sequence over all batches, so that together they fill the cube evenly.
     """
     draw = rng.stream(width) if hasattr(rng, "stream") else lambda size: rng.random((size, width))
     found: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""Signed functions of a region: positive inside, negative outside, and with a gradient that tells where its edge is."""
+"""Signed functions of a region: positive inside, negative outside, with a gradient normal to the boundary."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from scipy.ndimage import distance_transform_edt, gaussian_filter, map_coordinat
 
 from ...array import Array, namespace
 from .differentiate import array_library, is_numpy
+from .pointwise import depth_in_box
 
 RASTER = {1: 4096, 2: 512, 3: 128}
 """Cells along each side of the box, by its dimension."""
@@ -17,21 +18,18 @@ RASTER = {1: 4096, 2: 512, 3: 128}
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """The smaller of a function and of the distance to the sides of a box."""
+    """The minimum of a function and of the distance to the sides of a box."""
 
     function: Callable[[Array], Array]
-    low: np.ndarray
-    high: np.ndarray
+    box: np.ndarray
 
     def __call__(self, x: Array) -> Array:
-        xp = namespace(x)
-        low, high = (xp.asarray(side, dtype=x.dtype) for side in (self.low, self.high))
-        return xp.minimum(self.function(x), xp.min(xp.minimum(x - low, high - x), axis=-1))
+        return namespace(x).minimum(self.function(x), depth_in_box(x, self.box))
 
 
 @dataclass(frozen=True, eq=False)
 class Raster:
-    """About the distance to the edge of a region known by truth values, in a box of at most three dimensions."""
+    """Approximate distance to the boundary of a region given by truth values, in a box of at most three dimensions."""
 
     depth: np.ndarray
     low: np.ndarray
@@ -39,7 +37,7 @@ class Raster:
 
     @classmethod
     def of(cls, inside: Callable, low: np.ndarray, high: np.ndarray, periodic: tuple[bool, ...]) -> Raster:
-        """The Euclidean distance transform, smoothed over a cell so that its gradient has no stairs."""
+        """The Euclidean distance transform, smoothed over one cell so that its gradient has no steps."""
         number = RASTER[len(low)]
         size = (high - low) / number
         centers = np.stack(np.meshgrid(*(np.arange(number) + 0.5,) * len(low), indexing="ij"), axis=-1) * size + low
@@ -50,7 +48,7 @@ class Raster:
         return cls(depth[tuple(slice(a, a + number) for a, _ in margins)], low, size)
 
     def __call__(self, x: Array) -> Array:
-        """Linear between the cells; points outside the box have the value of its nearest point."""
+        """Linear interpolation between the cells; points outside the box have the value of its nearest point."""
         xp = namespace(x)
         place = xp.moveaxis((x - xp.asarray(self.low)) / xp.asarray(self.size) - 0.5, -1, 0)
         interpolate = map_coordinates if is_numpy(x) else array_library(x).scipy.ndimage.map_coordinates
@@ -58,5 +56,5 @@ class Raster:
 
 
 def _depth(mask: np.ndarray, size: np.ndarray) -> np.ndarray:
-    """Distance to the cells outside the mask, less the half cell that the boundary is nearer than their centers."""
+    """Distance to the cells outside the mask, minus half a cell: the boundary is nearer than their centers."""
     return np.maximum(distance_transform_edt(mask, sampling=size) - size.mean() / 2, 0.0)

@@ -12,8 +12,6 @@ import numpy as np
 
 from ...array import wrap
 
-Complex = tuple[np.ndarray, np.ndarray]
-"""Real and imaginary part."""
 CACHED = 1 << 13
 """Pairs whose arrays fit a core's cache."""
 
@@ -22,8 +20,7 @@ def rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Rotation angles (N, M, n // 2) of x'y, in any order, for rotations X (N, n, n) and Y (M, n, n)."""
     n = X.shape[-1]
     if n <= 3:  # the trace is 1 + 2 cos or 2 cos
-        trace = X.reshape(len(X), -1) @ Y.reshape(len(Y), -1).T
-        return _angle((trace - n % 2) / 2)[..., None]
+        return _angle((_traces(X, Y) - n % 2) / 2)[..., None]
     if n == 4:
         return _double_cover_angles(X, Y)
     # I - (x'y + y'x)/2 has the eigenvalues u = 1 - cos, each twice, and 0 once more where n is odd.
@@ -39,16 +36,11 @@ def rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
 
 def orthogonal_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """The same for orthogonal matrices; infinite between the two components."""
-    positive_x, positive_y = np.linalg.det(X) > 0, np.linalg.det(Y) > 0
-    theta = rotation_orbits(_to_rotation(X, positive_x), _to_rotation(Y, positive_y))
-    return np.where((positive_x[:, None] == positive_y)[..., None], theta, math.inf)
-
-
-def _to_rotation(X: np.ndarray, positive: np.ndarray) -> np.ndarray:
-    """Reflections with their first row negated: x'y of two of them is what it was."""
-    sign = np.ones(X.shape[:-1])
-    sign[~positive, 0] = -1
-    return X * sign[..., None]
+    first = np.eye(X.shape[-1])[:, :1]
+    sign_x, sign_y = (np.sign(np.linalg.det(Z))[:, None, None] for Z in (X, Y))
+    # Reflections with their first row negated are rotations; x'y of two reflections does not change.
+    theta = rotation_orbits(*(np.where(first * sign < 0, -Z, Z) for Z, sign in ((X, sign_x), (Y, sign_y))))
+    return np.where(sign_x == sign_y[:, 0, 0, None], theta, math.inf)
 
 
 def unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
@@ -58,7 +50,7 @@ def unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
         return np.angle(np.conj(X[:, None, 0]) * Y[None, :, 0])
     if n > 2:
         return None
-    trace = np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T
+    trace = _traces(X, Y)
     centre = np.angle(np.conj(np.linalg.det(X))[:, None] * np.linalg.det(Y)) / 2
     half = _angle((trace * np.exp(-1j * centre)).real / 2)
     return np.sort(wrap(np.stack((centre - half, centre + half), axis=-1)), axis=-1)
@@ -68,8 +60,7 @@ def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
     """The same on SU(n), for n <= 3, in any order and up to a common sign: heat kernels do not change with it."""
     n = X.shape[-1]
     if n == 2:
-        trace = (np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T).real
-        half = _angle(trace / 2)
+        half = _angle(_traces(X, Y).real / 2)
         return np.stack((-half, half), axis=-1)
     if n > 3:
         return None
@@ -91,11 +82,9 @@ def _su3_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
         return xr[:, :, i] @ yi[:, :, j].T - xi[:, :, i] @ yr[:, :, j].T
 
     diagonal = [1 - real(i, i) for i in range(3)]
-    above = [
-        ((real(i, j) + real(j, i)) / -2, (imaginary(i, j) - imaginary(j, i)) / -2) for i, j in ((0, 1), (0, 2), (1, 2))
-    ]
-    a, b, c = diagonal
-    small, middle, large = (_angle(1 - u) for u in _cubic(a, b, c, *above))
+    pairs = ((0, 1), (0, 2), (1, 2))
+    above = [((real(i, j) + real(j, i)) / -2, (imaginary(i, j) - imaginary(j, i)) / -2) for i, j in pairs]
+    small, middle, large = (_angle(1 - u) for u in _cubic(diagonal, above))
     # The cosines leave the signs open; the angles sum to a whole turn or to nothing.
     turn = np.abs(small + middle + large - 2 * math.pi) < np.abs(large - small - middle)
     return np.stack((small, middle, np.where(turn, large, -large)), axis=-1)
@@ -108,37 +97,31 @@ def subspace_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     if k > 3:
         return np.arccos(np.minimum(np.linalg.svdvals(a), 1.0))
     sines = np.eye(k) - np.conj(a.swapaxes(-1, -2)) @ a  # eigenvalues sin²
-    if k == 1:
-        squares = sines[..., 0, :].real
-    elif k == 2:
-        squares = hermitian_eigenvalues_2(sines)
-    else:
-        squares = hermitian_eigenvalues_3(sines)
-    return np.arcsin(np.sqrt(np.clip(squares, 0.0, 1.0)))
+    return np.arcsin(np.sqrt(np.clip(hermitian_eigenvalues(sines), 0.0, 1.0)))
 
 
-def hermitian_eigenvalues_2(s: np.ndarray) -> np.ndarray:
-    """Eigenvalues (..., 2) of Hermitian matrices, increasing, with errors of rounding of the entries."""
-    mean, half = (s[..., 0, 0].real + s[..., 1, 1].real) / 2, (s[..., 0, 0].real - s[..., 1, 1].real) / 2
-    spread = np.hypot(half, np.abs(s[..., 0, 1]))
-    return np.stack((mean - spread, mean + spread), axis=-1)
-
-
-def hermitian_eigenvalues_3(s: np.ndarray) -> np.ndarray:
-    """Eigenvalues (..., 3) of Hermitian matrices, increasing."""
+def hermitian_eigenvalues(s: np.ndarray) -> np.ndarray:
+    """Eigenvalues (..., k) of Hermitian matrices (..., k, k), k <= 3, increasing, up to rounding of the entries."""
+    if s.shape[-1] == 1:
+        return s[..., 0, :].real
+    if s.shape[-1] == 2:
+        a, b = s[..., 0, 0].real, s[..., 1, 1].real
+        mean, spread = (a + b) / 2, np.hypot((a - b) / 2, np.abs(s[..., 0, 1]))
+        return np.stack((mean - spread, mean + spread), axis=-1)
     above = [(s[..., i, j].real, s[..., i, j].imag) for i, j in ((0, 1), (0, 2), (1, 2))]
-    a, b, c = (s[..., i, i].real for i in range(3))
-    return np.stack(_cubic(a, b, c, *above), axis=-1)
+    return np.stack(_cubic([s[..., i, i].real for i in range(3)], above), axis=-1)
 
 
-def _cubic(a: np.ndarray, b: np.ndarray, c: np.ndarray, x: Complex, y: Complex, z: Complex) -> tuple[np.ndarray, ...]:
+def _cubic(diagonal: list[np.ndarray], above: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
     """Eigenvalues, increasing, of [[a, x, y], [x*, b, z], [y*, z*, c]] by the trigonometric solution of the cubic.
 
-    Complex entries are pairs of real arrays. Reference: Smith (1961), Comm. ACM 4, 168.
+    `diagonal` is (a, b, c); `above` holds real and imaginary part of x, y and z. Reference: Smith (1961), Comm. ACM 4,
+    168.
     """
+    a, b, c = diagonal
     mean = (a + b + c) / 3
     a, b, c = a - mean, b - mean, c - mean
-    (xr, xi), (yr, yi), (zr, zi) = x, y, z
+    (xr, xi), (yr, yi), (zr, zi) = above
     xx, yy, zz = xr * xr + xi * xi, yr * yr + yi * yi, zr * zr + zi * zi
     scale = np.sqrt((a * a + b * b + c * c + 2 * (xx + yy + zz)) / 6)
     triple = (xr * zr - xi * zi) * yr + (xr * zi + xi * zr) * yi
@@ -164,23 +147,17 @@ def unit_quaternions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The matrix of v -> p v q is linear in the outer product of p and q, which is read off X and has rank one.
     Reference: Cayley's factorisation; Mebius (2005), arXiv:math/0501249.
     """
-    basis = np.eye(4)
-    products = np.array([[_left(p) @ _right(q) for q in basis] for p in basis])  # orthogonal, of squared norm 4
-    outer = np.einsum("pqij,nij->npq", products, X) / 4
-    u, _, vh = np.linalg.svd(outer)
+    left = np.array([[[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]] for w, x, y, z in np.eye(4)])
+    conjugate = np.diag([1.0, -1, -1, -1])
+    right = conjugate @ left.swapaxes(1, 2) @ conjugate  # v q is the conjugate of q* v*
+    products = left[:, None] @ right  # the matrices of v -> p v q for unit p and q: orthogonal, of squared norm 4
+    u, _, vh = np.linalg.svd(np.einsum("pqij,nij->npq", products, X) / 4)
     return u[:, :, 0], vh[:, 0]
 
 
-def _left(p: np.ndarray) -> np.ndarray:
-    """The matrix of v -> p v."""
-    w, x, y, z = p
-    return np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
-
-
-def _right(q: np.ndarray) -> np.ndarray:
-    """The matrix of v -> v q."""
-    w, x, y, z = q
-    return np.array([[w, -x, -y, -z], [x, w, z, -y], [y, -z, w, x], [z, y, -x, w]])
+def _traces(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """tr(x*y) of all pairs, (N, M), as one product of large matrices."""
+    return np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T
 
 
 def _cross(X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -9,14 +9,14 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..checks import require_integer
-from ..contract import Homogeneous
+from ..contract import forwarded
 from ..roots import log_sphere_volume
+from .flat import Flat
 
 
 @final
 @dataclass(frozen=True, repr=False)
-class Euclidean(Homogeneous):
+class Euclidean(Flat):
     """R^n with the usual metric: the heat kernel is the Gaussian of variance t.
 
     Points and tangent vectors have shape (n,), geodesics are straight lines. The orbit coordinate of a pair is its
@@ -34,57 +34,21 @@ class Euclidean(Homogeneous):
     """
 
     n: int
-    draws_evenly: ClassVar[bool] = True
-    straight: ClassVar[bool] = True
+    volume: ClassVar[float] = math.inf  # type: ignore[misc]
+    scalar_curvature: ClassVar[float] = 0.0  # type: ignore[misc]
+    chamber: ClassVar[tuple[tuple[float, float], ...]] = ((0.0, math.inf),)  # type: ignore[misc]
 
-    def __post_init__(self) -> None:
-        require_integer("Euclidean", "n", self.n, 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.n,)
-
-    @property
-    def dim(self) -> int:
-        return self.n
-
-    @property
-    def volume(self) -> float:
-        return math.inf
-
-    @property
-    def scalar_curvature(self) -> float:
-        return 0.0
-
-    def noise(self, x: Array, z: Array) -> Array:
-        return z + 0 * x
-
-    def exp(self, x: Array, v: Array) -> Array:
-        return x + v
+    dim = forwarded("n")
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
         """n standard normal points: there is no uniform law."""
         return rng.standard_normal((n, self.n))
 
-    def defect(self, x: Array) -> Array:
-        return namespace(x).zeros(x.shape[:-1])
-
     def distance(self, x: Array, y: Array) -> Array:
         return norm(x - y)
 
-    @property
-    def origin(self) -> np.ndarray:
-        return np.zeros(self.n)
-
     def orbit(self, x: Array, y: Array) -> Array:
         return norm(x - y)[..., None]
-
-    def to_origin(self, x: Array, y: Array) -> Array:
-        return y - x
-
-    @property
-    def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((0.0, math.inf),)
 
     def log_strip(self, theta: Array) -> Array:
         """log of the area of the sphere of radius theta."""

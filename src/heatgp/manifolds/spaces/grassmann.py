@@ -1,32 +1,18 @@
-"""Grassmannians: k-dimensional subspaces, held as orthonormal bases."""
+"""Grassmannians: k-dimensional subspaces, given by orthonormal bases."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import final
+from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, to_complex
+from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, real_vector
 from ..contract import Symmetric
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
 from .frames import Field, Frames
-from .projective import projector
-
-
-def principal_angles(x: Array, y: Array) -> Array:
-    """Angles in [0, pi/2] between the subspaces spanned by orthonormal x and y, increasing.
-
-    Cosines are the singular values of x*y, sines those of the part of y orthogonal to x: atan2 of both is accurate
-    at both ends. Reference: Björck and Golub (1973), Math. Comp. 27, 579-594.
-    """
-    xp = namespace(x)
-    c = matmul(adjoint(x), y)
-    cosines = xp.linalg.svdvals(c)  # decreasing
-    sines = xp.flip(xp.linalg.svdvals(y - matmul(x, c)), axis=-1)  # increasing
-    return xp.atan2(sines[..., : cosines.shape[-1]], cosines)
 
 
 @final
@@ -55,21 +41,20 @@ class Grassmann(Frames, Symmetric):
     n: int
     k: int
     field: Field = "real"
-
-    @property
-    def _full(self) -> str:
-        return "The whole space is one point."
+    full: ClassVar[str] = "The whole space is one point."
 
     @property
     def dim(self) -> int:
-        return self.beta * self.k * (self.n - self.k)
+        return self._beta * self.k * (self.n - self.k)
 
     @property
     def volume(self) -> float:
-        if self.is_complex:
-            logs = (math.lgamma(i) - math.lgamma(self.n - i + 1) for i in range(1, self.k + 1))
-            return math.exp(self.k * (self.n - self.k) * math.log(math.pi) + sum(logs))
-        return math.exp(sum(log_sphere_volume(self.n - i) - log_sphere_volume(i - 1) for i in range(1, self.k + 1)))
+        """That of the frames over that of the bases of one subspace, both bundles of spheres of R^n or C^n."""
+        frames, bases = range(self.n - self.k + 1, self.n + 1), range(1, self.k + 1)
+        logs = (
+            log_sphere_volume(self._beta * i - 1) - log_sphere_volume(self._beta * j - 1) for i, j in zip(frames, bases)
+        )
+        return math.exp(sum(logs))
 
     def noise(self, x: Array, z: Array) -> Array:
         return z - matmul(x, matmul(adjoint(x), z))
@@ -84,19 +69,27 @@ class Grassmann(Frames, Symmetric):
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on Gr_F(k, n)", cosine and sine by their series."""
-        z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
-        v = self.noise(x, z)
+        v = self._random_tangent(x, z, time)
         # Largest singular value of a Gaussian matrix: √n + √k, and seven standard deviations.
-        radius = math.sqrt(self.beta * time) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        radius = math.sqrt(self._beta * time) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         c, s = cos_sinc_series(matmul(adjoint(v), v), radius)
         return matmul(x, c) + matmul(v, s)
 
     def embed(self, x: Array) -> Array:
-        """The orthogonal projector onto the subspace, flattened."""
-        return sum(projector(x[..., j]) for j in range(self.k))
+        """The orthogonal projector xx* onto the subspace, flattened: the same for every basis."""
+        return real_vector(matmul(x, adjoint(x)), 2, self.is_complex)
 
     def orbit(self, x: Array, y: Array) -> Array:
-        return principal_angles(x, y)[..., self.k - self.rank :]
+        """Angles in [0, pi/2] between the subspaces spanned by x and y, increasing.
+
+        Cosines are the singular values of x*y, sines those of the part of y orthogonal to x: atan2 of both is accurate
+        at both ends. Reference: Björck and Golub (1973), Math. Comp. 27, 579-594.
+        """
+        xp = namespace(x)
+        c = matmul(adjoint(x), y)
+        cosines = xp.linalg.svdvals(c)  # decreasing
+        sines = xp.flip(xp.linalg.svdvals(y - matmul(x, c)), axis=-1)  # increasing
+        return xp.atan2(sines, cosines)[..., self.k - self.rank :]
 
     def orbits(self, X: Array, Y: Array) -> Array:
         if not isinstance(X, np.ndarray):
@@ -106,13 +99,13 @@ class Grassmann(Frames, Symmetric):
     @property
     def roots(self) -> Roots:
         r = min(self.k, self.n - self.k)
-        short = self.beta * (self.n - 2 * r)
-        table = [(form, self.beta) for form in axis_pairs(r, (1, -1))]
-        table += [(form, short) for form in axes(r)] + [(form, self.beta - 1) for form in axes(r, 2.0)]
+        short = self._beta * (self.n - 2 * r)
+        table = [(form, self._beta) for form in axis_pairs(r, (1, -1))]
+        table += [(form, short) for form in axes(r)] + [(form, self._beta - 1) for form in axes(r, 2.0)]
         return Roots.of(table, coordinates=r, half_period=math.pi / 2)
 
     @property
     def log_chamber_integral(self) -> float:
         """In u = sin² theta the sines make a Selberg integral."""
-        r, short, beta = self.rank, self.beta * (self.n - 2 * self.rank), self.beta
+        r, short, beta = self.rank, self._beta * (self.n - 2 * self.rank), self._beta
         return log_selberg(r, (short + beta) / 2, beta / 2, beta / 2) + r * (beta - 2) * math.log(2)

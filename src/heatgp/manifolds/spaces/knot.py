@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from ...array import Array, namespace
-from ..checks import require, require_integer
-from .angles import Angles
+from ..checks import require
+from .flat import Angles
 
 
 @final
@@ -37,11 +37,10 @@ class TorusKnot(Angles):
     dim: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
-        require_integer("TorusKnot", "p", self.p, 1)
-        require_integer("TorusKnot", "q", self.q, 1)
+        super().__post_init__()
+        p, q = self.p, self.q
         require(
-            math.gcd(self.p, self.q) == 1,
-            f"TorusKnot needs coprime p and q, else the curve closes early; got p = {self.p}, q = {self.q}.",
+            math.gcd(p, q) == 1, f"TorusKnot needs coprime p and q, else the curve closes early; got {p = }, {q = }."
         )
 
     def embed(self, x: Array) -> Array:

@@ -37,6 +37,12 @@ def rotation_angles(r: Array) -> Array:
     return 2 * xp.atan2(sines, cosines)[..., : 2 * (n // 2) : 2]
 
 
+def orthogonal_angles(r: Array) -> Array:
+    """The same for orthogonal matrices; infinite for those of determinant -1."""
+    xp = namespace(r)
+    return xp.where(xp.linalg.det(r)[..., None] > 0, rotation_angles(r), math.inf)
+
+
 def skew_from_entries(z: Array, n: int) -> Array:
     """The skew matrix whose entries above the diagonal, row by row, are z (..., n(n-1)/2)."""
     xp = namespace(z)
@@ -76,24 +82,8 @@ def to_quaternions(x: np.ndarray) -> np.ndarray:
 
 
 def from_quaternions(p: Array) -> Array:
+    """Unit quaternions (..., 4), scalar first, to rotation matrices (..., 3, 3)."""
     return quaternion_matrix(*(p[..., i] for i in range(4)))
-
-
-def rotation_step(x: Array, z: Array, time: float) -> Array:
-    """Ye et al. (2024), "Simulation of Brownian paths on SO(n)": x exp(X), X skew with entries N(0, time).
-
-    The exponential is closed for n = 2, 3 and a short series beyond, where the paper takes an SVD of each step.
-    """
-    n = x.shape[-1]
-    w = math.sqrt(time) * z
-    if n == 2:
-        xp = namespace(x)
-        c, s = xp.cos(w[..., 0]), xp.sin(w[..., 0])
-        return matmul(x, xp.reshape(stack_last((c, s, -s, c)), (*w.shape[:-1], 2, 2)))
-    if n == 3:
-        return matmul(x, rodrigues(w))
-    # The norm of X/sqrt(time) concentrates at 2 sqrt(n); seven more standard deviations are never seen.
-    return matmul(x, expm_series(skew_from_entries(w, n), math.sqrt(time) * (2 * math.sqrt(n) + 7)))
 
 
 def log_rotation_volume(n: int) -> float:
@@ -109,11 +99,27 @@ class OrthogonalGroup(MatrixGroup):
         return self.n * (self.n - 1) // 2
 
     @property
+    def volume(self) -> float:
+        return (1 if self.special else 2) * math.exp(log_rotation_volume(self.n))
+
+    @property
     def step_shape(self) -> tuple[int, ...]:
         return (self.dim,)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        return rotation_step(x, z, time)
+        """Ye et al. (2024), "Simulation of Brownian paths on SO(n)": x exp(X), X skew with entries N(0, time).
+
+        The exponential has a closed form for n = 2, 3. For larger n it is a short series, where the paper takes an SVD.
+        """
+        n, w = self.n, math.sqrt(time) * z
+        if n == 2:
+            xp = namespace(x)
+            c, s = xp.cos(w[..., 0]), xp.sin(w[..., 0])
+            return matmul(x, xp.reshape(stack_last((c, s, -s, c)), (*w.shape[:-1], 2, 2)))
+        if n == 3:
+            return matmul(x, rodrigues(w))
+        # The norm of X/sqrt(time) concentrates at 2 sqrt(n); seven more standard deviations are never seen.
+        return matmul(x, expm_series(skew_from_entries(w, n), math.sqrt(time) * (2 * math.sqrt(n) + 7)))
 
     @property
     def roots(self) -> Roots:
@@ -123,8 +129,9 @@ class OrthogonalGroup(MatrixGroup):
 
     @property
     def log_chamber_integral(self) -> float:
-        """In u = sin²(theta/2) the sines make a Selberg integral."""
-        return log_selberg(self.n // 2, 1.5 if self.n % 2 else 0.5, 0.5, 1.0)
+        """In u = sin²(theta/2) the sines make a Selberg integral, once for each component of the group."""
+        integral = log_selberg(self.n // 2, 1.5 if self.n % 2 else 0.5, 0.5, 1.0)
+        return integral if self.special else integral + math.log(2)
 
 
 @final
@@ -150,21 +157,13 @@ class SpecialOrthogonal(OrthogonalGroup):
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Take the nearest rotation: u @ vt of numpy.linalg.svd, with determinant one."
-
-    @property
-    def volume(self) -> float:
-        return math.exp(log_rotation_volume(self.n))
+    angles = staticmethod(rotation_angles)
+    all_angles = staticmethod(rotation_orbits)
 
     @property
     def covering(self) -> Cover | None:
         """SO(3) is the sphere S^3 of unit quaternions up to sign, of twice the size: great circles are cheaper."""
         return Cover(Sphere(3), 2.0, to_quaternions, from_quaternions) if self.n == 3 else None
-
-    def angles(self, r: Array) -> Array:
-        return rotation_angles(r)
-
-    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return rotation_orbits(X, Y)
 
 
 @final
@@ -187,19 +186,5 @@ class Orthogonal(OrthogonalGroup):
     """
 
     n: int
-
-    @property
-    def volume(self) -> float:
-        return 2 * math.exp(log_rotation_volume(self.n))
-
-    def angles(self, r: Array) -> Array:
-        xp = namespace(r)
-        return xp.where(xp.linalg.det(r)[..., None] > 0, rotation_angles(r), math.inf)
-
-    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-        return orthogonal_orbits(X, Y)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        """The chamber is that of one component, whose volume is half."""
-        return super().log_chamber_integral + math.log(2)
+    angles = staticmethod(orthogonal_angles)
+    all_angles = staticmethod(orthogonal_orbits)

@@ -1,4 +1,4 @@
-"""Real and complex projective spaces: lines through the origin, held as unit vectors."""
+"""Real and complex projective spaces: lines through the origin, given by unit vectors."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from ...array import Array, inner, namespace
-from ..checks import require_integer
+from ...array import Array, inner, namespace, real_vector
 from ..roots import Roots, log_sphere_volume
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
 
 class Lines(UnitVectors):
-    """Lines through the origin of R^n or C^n, each held as any of its unit vectors."""
+    """Lines through the origin of R^n or C^n, each given by any of its unit vectors."""
 
     def embed(self, x: Array) -> Array:
-        """The orthogonal projector onto the line, flattened."""
-        return projector(x)
+        """The orthogonal projector xx* onto the line, flattened: the same for every unit vector of the line."""
+        return real_vector(x[..., :, None] * namespace(x).conj(x[..., None, :]), 2, self.is_complex)
 
     def orbit(self, x: Array, y: Array) -> Array:
         """Angle between the lines, in [0, pi/2], accurate at both ends."""
@@ -31,13 +30,19 @@ class Lines(UnitVectors):
         xp = namespace(X)
         return xp.acos(xp.clip(xp.abs(xp.conj(X) @ Y.T), 0, 1))[..., None]
 
+    @property
+    def volume(self) -> float:
+        """That of the sphere of all unit vectors over that of the unit vectors of one line."""
+        return math.exp(log_sphere_volume(self.dim + self._beta - 1) - log_sphere_volume(self._beta - 1))
 
-def projector(x: Array) -> Array:
-    """x x* flattened to real coordinates: the same for every unit vector of the line."""
-    xp = namespace(x)
-    p = x[..., :, None] * xp.conj(x[..., None, :])
-    p = xp.reshape(p, (*p.shape[:-2], x.shape[-1] ** 2))
-    return xp.concat((xp.real(p), xp.imag(p)), axis=-1) if p.dtype.kind == "c" else p
+    @property
+    def roots(self) -> Roots:
+        return Roots.of([((1.0,), self.dim - self._beta), ((2.0,), self._beta - 1)], half_period=math.pi / 2)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """In the complex case the root 2 has the sine sin 2a = 2 sin a cos a."""
+        return (self._beta - 1) * math.log(2) + log_sine_integral(self.dim - 1, self._beta - 1)
 
 
 @final
@@ -62,25 +67,6 @@ class RealProjective(Lines):
     """
 
     dim: int
-
-    def __post_init__(self) -> None:
-        require_integer("RealProjective", "dim", self.dim, 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
-
-    @property
-    def volume(self) -> float:
-        return math.exp(log_sphere_volume(self.dim)) / 2
-
-    @property
-    def roots(self) -> Roots:
-        return Roots.of([((1.0,), self.dim - 1)], half_period=math.pi / 2)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_sine_integral(self.dim - 1, 0)
 
 
 @final
@@ -108,26 +94,6 @@ class ComplexProjective(Lines):
     complex_dim: int
     is_complex: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        require_integer("ComplexProjective", "complex_dim", self.complex_dim, 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.complex_dim + 1,)
-
     @property
     def dim(self) -> int:
         return 2 * self.complex_dim
-
-    @property
-    def volume(self) -> float:
-        n = self.complex_dim
-        return math.exp(n * math.log(math.pi) - math.lgamma(n + 1))
-
-    @property
-    def roots(self) -> Roots:
-        return Roots.of([((1.0,), 2 * self.complex_dim - 2), ((2.0,), 1)], half_period=math.pi / 2)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return math.log(2) + log_sine_integral(2 * self.complex_dim - 1, 1)

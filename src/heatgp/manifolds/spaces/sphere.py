@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from ...array import Array, namespace
-from ..checks import require_integer
 from ..roots import Roots, log_sphere_volume
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
@@ -34,13 +33,6 @@ class Sphere(UnitVectors):
 
     dim: int
     straight: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require_integer("Sphere", "dim", self.dim, 1)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
 
     @property
     def volume(self) -> float:

@@ -7,26 +7,12 @@ from dataclasses import dataclass
 from typing import final
 
 import numpy as np
-from scipy.special import gammaln
 
-from ...array import (
-    LARGE,
-    Array,
-    adjoint,
-    expm_series,
-    expm_skew,
-    identity_like,
-    matmul,
-    namespace,
-    norm,
-    skew,
-    to_complex,
-)
+from ...array import LARGE, Array, adjoint, expm_series, expm_skew, matmul, namespace, norm, real_vector, skew
 from ...errors import Unsupported
 from ..roots import log_sphere_volume
 from .frames import Field, Frames
 from .stiefel_log import log_norm
-from .unitary import log_unitary_volume
 
 
 @final
@@ -59,20 +45,18 @@ class Stiefel(Frames):
     field: Field = "real"
 
     @property
-    def _full(self) -> str:
+    def full(self) -> str:  # type: ignore[override]
         return f"Full frames are {'Unitary' if self.is_complex else 'Orthogonal'}(n)."
 
     @property
     def dim(self) -> int:
-        n, k = self.n, self.k
-        return 2 * n * k - k * k if self.is_complex else n * k - k * (k + 1) // 2
+        return self.k * (2 * self._beta * self.n - self._beta * (self.k - 1) - 2) // 2
 
     @property
     def volume(self) -> float:
-        n, k = self.n, self.k
-        if self.is_complex:
-            return math.exp(log_unitary_volume(n) - log_unitary_volume(n - k))
-        return math.exp(sum(log_sphere_volume(d) for d in range(n - k, n)))
+        """A bundle of spheres; over C each is squashed along the phase, to 1/√2 of its length."""
+        spheres = sum(log_sphere_volume(self._beta * j - 1) for j in range(self.n - self.k + 1, self.n + 1))
+        return math.exp(spheres - (self._beta - 1) * self.k * math.log(2) / 2)
 
     @property
     def scalar_curvature(self) -> float:
@@ -101,18 +85,17 @@ class Stiefel(Frames):
         matrix [[0, -(v*v + aa)], [I, a]], and the first k columns of its exponential give the geodesic.
         """
         xp = namespace(x)
-        z = math.sqrt(time) * (to_complex(z) if self.is_complex else z)
-        v = self.noise(x, z)
+        v = self._random_tangent(x, z, time)
         # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
-        radius = math.sqrt(time * self.beta) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
+        radius = math.sqrt(time * self._beta) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         if 2 * radius > LARGE:
             return self.exp(x, v)
         a = matmul(adjoint(x), v)
         corner = -(matmul(adjoint(v), v) + matmul(a, a))
         zero = xp.zeros_like(a)
-        w = xp.concat((xp.concat((zero, corner), axis=-1), xp.concat((identity_like(a) + zero, a), axis=-1)), axis=-2)
-        scale = xp.concat((xp.ones(self.k), xp.full(self.k, radius)))
-        scale = xp.astype(scale, xp.finfo(x.dtype).dtype)
+        one = xp.eye(self.k, dtype=a.dtype) + zero
+        w = xp.concat((xp.concat((zero, corner), axis=-1), xp.concat((one, a), axis=-1)), axis=-2)
+        scale = xp.asarray([1.0] * self.k + [radius] * self.k, dtype=xp.finfo(x.dtype).dtype)
         e = expm_series(w * scale[:, None] / scale, 2 * radius)[..., : self.k]
         return matmul(x, e[..., : self.k, :]) + matmul(v, e[..., self.k :, :] / radius)
 
@@ -129,10 +112,7 @@ class Stiefel(Frames):
         return norm(d, axes=2) ** 2 - norm(matmul(adjoint(x), d), axes=2) ** 2 / 2
 
     def orbit(self, x: Array, y: Array) -> Array:
-        xp = namespace(x)
-        a = matmul(adjoint(x), y)
-        a = xp.reshape(a, (*a.shape[:-2], self.k * self.k))
-        return xp.concat((xp.real(a), xp.imag(a)), axis=-1) if self.is_complex else a
+        return real_vector(matmul(adjoint(x), y), 2, self.is_complex)
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         """The chord is at most √2 times the distance, so that only close pairs need the logarithm."""
@@ -144,37 +124,23 @@ class Stiefel(Frames):
 
     @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
-        return ((-1.0, 1.0),) * (self.k * self.k * self.beta)
+        return ((-1.0, 1.0),) * (self.k * self.k * self._beta)
 
     def log_strip(self, theta: Array) -> Array:
         """log of the density of A = x*y: det(I - A*A)^((n-2k-1)/2) real, ^(n-2k) complex, for n >= 2k.
 
         Reference: Chikuse (2003), Statistics on Special Manifolds, Theorem 2.5.1 (real case).
         """
-        n, k = self.n, self.k
+        n, k, half = self.n, self.k, self._beta / 2
         if n < 2 * k:
             raise Unsupported(f"{self!r}: the entries of x*y have a density only for n >= 2k; n = {n}, 2k = {2 * k}.")
         xp = namespace(theta)
-        if self.is_complex:
-            a = theta[..., : k * k] + 1j * theta[..., k * k :]
-            power = float(n - 2 * k)
-            constant = _log_complex_gamma(k, n) - _log_complex_gamma(k, n - k) - k * k * math.log(math.pi)
-        else:
-            a, power = theta, (n - 2 * k - 1) / 2
-            constant = _log_real_gamma(k, n / 2) - _log_real_gamma(k, (n - k) / 2) - k * k / 2 * math.log(math.pi)
-        a = xp.reshape(a, (*a.shape[:-1], k, k))
-        singular = xp.linalg.svdvals(a)
+        a = theta[..., : k * k] + 1j * theta[..., k * k :] if self.is_complex else theta
+        singular = xp.linalg.svdvals(xp.reshape(a, (*a.shape[:-1], k, k)))
+        power = half * (n - 2 * k + 1) - 1
+        gammas = sum(math.lgamma(half * (n - i)) - math.lgamma(half * (n - k - i)) for i in range(k))
+        constant = gammas - half * k * k * math.log(math.pi)
         gap = (1 - singular) * (1 + singular)
         inside = xp.min(gap, axis=-1) > 0
         logs = xp.sum(xp.log(xp.where(gap > 0, gap, 1.0)), axis=-1)
         return math.log(self.volume) + constant + xp.where(inside, power * logs, -math.inf)
-
-
-def _log_real_gamma(k: int, a: float) -> float:
-    """log of the multivariate gamma function of real symmetric k x k matrices."""
-    return k * (k - 1) / 4 * math.log(math.pi) + sum(float(gammaln(a - i / 2)) for i in range(k))
-
-
-def _log_complex_gamma(k: int, a: float) -> float:
-    """log of the multivariate gamma function of complex Hermitian k x k matrices."""
-    return k * (k - 1) / 2 * math.log(math.pi) + sum(float(gammaln(a - i)) for i in range(k))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...array import Array, adjoint, expm_skew
+from ...array import Array, adjoint, expm_skew, norm
 from ...errors import NotConverged
 
 TOLERANCE = 1e-12
@@ -20,10 +20,8 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
 
     Reference: Zimmermann (2017), SIAM J. Matrix Anal. Appl. 38, 322-342, Algorithm 3.1.
     """
-    x, y = np.broadcast_arrays(np.asarray(x), np.asarray(y))
-    x, y = (a.astype(np.result_type(a.dtype, float)) for a in (x, y))
-    k = x.shape[-1]
-    batch = x.shape[:-2]
+    x, y = (a.astype(np.result_type(a.dtype, float)) for a in np.broadcast_arrays(x, y))
+    k, batch = x.shape[-1], x.shape[:-2]
     v = _completion(x.reshape(-1, *x.shape[-2:]), y.reshape(-1, *x.shape[-2:]))
     length = np.empty(len(v))
     active = np.arange(len(v))
@@ -33,9 +31,7 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
         residual = np.abs(c).max(axis=(-2, -1))
         done = (residual < TOLERANCE) & real
         a, b = log[done, :k, :k], log[done, k:, :k]
-        length[active[done]] = np.sqrt(
-            np.sum(np.abs(a) ** 2, axis=(-2, -1)) / 2 + np.sum(np.abs(b) ** 2, axis=(-2, -1))
-        )
+        length[active[done]] = np.sqrt(norm(a, axes=2) ** 2 / 2 + norm(b, axes=2) ** 2)
         active, v, c, residual = active[~done], v[~done], c[~done], residual[~done]
         if not active.size:
             return length.reshape(batch)
@@ -71,7 +67,7 @@ def _completion(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 def _log_unitary(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Principal logarithm of unitary matrices: eigenvectors sorted by angle, made orthonormal by QR.
 
-    The second result says whether it is real where the matrix is: with eigenvalues -1 it may not be.
+    The second result is False where the matrix is real but its logarithm is not, as may happen at eigenvalues -1.
     """
     w, u = np.linalg.eig(v)
     order = np.argsort(np.angle(w), axis=-1)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import final
 
 from ...array import Array, namespace
-from ..checks import require_integer
-from .angles import Angles
+from .flat import Angles
 
 
 @final
@@ -32,9 +31,6 @@ class Torus(Angles):
     """
 
     dim: int
-
-    def __post_init__(self) -> None:
-        require_integer("Torus", "dim", self.dim, 1)
 
     def embed(self, x: Array) -> Array:
         """(cos, sin) of each angle, side by side: the torus in R^(2 dim)."""

@@ -1,14 +1,14 @@
-"""What spheres and projective spaces share: their points are unit vectors."""
+"""The common members of spheres and projective spaces: their points are unit vectors."""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from ...array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc, to_complex
+from ...array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc, white_noise
+from ..checks import require_positive_integers
 from ..contract import Symmetric
 
 
@@ -24,10 +24,12 @@ class UnitVectors(Symmetric):
     remedy: ClassVar[str] = "Divide each point by its norm."
     draws_evenly: ClassVar[bool] = True
 
+    def __post_init__(self) -> None:
+        require_positive_integers(self)
+
     @property
-    @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """(n,)."""
+        return (self.dim // self._beta + 1,)
 
     def noise(self, x: Array, z: Array) -> Array:
         """The part of z orthogonal to x."""
@@ -39,21 +41,19 @@ class UnitVectors(Symmetric):
         return namespace(x).cos(r) * x + sinc(r) * v
 
     def step(self, x: Array, z: Array, time: float) -> Array:
-        v = self.noise(x, math.sqrt(time) * (to_complex(z) if self.is_complex else z))
+        v = self._random_tangent(x, z, time)
         square = namespace(v).real(inner(v, v))
         # The norm of z concentrates at the root of its number of real entries; nothing is beyond seven deviations.
-        radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * (2 if self.is_complex else 1)) + 7)
+        radius = math.sqrt(time) * (math.sqrt(x.shape[-1] * self._beta) + 7)
         c, s = cos_sinc_numbers(square, radius)
         return c * x + s * v
 
     def polish(self, x: Array) -> Array:
-        return normalized(x)
+        """x / |x|."""
+        return x / norm(x)[..., None]
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
-        if not self.is_complex:
-            return normalized(rng.standard_normal((n, *self.shape)))
-        z = rng.standard_normal((2, n, *self.shape))
-        return normalized(z[0] + 1j * z[1])
+        return self.polish(white_noise(rng, (n, *self.shape), self.is_complex))
 
     def defect(self, x: Array) -> Array:
         """| |x| - 1 |."""
@@ -61,16 +61,19 @@ class UnitVectors(Symmetric):
 
     @property
     def origin(self) -> np.ndarray:
-        first = np.eye(1, self.shape[0])[0]
-        return first + 0j if self.is_complex else first
+        return np.eye(1, self.shape[0], dtype=complex if self.is_complex else float)[0]
 
     def to_origin(self, x: Array, y: Array) -> Array:
-        return reflected(x, y)
-
-
-def normalized(x: Array) -> Array:
-    """x / |x|."""
-    return x / norm(x)[..., None]
+        """y under the reflection that carries x, up to a phase, to the first axis."""
+        xp = namespace(x)
+        first = x[..., :1]
+        size = xp.abs(first)
+        if is_complex(x):
+            phase = xp.where(size == 0, 1.0, xp.conj(first) / xp.where(size == 0, 1.0, size))
+            x, y = phase * x, phase * y
+        v = x - xp.asarray(np.eye(1, x.shape[-1])[0], dtype=x.dtype)
+        square = xp.real(inner(v, v))
+        return y - 2 * v * inner(v, y) / xp.where(square == 0, 1.0, square)
 
 
 def angle(x: Array, y: Array) -> Array:
@@ -79,19 +82,6 @@ def angle(x: Array, y: Array) -> Array:
     Reference: Kahan (2006), "How futile are mindless assessments of roundoff", section 12.
     """
     return 2 * namespace(x).atan2(norm(x - y), norm(x + y))[..., None]
-
-
-def reflected(x: Array, y: Array) -> Array:
-    """y under the reflection that carries the unit vector x, up to a phase, to the first axis."""
-    xp = namespace(x)
-    first = x[..., :1]
-    size = xp.abs(first)
-    if is_complex(x):
-        phase = xp.where(size == 0, 1.0, xp.conj(first) / xp.where(size == 0, 1.0, size))
-        x, y = phase * x, phase * y
-    v = x - xp.asarray(np.eye(1, x.shape[-1])[0], dtype=x.dtype)
-    square = xp.real(inner(v, v))
-    return y - 2 * v * inner(v, y) / xp.where(square == 0, 1.0, square)
 
 
 def log_sine_integral(sines: float, cosines: float) -> float:

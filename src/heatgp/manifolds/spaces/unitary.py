@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-import numpy as np
-
 from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex
 from ..roots import Roots, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
@@ -22,22 +20,8 @@ def eigenangles(u: Array) -> Array:
     return xp.sort(xp.angle(xp.linalg.eigvals(u)), axis=-1)
 
 
-def traceless(x: Array) -> Array:
-    """x minus the multiple of the identity that carries its trace."""
-    n = x.shape[-1]
-    trace = namespace(x).linalg.trace(x) if n > 3 else sum(x[..., i, i] for i in range(n))
-    return x - (trace / n)[..., None, None] * identity_like(x)
-
-
-def log_dyson_integral(n: int) -> float:
-    """log of the integral over (-pi, pi]^n of the product of sin²((a-b)/2): (2 pi)^n n! / 2^(n(n-1)).
-
-    Reference: Mehta (2004), Random Matrices, eq. (11.1.9).
-    """
-    return n * math.log(2 * math.pi) + math.lgamma(n + 1) - n * (n - 1) * math.log(2)
-
-
 def log_unitary_volume(n: int) -> float:
+    """log of the volume of U(n)."""
     factorials = sum(math.lgamma(j + 1) for j in range(1, n))
     return n * (n + 1) / 2 * math.log(2 * math.pi) - n * n / 2 * math.log(2) - factorials
 
@@ -46,6 +30,17 @@ class UnitaryGroup(MatrixGroup):
     """Complex matrices with orthonormal columns."""
 
     is_complex: ClassVar[bool] = True
+    angles = staticmethod(eigenangles)
+
+    @property
+    def dim(self) -> int:
+        return self.n**2 - self.special
+
+    @property
+    def volume(self) -> float:
+        """U(n) is a bundle of SU(n) over the circle of determinants, of length 2 pi / sqrt(2n)."""
+        volume = math.exp(log_unitary_volume(self.n))
+        return volume * math.sqrt(2 * self.n) / (2 * math.pi) if self.special else volume
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on SO(n)", with a step in u(n) or su(n): x exp(X)."""
@@ -53,13 +48,19 @@ class UnitaryGroup(MatrixGroup):
         radius = math.sqrt(time) * (math.sqrt(8 * self.n) + 7)
         return matmul(x, expm_series(math.sqrt(time) * self.algebra(to_complex(z)), radius))
 
-    def angles(self, r: Array) -> Array:
-        return eigenangles(r)
-
     @property
     def roots(self) -> Roots:
         table = [(form, 2) for form in axis_pairs(self.n, (-1,), 0.5)]
         return Roots.of(table, unit=1 / math.sqrt(2), coordinates=self.n, signed=True, sum_zero=self.special)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        """The integral over (-pi, pi]^n of the product of sin²((a-b)/2) is (2 pi)^n n! / 2^(n(n-1)).
+
+        On SU(n) one angle is not free. Reference: Mehta (2004), Random Matrices, eq. (11.1.9).
+        """
+        integral = self.n * math.log(2 * math.pi) + math.lgamma(self.n + 1) - self.n * (self.n - 1) * math.log(2)
+        return integral - math.log(2 * math.pi) if self.special else integral
 
 
 @final
@@ -78,27 +79,14 @@ class Unitary(UnitaryGroup):
 
     Examples
     --------
+    >>> import numpy as np
     >>> float(Unitary(2).distance(np.eye(2) + 0j, 1j * np.eye(2)).round(4))
     1.5708
     """
 
     n: int
     smallest: ClassVar[int] = 1
-
-    @property
-    def dim(self) -> int:
-        return self.n**2
-
-    @property
-    def volume(self) -> float:
-        return math.exp(log_unitary_volume(self.n))
-
-    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
-        return unitary_orbits(X, Y)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_dyson_integral(self.n)
+    all_angles = staticmethod(unitary_orbits)
 
 
 @final
@@ -117,6 +105,7 @@ class SpecialUnitary(UnitaryGroup):
 
     Examples
     --------
+    >>> import numpy as np
     >>> float(SpecialUnitary(2).distance(np.eye(2) + 0j, np.diag([1j, -1j])).round(4))
     1.5708
     """
@@ -125,18 +114,13 @@ class SpecialUnitary(UnitaryGroup):
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x*x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
-
-    @property
-    def dim(self) -> int:
-        return self.n**2 - 1
-
-    @property
-    def volume(self) -> float:
-        # U(n) is a bundle of SU(n) over the circle of determinants, of length 2 pi / sqrt(2n).
-        return math.exp(log_unitary_volume(self.n)) * math.sqrt(2 * self.n) / (2 * math.pi)
+    all_angles = staticmethod(special_unitary_orbits)
 
     def algebra(self, z: Array) -> Array:
-        return traceless(super().algebra(z))
+        """White noise of su(n): without the multiple of the identity that carries the trace."""
+        x, n = super().algebra(z), self.n
+        trace = namespace(x).linalg.trace(x) if n > 3 else sum(x[..., i, i] for i in range(n))
+        return x - (trace / n)[..., None, None] * identity_like(x)
 
     def polish(self, x: Array) -> Array:
         """Orthonormal columns, then determinant one: each column gets an equal part of the phase."""
@@ -144,10 +128,3 @@ class SpecialUnitary(UnitaryGroup):
         y = super().polish(x)
         phase = xp.angle(xp.linalg.det(y)) / self.n
         return y * xp.exp(-1j * phase)[..., None, None]
-
-    def all_angles(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
-        return special_unitary_orbits(X, Y)
-
-    @property
-    def log_chamber_integral(self) -> float:
-        return log_dyson_integral(self.n) - math.log(2 * math.pi)

@@ -1,0 +1,82 @@
+"""The common members of Euclidean space and flat tori."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from ...array import Array, namespace, wrap
+from ..checks import require_positive_integers
+from ..contract import Homogeneous, Symmetric
+from ..roots import Roots
+
+
+class Flat(Homogeneous):
+    """`dim` real coordinates with the metric of R^dim, where some may be identified (`canonical`).
+
+    A tangent vector is `dim` numbers with the norm of R^dim, geodesics are straight lines.
+    """
+
+    draws_evenly: ClassVar[bool] = True
+    straight: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        require_positive_integers(self)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    def noise(self, x: Array, z: Array) -> Array:
+        return z + 0 * x
+
+    def exp(self, x: Array, v: Array) -> Array:
+        return self.canonical(x + v)
+
+    def difference(self, x: Array, y: Array) -> Array:
+        return self.canonical(y - x)
+
+    def to_origin(self, x: Array, y: Array) -> Array:
+        return self.canonical(y - x)
+
+    def defect(self, x: Array) -> Array:
+        """Zero: any real numbers are coordinates of a point."""
+        return namespace(x).zeros(x.shape[:-1])
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.zeros(self.dim)
+
+
+class Angles(Flat, Symmetric):
+    """`dim` angles, any real numbers modulo 2 pi, with the flat metric."""
+
+    @property
+    def volume(self) -> float:
+        return (2 * math.pi) ** self.dim
+
+    @property
+    def periodic(self) -> tuple[float | None, ...]:  # type: ignore[override]
+        return (2 * math.pi,) * self.dim
+
+    def canonical(self, x: Array) -> Array:
+        """The same angles in [-pi, pi]."""
+        return wrap(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        return rng.uniform(-math.pi, math.pi, (n, self.dim))
+
+    def orbit(self, x: Array, y: Array) -> Array:
+        """Absolute angle differences, each in [0, pi]: reflections of a circle are isometries too."""
+        return namespace(x).abs(wrap(x - y))
+
+    @property
+    def roots(self) -> Roots:
+        """No roots: the space is flat. Exchanging two circles is an isometry, as it is for all tables of roots."""
+        return Roots((), (), coordinates=self.dim)
+
+    @property
+    def log_chamber_integral(self) -> float:
+        return self.dim * math.log(math.pi)

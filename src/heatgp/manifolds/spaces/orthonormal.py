@@ -1,0 +1,44 @@
+"""The common members of matrix groups, Stiefel manifolds and Grassmannians: matrices with orthonormal columns."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from ...array import Array, newton_schulz, orthonormality_defect, white_noise
+from ..contract import Homogeneous
+
+
+class OrthonormalColumns(Homogeneous):
+    """Matrices (n, k), k <= n, with orthonormal columns in R^n or C^n."""
+
+    violation: ClassVar[str] = "|x*x - I|"
+    remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr."
+    draws_evenly: ClassVar[bool] = True
+
+    def polish(self, x: Array) -> Array:
+        """One step towards the nearest matrix with orthonormal columns."""
+        return newton_schulz(x)
+
+    def random(self, rng: np.random.Generator, n: int) -> Array:
+        """n points of the uniform law: the first columns of Haar matrices."""
+        matrices = random_matrices(rng, n, self.shape[0], self.is_complex)
+        return np.ascontiguousarray(matrices[:, :, : self.shape[1]])
+
+    def defect(self, x: Array) -> Array:
+        """The largest entry of x*x - I."""
+        return orthonormality_defect(x)
+
+    @property
+    def origin(self) -> np.ndarray:
+        return np.eye(self.shape[0], self.shape[1], dtype=complex if self.is_complex else float)
+
+
+def random_matrices(rng: np.random.Generator, number: int, n: int, is_complex: bool) -> np.ndarray:
+    """Haar measure on O(n) or U(n): QR of a Gaussian matrix with the phases of R's diagonal moved into Q.
+
+    Reference: Mezzadri (2007), Notices of the AMS 54, 592-604.
+    """
+    q, r = np.linalg.qr(white_noise(rng, (number, n, n), is_complex))
+    return q * np.sign(np.diagonal(r, axis1=-2, axis2=-1))[:, None, :]
