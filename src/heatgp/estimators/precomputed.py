@@ -34,8 +34,7 @@ def gram_kernel(X: Any) -> Precomputed:
 
 def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[list[Any], Array]:
     """The posteriors with the new points of rows k(new, X) added to their kernel, and the numbers of these points."""
-    latent = posteriors[0].latent
-    gram, known = latent.kernel.gram, len(latent.X)
+    gram, known = posteriors[0].kernel.gram, len(posteriors[0].X)
     rows = _finite(X, "X")
     if rows.ndim != 2 or rows.shape[1] != known:
         raise InvalidInput(
@@ -52,7 +51,7 @@ def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[lis
     elif np.ptp(own) <= 1e-9 * own.max():
         diagonal = np.full(len(table), gram[0, 0])
     kernel = Precomputed(table, diagonal)
-    return [replace(p, latent=replace(p.latent, kernel=kernel)) for p in posteriors], known + np.arange(len(rows))
+    return [replace(p, kernel=kernel) for p in posteriors], known + np.arange(len(rows))
 
 
 def _prior(prior: Any, number: int) -> Array:

@@ -21,31 +21,14 @@ from .probit import Approximation, probability
 INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
 
 
-@dataclass(frozen=True)
-class ClassPosterior:
-    """A Gaussian process f that has seen labels y = -1 or 1, P(y = 1) = Phi(f)."""
+@dataclass(frozen=True, kw_only=True)
+class ClassPosterior(Latent):
+    """A Gaussian process f that has seen labels y = -1 or 1, P(y = 1) = Phi(f). The evidence is approximate.
 
-    latent: Latent
+    Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2 for the moments of f.
+    """
+
     approximation: Approximation
-    y: Array
-
-    @property
-    def params(self) -> Params:
-        """The parameters used."""
-        return self.latent.params
-
-    @property
-    def log_marginal_likelihood(self) -> float:
-        """The approximate evidence."""
-        return self.approximation.log_evidence
-
-    def mean(self, Xnew: Any) -> Array:
-        """The mean of f, positive where class 1 is the more probable."""
-        return self.latent.project(Xnew, self.approximation.weights)
-
-    def moments(self, Xnew: Any) -> tuple[Array, Array]:
-        """Mean and variance of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2."""
-        return self.latent.moments(Xnew, self.approximation.weights)
 
     def probability(self, Xnew: Any) -> Array:
         """P(y = 1), with the uncertainty of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7."""
@@ -82,9 +65,18 @@ def condition_classifier(
     signs = labels(X, y)
     approximate = chosen(inference)
     prior = Prior.of(kernel, X, params.time, pairs)
-    at = prior.at(params.time)
-    found = approximate(lambda precision: prior.factor(at, precision, params.amplitude), signs)
-    return ClassPosterior(Latent(kernel, X, params, found.factor), found, signs)
+    values = params.amplitude**prior.form.power * prior.at(params.time)[0]
+    found = approximate(lambda precision: prior.form.of(values, precision), signs)
+    return ClassPosterior(
+        kernel=kernel,
+        X=X,
+        y=signs,
+        params=params,
+        factor=found.factor,
+        weights=found.weights[:, None],
+        log_marginal_likelihood=found.log_evidence,
+        approximation=found,
+    )
 
 
 def chosen(inference: str) -> Callable[..., Approximation]:

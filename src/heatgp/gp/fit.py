@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..errors import BoundWarning, InvalidInput, warn
 from .classification import chosen, labels
 from .linalg import Dense
 from .objective import ClassObjective, RegressionObjective
-from .params import Given, Params
+from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .regression import Mean, targets
 from .search import attempt, climb, scan_points, well_apart
@@ -105,35 +105,29 @@ def fit_regression(
     InvalidInput : if a value or an interval is not possible.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
-    y, average, basis = targets(X, y, mean)
-    box = np.log(bounds.times(kernel.parameters)[given.free])
-    middle = given.times(box.mean(axis=1))
-    if len(y) == 1 and basis is not None and given.amplitude is None:
+    data, average = targets(X, y, mean)
+    box, middle = _times(kernel, bounds, given)
+    if data.shape == (1, 2) and given.amplitude is None:
         raise InvalidInput("N = 1 target is its own mean and says nothing of variances. Give amplitude, or a mean.")
     # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
-    scale = max(float(np.mean(y**2)), 1e-24 * average**2) or 1e-24
+    scale = max(float(np.mean(data[:, 0] ** 2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-
-    def objective(rows: Any, pairs: Pairs = None) -> RegressionObjective:
-        part = None if basis is None else basis[rows]
-        return RegressionObjective(Prior.of(kernel, X[rows], middle, pairs), y[rows], part, given, variance)
-
-    full = objective(slice(None), pairs)
-    if full.second == "amplitude":
-        box = np.vstack([box, np.log(variance)])
-    elif full.second == "noise":
+    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance)
+    if "noise" in full.names:
         low, high = bounds.noise
         if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
             high = max(high, 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle)))))
         box = np.vstack([box, np.log((low, high))])
+    elif "amplitude" in full.names:
+        box = np.vstack([box, np.log(variance)])
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
-    coarse = objective(_subset(len(y), SUBSET)) if given.free and len(y) > SUBSET else full
+    coarse = _subset(full, kernel, X, middle, SUBSET) if given.free else full
     points, values = _scan_regression(coarse, box)
     found = climb(coarse, full, well_apart(points, values, box, 3), box)
-    best, names = found[0][1], [*given.time_names, *([full.second] if full.second else [])]
-    if given.amplitude is None and full.second != "amplitude":  # the one that has its maximum in closed form
-        names.append("amplitude")
+    best, names = found[0][1], full.names
+    if given.amplitude is None and "amplitude" not in names:  # the one that has its maximum in closed form
+        names = [*names, "amplitude"]
         best, box = np.append(best, np.log(full.prior_variance(best))), np.vstack([box, np.log(variance)])
     return _finish(kernel, full, found, zip(names, best, box))
 
@@ -154,16 +148,11 @@ def fit_classification(
     signs = labels(X, y)
     # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
     approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
-    box = np.log(bounds.times(kernel.parameters)[given.free])
-    middle = given.times(box.mean(axis=1))
+    box, middle = _times(kernel, bounds, given)
     if given.amplitude is None:
         box = np.vstack([box, np.log(bounds.amplitude or (1e-2, 1e4))])
-
-    def objective(rows: Any, pairs: Pairs = None) -> ClassObjective:
-        return ClassObjective(Prior.of(kernel, X[rows], middle, pairs), signs[rows], given, approximate)
-
-    full = objective(slice(None), pairs)
-    coarse = objective(_subset(len(signs), CLASS_SUBSET)) if len(signs) > CLASS_SUBSET else full
+    full = ClassObjective(Prior.of(kernel, X, middle, pairs), signs, given, approximate)
+    coarse = _subset(full, kernel, X, middle, CLASS_SUBSET)
     times = scan_points(box[: len(given.free)], TIMES)
     heights = scan_points(box[len(given.free) :], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
     points = np.array([np.concatenate([t, h]) for t in times for h in heights])
@@ -172,7 +161,21 @@ def fit_classification(
     best = found[0][1]
     if given.amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
         box[-1, 1] = np.inf  # f is so large that labels have no noise, and a larger one changes nothing: an answer
-    return _finish(kernel, full, found, zip([*given.time_names, "amplitude"], best, box))
+    return _finish(kernel, full, found, zip(full.names, best, box))
+
+
+def _times(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[Array, Time]:
+    """The log intervals of the times that are learned, and the times in their middle."""
+    box = np.log(bounds.times(kernel.parameters)[given.free])
+    return box, given.times(box.mean(axis=1))
+
+
+def _subset(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
+    """The objective of `size` random data, always the same; of all data where there are no more."""
+    if len(X) <= size:
+        return full
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:size])
+    return replace(full, prior=Prior.of(kernel, X[rows], time), y=full.y[rows])
 
 
 def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array, Array]:
@@ -213,8 +216,3 @@ def _finish(
         warn(f"{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
     maxima = tuple((value, objective.params(z)) for value, z in found)
     return Fit(maxima[0][1], maxima[0][0], maxima, tuple(sitting))
-
-
-def _subset(total: int, size: int) -> Array:
-    """The sorted numbers of `size` random data, always the same."""
-    return np.sort(np.random.default_rng(0).permutation(total)[:size])

@@ -11,7 +11,7 @@ from .probit import Approximation, Factorise, hazard, log_likelihood, posterior_
 
 
 def laplace(
-    factorise: Factorise, y: Array, start: Approximation | None = None, tolerance: float = 1e-9, iterations: int = 100
+    factorise: Factorise, y: Array, start: Array | None = None, tolerance: float = 1e-9, iterations: int = 100
 ) -> Approximation:
     """The normal law at the mode of p(f | y), with the curvature there.
 
@@ -20,10 +20,11 @@ def laplace(
 
     Reference: Rasmussen & Williams (2006), Alg. 3.1; Alg. 5.1 for the gradient.
     """
-    f, weights = np.zeros(len(y)), np.zeros(len(y))
+    f, weights = np.zeros((2, len(y)))
     if start is not None:
-        weights = start.weights
-        f = factorise(start.precision).times(weights)
+        precision, shift = start
+        f = posterior_mean(factorise(precision), shift)
+        weights = shift - precision * f
     height = objective(y, f, weights)
     moved = np.inf
     for _ in range(iterations):
