@@ -29,7 +29,7 @@ from .time_bounds import time_bounds
 class HeatGP(BaseEstimator):
     """The base of GPRegressor and GPClassifier: the arguments that both have, which `GPRegressor` explains."""
 
-    manifold: Manifold | None = None
+    manifold: Any = None
     _: KW_ONLY
     kernel: Any = "auto"
     time: Any = None
@@ -86,7 +86,7 @@ class HeatGP(BaseEstimator):
         """
         if self._fitted and self._precomputed:
             raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
-        points = as_points(self._known_manifold, X)
+        points = as_points(self.manifold, X)
         return kernel_error(self.kernel_, lambda kernel: self._predict_with(kernel, points))
 
     def __sklearn_tags__(self) -> Any:
@@ -114,26 +114,20 @@ class HeatGP(BaseEstimator):
         for name, value in self.get_params(deep=False).items():
             if name in ("amplitude", "noise") and not (value is None or isinstance(value, Real)):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
+        if not self._precomputed and not isinstance(self.manifold, Manifold):
+            raise InvalidInput(f"manifold = {self.manifold!r} must be a manifold, such as Sphere(2).")
         if self._precomputed and self.time is not None:
             raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
         gram = gram_kernel(X) if self._precomputed else None
-        points = as_points(self._known_manifold, X) if gram is None else np.arange(len(gram.gram))
+        points = as_points(self.manifold, X) if gram is None else np.arange(len(gram.gram))
         if not len(points):
             raise InvalidInput(f"X has shape {np.shape(X)}: no point. Give at least one.")
         self.n_features_in_ = int(np.prod(np.shape(X)[1:]))
         checked = check(points)
-        self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
+        if gram is None:
+            kernel = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
+        self.kernel_: Kernel = gram or (Normalized(kernel) if self.normalize else kernel)
         return points, checked, self.kernel_.pairs(points)
-
-    @property
-    def _known_manifold(self) -> Manifold:
-        if not isinstance(self.manifold, Manifold):
-            raise InvalidInput(f"manifold = {self.manifold!r} must be a manifold, such as Sphere(2).")
-        return self.manifold
-
-    def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self._known_manifold, self.kernel, self.time, self.rng, self.n_jobs)
-        return Normalized(kernel.as_positive_definite()) if self.normalize else kernel.as_positive_definite()
 
     def _learned(
         self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
@@ -156,4 +150,4 @@ class HeatGP(BaseEstimator):
             return with_rows(posteriors, X, prior)
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
-        return posteriors, as_points(self._known_manifold, X)
+        return posteriors, as_points(self.manifold, X)

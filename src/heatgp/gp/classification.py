@@ -89,10 +89,9 @@ def chosen(inference: str) -> Callable[..., Approximation]:
 def labels(X: Any, y: ArrayLike) -> Array:
     """Checked labels, one for each point."""
     signs = np.asarray(y, dtype=float)
-    if signs.ndim != 1 or len(signs) != len(X) or len(signs) == 0:
+    if signs.shape != (len(X),) or not len(X):
         raise InvalidInput(f"y has shape {signs.shape} and X {len(X)} points: one label for each of N >= 1 points.")
-    if not np.all(np.abs(signs) == 1):
-        where = int(np.flatnonzero(np.abs(signs) != 1)[0])
+    for where in np.flatnonzero(np.abs(signs) != 1):
         raise InvalidInput(f"y[{where}] = {signs[where]} is not a label. Labels are -1 and 1.")
     return signs
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -106,30 +105,26 @@ def fit_regression(
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
     data, average = targets(X, y, mean)
-    box, middle = _times(kernel, bounds, given)
+    intervals, middle = _times(kernel, bounds, given)
     if data.shape == (1, 2) and given.amplitude is None:
         raise InvalidInput("N = 1 target is its own mean and says nothing of variances. Give amplitude, or a mean.")
     # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
     scale = max(float(np.mean(data[:, 0] ** 2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance)
-    if "noise" in full.names:
-        low, high = bounds.noise
+    if given.noise is None:
+        intervals["noise"] = bounds.noise
         if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
-            high = max(high, 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle)))))
-        box = np.vstack([box, np.log((low, high))])
-    elif "amplitude" in full.names:
-        box = np.vstack([box, np.log(variance)])
+            largest = 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
+            intervals["noise"] = bounds.noise[0], max(bounds.noise[1], largest)
+    if given.amplitude is None:
+        intervals["amplitude"] = variance
+    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
     coarse = _subset(full, kernel, X, middle, SUBSET) if given.free else full
+    box = _box(full, intervals)
     points, values = _scan_regression(coarse, box)
-    found = climb(coarse, full, well_apart(points, values, box, 3), box)
-    best, names = found[0][1], full.names
-    if given.amplitude is None and "amplitude" not in names:  # the one that has its maximum in closed form
-        names = [*names, "amplitude"]
-        best, box = np.append(best, np.log(full.prior_variance(best))), np.vstack([box, np.log(variance)])
-    return _finish(kernel, full, found, zip(names, best, box))
+    return _finish(kernel, full, climb(coarse, full, well_apart(points, values, box, 3), box), intervals)
 
 
 def fit_classification(
@@ -148,26 +143,32 @@ def fit_classification(
     signs = labels(X, y)
     # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
     approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
-    box, middle = _times(kernel, bounds, given)
+    intervals, middle = _times(kernel, bounds, given)
     if given.amplitude is None:
-        box = np.vstack([box, np.log(bounds.amplitude or (1e-2, 1e4))])
+        intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     full = ClassObjective(Prior.of(kernel, X, middle, pairs), signs, given, approximate)
     coarse = _subset(full, kernel, X, middle, CLASS_SUBSET)
-    times = scan_points(box[: len(given.free)], TIMES)
-    heights = scan_points(box[len(given.free) :], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    points = np.array([np.concatenate([t, h]) for t in times for h in heights])
+    box, free = _box(full, intervals), len(given.free)
+    heights = scan_points(box[free:], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
+    points = np.array([np.concatenate([t, h]) for t in scan_points(box[:free], TIMES) for h in heights])
     values = np.array([attempt(coarse, z)[0] for z in points])
     found = climb(coarse, full, well_apart(points, values, box, 2), box)
     best = found[0][1]
     if given.amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
-        box[-1, 1] = np.inf  # f is so large that labels have no noise, and a larger one changes nothing: an answer
-    return _finish(kernel, full, found, zip(full.names, best, box))
+        # f is so large that labels have no noise, and a larger one changes nothing: an answer
+        intervals["amplitude"] = intervals["amplitude"][0], np.inf
+    return _finish(kernel, full, found, intervals)
 
 
-def _times(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[Array, Time]:
-    """The log intervals of the times that are learned, and the times in their middle."""
-    box = np.log(bounds.times(kernel.parameters)[given.free])
-    return box, given.times(box.mean(axis=1))
+def _times(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
+    """The intervals of the times that are learned, by name, and the times in their middle."""
+    intervals = bounds.times(kernel.parameters)[given.free]
+    return dict(zip(given.time_names, intervals)), given.times(np.log(intervals).mean(axis=1))
+
+
+def _box(objective: Any, intervals: dict[str, Interval]) -> Array:
+    """The log intervals of the objective's coordinates, (coordinates, 2)."""
+    return np.log([intervals[name] for name in objective.names]).reshape(-1, 2)
 
 
 def _subset(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
@@ -191,28 +192,28 @@ def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array,
     return np.array(points), np.array(values)
 
 
-def _finish(
-    kernel: Kernel, objective: Any, found: list[tuple[float, Array]], checks: Iterable[tuple[str, float, Array]]
-) -> Fit:
-    """The result; a warning if one of the `checks`, (name, log value, log interval), is on its bound."""
+def _finish(kernel: Kernel, objective: Any, found: list[tuple[float, Array]], intervals: dict[str, Interval]) -> Fit:
+    """The result; a warning if a parameter is on a bound of its interval."""
+    maxima = tuple((value, objective.params(z)) for value, z in found)
+    best = maxima[0][1]
+    variance = best.amplitude * objective.prior.height(objective.prior.at(best.time)[0])
+    values = {"noise": best.noise / variance, "amplitude": variance}
+    values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
-    undetermined, beyond = [], False
-    for name, value, interval in checks:
+    undetermined = []
+    for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            negligible = (name, side) == ("noise", "lower") and np.exp(bound) <= 1e-6  # no noise is an answer
-            if abs(value - bound) < TOUCHING and not negligible:
+            negligible = (name, side) == ("noise", "lower") and bound <= 1e-6  # no noise is an answer
+            if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
-                sitting[name] = f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"
-                if name == "time" and np.isclose(np.exp(bound), kernel.times, atol=0).any():
-                    beyond = True
-                else:
+                sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
+                if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():
                     undetermined.append(name)
     if sitting:
         advice = "."
         if undetermined:
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
-        if beyond:
+        if len(undetermined) < len(sitting):
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
         warn(f"{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
-    maxima = tuple((value, objective.params(z)) for value, z in found)
-    return Fit(maxima[0][1], maxima[0][0], maxima, tuple(sitting))
+    return Fit(best, maxima[0][0], maxima, tuple(sitting))

@@ -37,7 +37,8 @@ class Latent:
 
     def mean(self, Xnew: Any) -> Array:
         """The mean of f."""
-        return self.offset + self._project(Xnew)[:, 0]
+        inner = self.factor.reduced(self.weights[:, 0])
+        return self.offset + np.concatenate([np.empty(0), *(self._cross(new) @ inner for new in self._chunks(Xnew))])
 
     def variance(self, Xnew: Any, noise: bool = False) -> Array:
         """The variance, never negative."""
@@ -61,11 +62,12 @@ class Latent:
 
     def covariance(self, Xnew: Any, noise: bool = False) -> Array:
         """The covariance of all pairs, (M, M)."""
-        white = self.factor.whiten(self._cross(Xnew))
+        cross = self._cross(Xnew)
+        white = self.factor.whiten(cross)
         covariance = white.T @ white
         if isinstance(self.factor, Dense):
             covariance = self.params.amplitude * self.kernel.pairs(Xnew).at(self.params.time).value - covariance
-        unseen = 1.0 - self._project(Xnew)[:, 1:]
+        unseen = 1.0 - cross @ self.factor.reduced(self.weights[:, 1:])
         covariance = covariance + unseen / self._constant_precision @ unseen.T
         covariance = (covariance + covariance.T) / 2
         diagonal = np.maximum(np.diagonal(covariance), 0.0) + self.params.noise * noise
@@ -80,12 +82,6 @@ class Latent:
     def _constant_precision(self) -> Array:
         """1' R 1 where a constant was estimated, (1,); else empty."""
         return self.weights[:, 1:].sum(axis=0)
-
-    def _project(self, Xnew: Any) -> Array:
-        """k(Xnew, X) weights, (M, columns)."""
-        inner = self.factor.reduced(self.weights)
-        parts = [self._cross(points) @ inner for points in self._chunks(Xnew)]
-        return np.concatenate([np.empty((0, inner.shape[1])), *parts])
 
     def _cross(self, Xnew: Any) -> Array:
         """k(Xnew, X), or the features of the new points where the covariance is of low rank."""

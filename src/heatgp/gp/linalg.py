@@ -15,7 +15,7 @@ K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -61,7 +61,7 @@ def scale_rows(factors: Array, v: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Cholesky:
+class Cholesky(ABC):
     """What `Dense` and `LowRank` share: L with L L' = B, or L L' = I + Phi' S Phi, which has the same determinant."""
 
     values: Array
@@ -72,6 +72,14 @@ class Cholesky:
     def log_det(self) -> float:
         """log |B|."""
         return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
+
+    def times(self, v: Array) -> Array:
+        """K v."""
+        return self.values @ self.reduced(v)
+
+    @abstractmethod
+    def reduced(self, weights: Array) -> Array:
+        """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
 
     def lower_solve(self, v: Array, trans: int = 0) -> Array:
         """L^-1 v, or L'^-1 v with trans=1."""
@@ -107,12 +115,7 @@ class Dense(Cholesky):
         root = np.sqrt(self.precision)
         return scale_rows(root, linalg.cho_solve((self.lower, True), scale_rows(root, v), check_finite=False))
 
-    def times(self, v: Array) -> Array:
-        """K v."""
-        return self.values @ v
-
     def reduced(self, weights: Array) -> Array:
-        """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
         return weights
 
     def inverse_diagonal(self) -> Array:
@@ -129,17 +132,12 @@ class Dense(Cholesky):
             variance[weak] = np.maximum(np.diagonal(self.values)[weak] - explained, 0.0)
         return variance
 
-    def slope_trace(self, slopes: Sequence[Array]) -> Array:
-        """tr(R dK) for each slope."""
-        root, inverse = np.sqrt(self.precision), self._inverse
-        diagonal = self.inverse_diagonal()
+    def slope(self, dK: Array, u: Array, v: Array) -> float:
+        """u' dK v - tr(R dK) / 2: the derivative of an evidence along dK."""
+        root = np.sqrt(self.precision)
         # one triangle of a symmetric matrix is known: count it twice and the diagonal once
-        both = [2 * root @ np.einsum("ij,ij,j->i", inverse, dK, root) - diagonal @ np.diagonal(dK) for dK in slopes]
-        return np.array(both)
-
-    def slope_times(self, slopes: Sequence[Array], v: Array) -> Array:
-        """dK v for each slope: (slopes, N)."""
-        return np.array([dK @ v for dK in slopes]).reshape(-1, len(v))
+        both = root @ np.einsum("ij,ij,j->i", self._inverse, dK, root)
+        return float(u @ dK @ v - both + self.inverse_diagonal() @ np.diagonal(dK) / 2)
 
     def whiten(self, cross: Array) -> Array:
         """L^-1 S^1/2 cross', cross = k(Xnew, X): the squares of a column add up to the variance explained by data."""
@@ -170,9 +168,6 @@ class LowRank(Cholesky):
         inner = linalg.cho_solve((self.lower, True), self.reduced(scale_rows(self.precision, v)), check_finite=False)
         return scale_rows(self.precision, v - self.values @ inner)
 
-    def times(self, v: Array) -> Array:
-        return self.values @ self.reduced(v)
-
     def reduced(self, weights: Array) -> Array:
         return self.values.T @ weights
 
@@ -182,14 +177,10 @@ class LowRank(Cholesky):
     def marginal_variance(self) -> Array:
         return np.square(self._whitened).sum(axis=0)
 
-    def slope_trace(self, slopes: Sequence[Array]) -> Array:
+    def slope(self, dPhi: Array, u: Array, v: Array) -> float:
         # dK = dPhi Phi' + Phi dPhi', and R Phi = S Phi (I + Phi' S Phi)^-1
         R_Phi = scale_rows(self.precision, self.lower_solve(self._whitened, trans=1).T)
-        return np.array([2 * np.vdot(R_Phi, dPhi) for dPhi in slopes])
-
-    def slope_times(self, slopes: Sequence[Array], v: Array) -> Array:
-        seen = self.reduced(v)
-        return np.array([dPhi @ seen + self.values @ (dPhi.T @ v) for dPhi in slopes]).reshape(-1, len(v))
+        return float(u @ dPhi @ self.reduced(v) + v @ dPhi @ self.reduced(u) - np.vdot(R_Phi, dPhi))
 
     def whiten(self, cross: Array) -> Array:
         """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""

@@ -51,7 +51,7 @@ class RegressionObjective:
         if given.noise is None or given.amplitude is None or floored:
             in_height += found.in_ratio
         in_times = found.in_times(slopes) + in_height * self.prior.height_slopes(values, slopes)
-        last = []
+        last: list[float] = []
         if "noise" in self.names:
             last = [found.in_ratio]
         elif "amplitude" in self.names:
@@ -72,11 +72,6 @@ class RegressionObjective:
         time, noise = self.given.times(z), self.given.noise
         found, _ = self._evidence(self.prior.at(time)[0], z)
         return Params(time, found.amplitude, found.amplitude * found.ratio if noise is None else noise)
-
-    def prior_variance(self, z: Array) -> float:
-        """amplitude * c."""
-        values, _ = self.prior.at(self.given.times(z))
-        return self._evidence(values, z)[0].amplitude * self.prior.height(values)
 
     def _evidence(self, values: Array, z: Array) -> tuple[Evidence, bool]:
         """The evidence, and whether the jitter stands in the place of the noise."""

@@ -88,7 +88,7 @@ class Given:
 
     @property
     def time_names(self) -> list[str]:
-        """The names of the times that are learned, for messages."""
+        """The names of the times that are learned."""
         return ["time" if len(self.time) == 1 else f"time[{k}]" for k in self.free]
 
     def times(self, z: Array) -> Time:

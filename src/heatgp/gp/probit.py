@@ -67,8 +67,8 @@ class Approximation:
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
-        moved = self.factor.slope_times(slopes, self.weights)
-        return moved @ (0.5 * self.weights + self.implicit) - 0.5 * self.factor.slope_trace(slopes)
+        left = 0.5 * self.weights + self.implicit
+        return np.array([self.factor.slope(slope, left, self.weights) for slope in slopes])
 
     def cavity(self) -> tuple[Array, Array]:
         """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from .latent import Latent
-from .linalg import JITTER, Dense, Diagonal, LowRank
+from .linalg import JITTER
 from .params import Params
 from .prior import Pairs, Prior
 
@@ -29,7 +29,7 @@ class Evidence:
     Reference: Rasmussen & Williams (2006), eq. 2.30 and 5.9.
     """
 
-    factor: Dense | LowRank | Diagonal
+    factor: Any  # Dense, LowRank or Diagonal
     ratio: float
     value: float
     amplitude: float
@@ -45,15 +45,11 @@ class Evidence:
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times, 1/2 tr((a a' - C^-1) dC)."""
-        if isinstance(self.factor, Diagonal):  # no time is free
-            return np.empty(0)
         a = self.weights[:, 0]
-        return 0.5 * (self.factor.slope_times(slopes, a) @ a / self.amplitude - self.factor.slope_trace(slopes))
+        return np.array([self.factor.slope(slope, a / (2 * self.amplitude), a) for slope in slopes])
 
 
-def evidence(
-    factor: Dense | LowRank | Diagonal, ratio: float, data: Array, amplitude: float | tuple[float, float]
-) -> Evidence:
+def evidence(factor: Any, ratio: float, data: Array, amplitude: float | tuple[float, float]) -> Evidence:
     """The evidence of y ~ N(offset * basis, amplitude * (K + ratio I)); `factor` has K at precision 1 / ratio.
 
     The columns of `data` are y and, where a constant mean is estimated, its basis (see `targets`). The offset is the
@@ -153,8 +149,7 @@ def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float]:
             "Labels are for GPClassifier; of a table fit one model for each column, y[:, 0]."
         )
     y = y.astype(float)
-    if not np.all(np.isfinite(y)):
-        where = int(np.flatnonzero(~np.isfinite(y))[0])
+    for where in np.flatnonzero(~np.isfinite(y)):
         raise InvalidInput(f"y[{where}] = {y[where]} is not finite. Remove such observations.")
     largest = float(np.abs(y).max())
     if largest and not 1e-140 < largest < 1e140:
