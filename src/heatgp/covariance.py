@@ -88,27 +88,25 @@ class Evaluation:
         by the same roots.
         """
 
-        def scales() -> tuple[Array, Array]:
-            return 1 / np.sqrt(left.value)[:, None], 1 / np.sqrt(right.value)
-
-        def divided(values: Array) -> Array:
-            rows, columns = scales()
-            out = values * rows
-            out *= columns
-            return out
+        def divide(values: Array) -> Array:  # in place: these are the largest arrays of a fit
+            values *= 1 / np.sqrt(left.value)[:, None]
+            values *= 1 / np.sqrt(right.value)
+            return values
 
         def slopes() -> Array:
             out = np.empty_like(self.slopes)
             rows, columns = left.slopes / left.value / 2, right.slopes / right.value / 2
-            for k, slope in enumerate(self.slopes):  # in place: these are the largest arrays of a fit
+            for k, slope in enumerate(self.slopes):
                 np.add.outer(rows[k], columns[k], out=out[k])
                 out[k] *= self.value
                 np.subtract(slope, out[k], out=out[k])
-            for scale in scales():
-                out *= scale
-            return out
+            return divide(out)
 
-        return Evaluation(lambda: divided(self.value), slopes, lambda: divided(self.error))
+        return Evaluation(lambda: divide(self.value.copy()), slopes, lambda: divide(self.error.copy()))
+
+    def correlations(self) -> Evaluation:
+        """A square matrix divided by the roots of its own diagonal."""
+        return self.normalized(self.diagonal(), self.diagonal())
 
     def unit_rows(self) -> Evaluation:
         """Features (N, R) with rows of length one: those of the normalised kernel."""

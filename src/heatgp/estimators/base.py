@@ -124,10 +124,12 @@ class HeatGP(BaseEstimator):
             raise InvalidInput(f"X has shape {np.shape(X)}: no point. Give at least one.")
         self.n_features_in_ = int(np.prod(np.shape(X)[1:]))
         checked = check(points)
-        if gram is None:
-            kernel = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
-        self.kernel_: Kernel = gram or (Normalized(kernel) if self.normalize else kernel)
+        self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         return points, checked, self.kernel_.pairs(points)
+
+    def _heat_kernel(self) -> Kernel:
+        kernel = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
+        return Normalized(kernel) if self.normalize else kernel
 
     def _learned(
         self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any

@@ -42,14 +42,13 @@ def with_rows(posteriors: Sequence[Any], X: Any, prior: Any = None) -> tuple[lis
             f"{rows.shape}."
         )
     table, diagonal, own = np.concatenate((gram, rows)), None, np.diagonal(gram)
-    if prior is not None:
-        variances = _prior(prior, len(rows))
-        if variances.ndim == 2:
-            table = np.concatenate((table, np.concatenate((rows.T, variances))), axis=1)
-        else:
-            diagonal = np.concatenate((own, variances))
-    elif np.ptp(own) <= 1e-9 * own.max():
-        diagonal = np.full(len(table), gram[0, 0])
+    if prior is None:
+        if np.ptp(own) <= 1e-9 * own.max():
+            diagonal = np.full(len(table), gram[0, 0])
+    elif (variances := _prior(prior, len(rows))).ndim == 1:
+        diagonal = np.concatenate((own, variances))
+    else:
+        table = np.block([[gram, rows.T], [rows, variances]])
     kernel = Precomputed(table, diagonal)
     return [replace(p, kernel=kernel) for p in posteriors], known + np.arange(len(rows))
 
@@ -73,7 +72,6 @@ def _finite(values: Any, name: str) -> Array:
     array = np.asarray(values)
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{name} must be a real Gram matrix; its dtype is {array.dtype}.")
-    if not np.isfinite(array).all():
-        where = np.argwhere(~np.isfinite(array))[0].tolist()
+    for where in np.argwhere(~np.isfinite(array)).tolist():
         raise InvalidInput(f"{name}{where} = {array[tuple(where)]} is not finite. The kernel's values must be.")
     return array.astype(float)

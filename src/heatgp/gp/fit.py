@@ -17,7 +17,7 @@ from .objective import ClassObjective, RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .regression import Mean, targets
-from .search import attempt, climb, scan_points, well_apart
+from .search import Found, attempt, climb, scan_points
 
 Interval = tuple[float, float]
 
@@ -123,8 +123,7 @@ def fit_regression(
         full = full.spectral(np.empty(0))
     coarse = _subset(full, kernel, X, middle, SUBSET) if given.free else full
     box = _box(full, intervals)
-    points, values = _scan_regression(coarse, box)
-    return _finish(kernel, full, climb(coarse, full, well_apart(points, values, box, 3), box), intervals)
+    return _finish(kernel, full, climb(coarse, full, _scan_regression(coarse, box), box, 3), intervals)
 
 
 def fit_classification(
@@ -150,9 +149,8 @@ def fit_classification(
     coarse = _subset(full, kernel, X, middle, CLASS_SUBSET)
     box, free = _box(full, intervals), len(given.free)
     heights = scan_points(box[free:], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    points = np.array([np.concatenate([t, h]) for t in scan_points(box[:free], TIMES) for h in heights])
-    values = np.array([attempt(coarse, z)[0] for z in points])
-    found = climb(coarse, full, well_apart(points, values, box, 2), box)
+    points = [np.concatenate([t, h]) for t in scan_points(box[:free], TIMES) for h in heights]
+    found = climb(coarse, full, [(attempt(coarse, z)[0], z) for z in points], box, 2)
     best = found[0][1]
     if given.amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
@@ -179,20 +177,18 @@ def _subset(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
     return replace(full, prior=Prior.of(kernel, X[rows], time), y=full.y[rows])
 
 
-def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array, Array]:
+def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:
     """The best last coordinate at each scanned time, and its evidence."""
-    free = len(objective.given.free)
-    last = scan_points(box[free:], 17)
-    points, values = [], []
+    free, scanned = len(objective.given.free), []
     for times in scan_points(box[:free], TIMES):
         at_times = objective.spectral(times) if free else objective
-        heights = [attempt(at_times, z)[0] for z in last]
-        points.append(np.concatenate([times, last[int(np.argmax(heights))]]))
-        values.append(max(heights))
-    return np.array(points), np.array(values)
+        values = [(attempt(at_times, last)[0], last) for last in scan_points(box[free:], 17)]
+        value, last = max(values, key=lambda pair: pair[0])
+        scanned.append((value, np.concatenate([times, last])))
+    return scanned
 
 
-def _finish(kernel: Kernel, objective: Any, found: list[tuple[float, Array]], intervals: dict[str, Interval]) -> Fit:
+def _finish(kernel: Kernel, objective: Any, found: list[Found], intervals: dict[str, Interval]) -> Fit:
     """The result; a warning if a parameter is on a bound of its interval."""
     maxima = tuple((value, objective.params(z)) for value, z in found)
     best = maxima[0][1]

@@ -17,12 +17,6 @@ def constant(values: Array, parameters: int = 0) -> TimeFunction:
     return TimeFunction(lambda time: Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape))))
 
 
-def correlations(covariances: Evaluation) -> Evaluation:
-    """A square matrix divided by the roots of its own diagonal."""
-    variances = covariances.diagonal()
-    return covariances.normalized(variances, variances)
-
-
 @dataclass(frozen=True)
 class Normalized(Kernel):
     """The kernel with prior variance 1: k(x, y) / sqrt(k(x, x) k(y, y)).
@@ -51,7 +45,7 @@ class Normalized(Kernel):
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         inner = self.kernel.pairs(X, Y)
         if Y is None:
-            return TimeFunction(lambda time: correlations(inner.at(time)))
+            return TimeFunction(lambda time: inner.at(time).correlations())
         left, right = self.kernel.matched(X), self.kernel.matched(Y)
         return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
 
