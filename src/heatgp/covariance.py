@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -67,7 +67,7 @@ class Evaluation:
 
     def mapped(self, linear: Callable[[Array], Array]) -> Evaluation:
         """A linear function of the values that acts on trailing axes; errors are taken as fully dependent."""
-        return combined(linear, [self])
+        return combined(lambda arrays: linear(arrays[0]), [self])
 
     def scaled(self, factor: float) -> Evaluation:
         """The values times a positive number."""
@@ -121,18 +121,18 @@ class Evaluation:
         return Evaluation(lambda: self.value / lengths(), slopes)
 
 
-def combined(linear: Callable[..., Array], parts: Sequence[Evaluation]) -> Evaluation:
-    """A linear function of several values, `linear(*values)`; errors are taken as fully dependent."""
+def combined(linear: Callable[[list[Array]], Array], parts: Sequence[Evaluation]) -> Evaluation:
+    """A linear function of a list of values; errors are taken as fully dependent."""
     return Evaluation(
-        lambda: linear(*[p.value for p in parts]),
-        lambda: linear(*[p.slopes for p in parts]),
-        lambda: linear(*[p.error for p in parts]),
+        lambda: linear([p.value for p in parts]),
+        lambda: linear([p.slopes for p in parts]),
+        lambda: linear([p.error for p in parts]),
     )
 
 
 def total(parts: Sequence[Evaluation]) -> Evaluation:
     """The sum of values that come from one simulation: at worst their errors add."""
-    return combined(lambda *arrays: reduce(np.add, arrays), parts)
+    return combined(partial(reduce, np.add), parts)
 
 
 def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluation:
@@ -212,10 +212,7 @@ class Kernel(ABC):
         """k(x_i, y_i), (N,), as a function of time; without Y, k(x_i, x_i)."""
         starts = range(0, max(1, len(X)), BLOCK)
         parts = [self.pairs(X[i : i + BLOCK], None if Y is None else Y[i : i + BLOCK]) for i in starts]
-
-        def joined(*arrays: Array) -> Array:
-            return np.concatenate(arrays, axis=-1)
-
+        joined = partial(np.concatenate, axis=-1)
         return TimeFunction(lambda time: combined(joined, [part.at(time).diagonal() for part in parts]))
 
     def features(self, X: Any) -> TimeFunction | None:

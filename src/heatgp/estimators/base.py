@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -15,13 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
-from ..gp.kernels import Normalized
+from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.params import Given
 from ..manifolds import Manifold
 from ..manifolds.rows import as_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
-from .precomputed import gram_kernel, with_rows
 from .time_bounds import time_bounds
 
 
@@ -148,8 +147,9 @@ class HeatGP(BaseEstimator):
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
         posteriors = self._fitted
-        if self._precomputed:
-            return with_rows(posteriors, X, prior)
+        if isinstance(self.kernel_, Precomputed):
+            kernel, known = with_rows(self.kernel_, X, prior), len(self.kernel_.gram)
+            return [replace(p, kernel=kernel) for p in posteriors], np.arange(known, len(kernel.gram))
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
         return posteriors, as_points(self.manifold, X)

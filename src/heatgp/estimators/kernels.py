@@ -35,14 +35,9 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     if own_times and not factors:
         raise InvalidInput(f"time = {time!r} is one for each factor, but {manifold!r} is no product. Give one time.")
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
-    choices = [checked_choice(*part, rng=rng, n_jobs=n_jobs) for part in parts]
-    made = [
-        choice
-        if isinstance(choice, HeatKernel)
-        # simulations are independent of those of the manifolds before this one
-        else choice.independent(sum(map(count_simple, factors[:i]))).kernel(part)
-        for i, ((part, _), choice) in enumerate(zip(parts, choices))
-    ]
+    before = [sum(map(count_simple, factors[:i])) for i in range(len(parts))]
+    choices = [checked_choice(*part, number, rng=rng, n_jobs=n_jobs) for part, number in zip(parts, before)]
+    made = [c if isinstance(c, HeatKernel) else c.kernel(part) for (part, _), c in zip(parts, choices)]
     chosen = compose(manifold, tuple(made)) if listed else made[0]
     if not own_times:
         return chosen
@@ -64,17 +59,22 @@ def is_same_manifold(one: Manifold, other: Manifold) -> bool:
     return bool(one == other)
 
 
-def checked_choice(manifold: Manifold, choice: Any, **options: Any) -> Method | HeatKernel:
-    """The Method or HeatKernel that `choice` stands for; a name takes those `options` that its method has."""
+def checked_choice(manifold: Manifold, choice: Any, number: int, **options: Any) -> Method | HeatKernel:
+    """The Method or HeatKernel that `choice` stands for; a name takes those `options` that its method has.
+
+    `number` counts the manifolds before this one in a product: their simulations are independent.
+    """
     if isinstance(choice, str) and choice in METHODS:
-        return METHODS[choice](**known_options(choice, **options))
-    if not isinstance(choice, (Method, HeatKernel)):
+        choice = METHODS[choice](**known_options(choice, **options))
+    if isinstance(choice, Method):
+        return choice.independent(number)
+    if not isinstance(choice, HeatKernel):
         names = ", ".join(map(repr, METHODS))
         raise InvalidInput(
             f"kernel = {choice!r} is not known. Give one of {names}, 'precomputed', a method such as Smooth(), a "
             "HeatKernel, or a list of these, one for each factor of a product."
         )
-    if isinstance(choice, HeatKernel) and not is_same_manifold(choice.manifold, manifold):
+    if not is_same_manifold(choice.manifold, manifold):
         raise InvalidInput(f"{choice!r} is a kernel of {choice.manifold!r}; the manifold is {manifold!r}.")
     return choice
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,19 @@ from .laplace import laplace
 from .latent import Latent
 from .params import Params
 from .prior import Pairs, Prior
-from .probit import Approximation, probability
+from .probit import Approximation, cavity, probability
 
 INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ClassPosterior(Latent):
     """A Gaussian process f that has seen labels y = -1 or 1, P(y = 1) = Phi(f). The evidence is approximate.
 
     Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2 for the moments of f.
     """
 
-    approximation: Approximation
+    approximation: Approximation = field(kw_only=True)
 
     def probability(self, Xnew: Any) -> Array:
         """P(y = 1), with the uncertainty of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7."""
@@ -36,7 +36,8 @@ class ClassPosterior(Latent):
 
     def loo(self) -> Array:
         """P(y_i = 1) given all other labels, from the approximation of all: the prediction of the cavity."""
-        return probability(*self.approximation.cavity())
+        found = self.approximation
+        return probability(*cavity(found.mean, found.variance, *found.sites))
 
 
 def condition_classifier(
@@ -67,16 +68,8 @@ def condition_classifier(
     prior = Prior.of(kernel, X, params.time, pairs)
     values = params.amplitude**prior.form.power * prior.at(params.time)[0]
     found = approximate(lambda precision: prior.form.of(values, precision), signs)
-    return ClassPosterior(
-        kernel=kernel,
-        X=X,
-        y=signs,
-        params=params,
-        factor=found.factor,
-        weights=found.weights[:, None],
-        log_marginal_likelihood=found.log_evidence,
-        approximation=found,
-    )
+    data = kernel, X, signs, params
+    return ClassPosterior(*data, found.factor, found.weights[:, None], found.log_evidence, approximation=found)
 
 
 def chosen(inference: str) -> Callable[..., Approximation]:

@@ -16,7 +16,7 @@ CHUNK = 2**22
 """Entries of k(Xnew, X) in memory at one time, 32 MB, however many new points there are."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Latent:
     """A Gaussian process f that has seen data; with `noise=True`, new observations of it.
 
@@ -32,8 +32,8 @@ class Latent:
     params: Params
     factor: Dense | LowRank
     weights: Array  # (N, 1): R (y - offset) in regression; (N, 2) with R 1 where a constant was estimated
-    offset: float = 0.0
     log_marginal_likelihood: float
+    offset: float = 0.0
 
     def mean(self, Xnew: Any) -> Array:
         """The mean of f."""

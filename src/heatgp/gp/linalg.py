@@ -191,30 +191,27 @@ class LowRank(Cholesky):
 class Diagonal:
     """K in the basis of its eigenvectors: operations are elementwise, and another amplitude or noise costs little."""
 
-    precision: float
-    one_plus: Array  # 1 + s lambda
+    inverse: Array  # the eigenvalues of R
+    log_det: float
 
     @classmethod
     def of(cls, eigenvalues: Array, precision: float) -> Diagonal:
         one_plus = 1.0 + precision * eigenvalues
         if not one_plus.min() > 0:
             raise not_positive_definite(len(eigenvalues), one_plus.min())
-        return cls(precision, one_plus)
+        return cls(precision / one_plus, float(np.log(one_plus).sum()))
 
     @staticmethod
     def variances(eigenvalues: Array) -> Array:
         """The eigenvalues, whose mean is that of the diagonal."""
         return eigenvalues
 
-    @property
-    def log_det(self) -> float:
-        return float(np.log(self.one_plus).sum())
-
     def solve(self, v: Array) -> Array:
-        return scale_rows(self.inverse_diagonal(), v)
+        return scale_rows(self.inverse, v)
 
     def inverse_diagonal(self) -> Array:
-        return self.precision / self.one_plus
+        """The eigenvalues of R, whose sum is that of the diagonal."""
+        return self.inverse
 
 
 def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:

@@ -70,13 +70,9 @@ class Approximation:
         left = 0.5 * self.weights + self.implicit
         return np.array([self.factor.slope(slope, left, self.weights) for slope in slopes])
 
-    def cavity(self) -> tuple[Array, Array]:
-        """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
-        return cavity(self.mean, self.variance, self.precision, self.shift)
-
 
 def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
-    """Mean and variance of each marginal divided by its site."""
+    """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
     left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
     return (mean - variance * shift) / left, variance / left
 

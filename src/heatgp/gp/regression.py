@@ -66,15 +66,9 @@ def evidence(factor: Any, ratio: float, data: Array, amplitude: float | tuple[fl
     if isinstance(amplitude, tuple):
         amplitude = float(np.clip(quadratic / n, *amplitude))
     log_det = factor.log_det + n * np.log(ratio)
-    return Evidence(
-        factor=factor,
-        ratio=ratio,
-        value=float(-0.5 * (quadratic / amplitude + log_det + n * np.log(2 * np.pi * amplitude))),
-        amplitude=amplitude,
-        offset=float(offset.sum()),
-        weights=weights,
-        in_amplitude=0.5 * (quadratic / amplitude - n),
-    )
+    value = float(-0.5 * (quadratic / amplitude + log_det + n * np.log(2 * np.pi * amplitude)))
+    in_amplitude = 0.5 * (quadratic / amplitude - n)
+    return Evidence(factor, ratio, value, amplitude, float(offset.sum()), weights, in_amplitude)
 
 
 class Posterior(Latent):
@@ -125,16 +119,8 @@ def condition(
     noise = max(params.noise, JITTER * params.amplitude * prior.height(values))
     factor = prior.form.of(params.amplitude**prior.form.power * values, 1.0 / noise)  # Alg. 2.1, line 2
     found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise I)
-    return Posterior(
-        kernel=kernel,
-        X=X,
-        y=data[:, 0] + given,
-        params=params,
-        factor=factor,
-        weights=found.weights,
-        offset=given + found.offset,
-        log_marginal_likelihood=found.value,
-    )
+    y, offset = data[:, 0] + given, given + found.offset
+    return Posterior(kernel, X, y, params, factor, found.weights, found.value, offset)
 
 
 def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float]:
