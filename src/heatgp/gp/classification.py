@@ -68,8 +68,8 @@ def condition_classifier(
     prior = Prior.of(kernel, X, params.time, pairs)
     values = params.amplitude**prior.form.power * prior.at(params.time)[0]
     found = approximate(lambda precision: prior.form.of(values, precision), signs)
-    data = kernel, X, signs, params
-    return ClassPosterior(*data, found.factor, found.weights[:, None], found.log_evidence, approximation=found)
+    factor, weights = found.factor, found.weights[:, None]
+    return ClassPosterior(kernel, X, signs, params, factor, weights, found.log_evidence, approximation=found)
 
 
 def chosen(inference: str) -> Callable[..., Approximation]:

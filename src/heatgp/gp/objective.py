@@ -51,12 +51,11 @@ class RegressionObjective:
         if given.noise is None or given.amplitude is None or floored:
             in_height += found.in_ratio
         in_times = found.in_times(slopes) + in_height * self.prior.height_slopes(values, slopes)
-        last: list[float] = []
         if "noise" in self.names:
-            last = [found.in_ratio]
-        elif "amplitude" in self.names:
-            last = [found.in_amplitude - (0.0 if floored else found.in_ratio)]
-        return found.value, np.concatenate([in_times, last])
+            return found.value, np.append(in_times, found.in_ratio)
+        if "amplitude" in self.names:
+            return found.value, np.append(in_times, found.in_amplitude - (0.0 if floored else found.in_ratio))
+        return found.value, in_times
 
     def spectral(self, z: Array) -> RegressionObjective:
         """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters."""

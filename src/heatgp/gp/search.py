@@ -54,8 +54,7 @@ def ascend(objective: Objective, start: Array, box: Array, scale: float) -> Foun
         return (-value / scale, -gradient / scale) if np.isfinite(value) else (worst, gradient)
 
     options = {"ftol": 1e-10, "gtol": 1e-6, "maxiter": 100}
-    inside = np.clip(start, box[:, 0], box[:, 1])
-    found = minimize(downhill, inside, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    found = minimize(downhill, np.clip(start, *box.T), jac=True, method="L-BFGS-B", bounds=box, options=options)
     if found.fun >= worst:
         objective(found.x)  # raises what went wrong
     return -float(found.fun) * scale, found.x
@@ -67,7 +66,7 @@ def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) 
     On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
     a maximum of its own. On all data from the best two maxima of those.
     """
-    starts = apart([pair for pair in scanned if np.isfinite(pair[0])], np.ptp(box, axis=1) / 8)[:count]
-    starts = starts or scanned[:1]  # all places failed: the ascent will raise the error
+    usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
+    starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
     found = apart([ascend(coarse, z, box, len(coarse.y)) for _, z in starts], 0.05)
     return found if coarse is full else apart([ascend(full, z, box, len(full.y)) for _, z in found[:2]], 0.05)
