@@ -99,8 +99,13 @@ def at(index, value):
     [
         ({}, X, at(3, np.nan), r"y\[3\] = nan is not finite\. Remove such observations"),
         ({}, X, at(3, np.inf), r"y\[3\] = inf is not finite"),
-        ({}, X, Y[:, None], r"y must be 40 real numbers, one for each point; got shape \(40, 1\).*y\[:, 0\]"),
-        ({}, X, Y[1:], r"y must be 40 real numbers, one for each point; got shape \(39,\)"),
+        (
+            {},
+            X,
+            Y[:, None],
+            r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(40, 1\).*y\[:, 0\]",
+        ),
+        ({}, X, Y[1:], r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(39,\)"),
         ({}, X, Y + 0j, "got shape .*, dtype complex128"),
         ({}, X, LABELS, "dtype <U4. Labels are for GPClassifier"),
         ({}, X, 1e300 * Y, "y has the size .* Change its unit"),

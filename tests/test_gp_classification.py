@@ -145,18 +145,17 @@ def test_gradients_are_differences(inference, kernel):
 
     def found(log_time, log_amplitude):
         prior = Prior.of(kernel, X, 1.0)
-        at = prior.at(np.exp(log_time))
-        return (
-            INFERENCE[inference](lambda s: prior.factor(at, s, np.exp(log_amplitude)), y, tolerance=1e-10),
-            np.exp(log_amplitude) ** prior.form.power * at.slopes,
-        )
+        values, slopes = prior.at(np.exp(log_time), [0])
+        scale = np.exp(log_amplitude) ** prior.form.power
+        found = INFERENCE[inference](lambda s: prior.form.of(scale * values, s), y, tolerance=1e-10)
+        return found, [scale * slopes[0]]
 
     t, a = np.log(time), np.log(amplitude)
     at, slopes = found(t, a)
     in_time = (found(t + h, a)[0].log_evidence - found(t - h, a)[0].log_evidence) / (2 * h)
     in_amplitude = (found(t, a + h)[0].log_evidence - found(t, a - h)[0].log_evidence) / (2 * h)
     np.testing.assert_allclose(at.in_times(slopes), [in_time], rtol=1e-5, atol=1e-7)
-    np.testing.assert_allclose(at.in_amplitude(), in_amplitude, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(at.in_amplitude, in_amplitude, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("inference", ["ep", "laplace"])
@@ -173,9 +172,9 @@ def test_a_start_changes_nothing(inference):
     X, y = labelled(40)
     prior = Prior.of(RBF(), X, 1.0)
     run = INFERENCE[inference]
-    near = run(lambda s: prior.factor(prior.at(0.5), s, 8.0), y)
-    cold = run(lambda s: prior.factor(prior.at(0.4), s, 10.0), y)
-    warm = run(lambda s: prior.factor(prior.at(0.4), s, 10.0), y, start=near)
+    near = run(lambda s: prior.form.of(8.0 * prior.at(0.5)[0], s), y)
+    cold = run(lambda s: prior.form.of(10.0 * prior.at(0.4)[0], s), y)
+    warm = run(lambda s: prior.form.of(10.0 * prior.at(0.4)[0], s), y, start=near.sites)
     np.testing.assert_allclose(warm.mean, cold.mean, atol=1e-6)
     np.testing.assert_allclose(warm.log_evidence, cold.log_evidence, atol=1e-9)
 
@@ -252,11 +251,11 @@ def test_one_against_rest():
 def test_errors_say_what_to_do():
     X, y = labelled(20)
     prior = Prior.of(RBF(), X, 1.0)
-    K = prior.at(0.5)
+    K = 10.0 * prior.at(0.5)[0]
     with pytest.raises(NotConverged, match=r"after 2 iterations the largest change of a site is .* > 1e-08\. Use a sm"):
-        expectation_propagation(lambda s: prior.factor(K, s, 10.0), y, iterations=2)
+        expectation_propagation(lambda s: prior.form.of(K, s), y, iterations=2)
     with pytest.raises(NotConverged, match="did not reach the mode: after 1 steps"):
-        laplace(lambda s: prior.factor(K, s, 10.0), y, iterations=1)
+        laplace(lambda s: prior.form.of(K, s), y, iterations=1)
     with pytest.raises(InvalidInput, match=r"y\[0\] = 0\.0 is not a label. Labels are -1 and 1"):
         condition_classifier(RBF(), X, np.zeros(20), Params(1.0, 1.0))
     with pytest.raises(InvalidInput, match=r'inference = "vb" is not known\. Use "ep" or "laplace"'):

@@ -1,9 +1,13 @@
 """The evidence as a function of log parameters: its gradients are differences, its values those of the posterior."""
 
+import gc
+import tracemalloc
+
 import numpy as np
 import pytest
 
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
+from heatgp import Euclidean, heat_kernel
 from heatgp.gp.classification import INFERENCE, condition_classifier
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.linalg import Dense
@@ -35,16 +39,16 @@ def differences(objective, z, step=1e-5):
 def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean):
     X, y = wavy(30)
     X = X if isinstance(kernel, ARD) else X[:, :1]
-    basis = np.ones(30) if mean == "constant" else None
+    data = np.stack([y - 3.0, np.ones(30)][: 1 + (mean == "constant")], axis=1)
     given = Given.of(kernel, time, amplitude, noise)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
-    objective = RegressionObjective(prior, y - 3.0, basis, given, (1e-6, 1e6))
-    z = np.full(len(given.free) + (objective.second is not None), -1.2)
+    objective = RegressionObjective(prior, data, given, (1e-6, 1e6))
+    z = np.full(len(objective.names), -1.2)
     value, gradient = objective(z)
     assert gradient.shape == z.shape
     np.testing.assert_allclose(gradient, differences(objective, z), rtol=2e-4, atol=2e-4)
     params = objective.params(z)
-    posterior = condition(kernel, X, y, params, mean="constant" if basis is not None else 3.0)
+    posterior = condition(kernel, X, y, params, mean="constant" if mean == "constant" else 3.0)
     np.testing.assert_allclose(value, posterior.log_marginal_likelihood, rtol=1e-7)
     if prior.form is Dense:
         np.testing.assert_allclose(objective.spectral(z)(z[len(given.free) :])[0], value, rtol=1e-6)
@@ -58,8 +62,8 @@ def test_gradient_under_the_jitter(kernel, noise, amplitude):
     X = np.linspace(0, 3, 30)[:, None]
     y = Cosines(frequencies=3).features(X).at(0.1).value.sum(axis=1)
     given = Given.of(kernel, None, amplitude, noise)
-    objective = RegressionObjective(Prior.of(kernel, X, 1.0), y, None, given, (1e-6, 1e6))
-    z = np.full(1 + (objective.second is not None), -0.3)
+    objective = RegressionObjective(Prior.of(kernel, X, 1.0), y[:, None], given, (1e-6, 1e6))
+    z = np.full(len(objective.names), -0.3)
     np.testing.assert_allclose(objective(z)[1], differences(objective, z, 1e-3), rtol=1e-2, atol=1e-2)
 
 
@@ -67,10 +71,11 @@ def test_gradient_where_the_amplitude_is_clipped():
     X, y = wavy(30)
     given = Given.of(Full(Cosines()), None, None, None)
     prior = Prior.of(Full(Cosines()), X[:, :1], 1.0)
-    objective = RegressionObjective(prior, y, None, given, (1e-6, 0.1))
+    objective = RegressionObjective(prior, y[:, None], given, (1e-6, 0.1))
     z = np.array([-1.0, -3.0])
     np.testing.assert_allclose(objective(z)[1], differences(objective, z), rtol=1e-5)
-    assert np.isclose(objective.prior_variance(z), 0.1)
+    time = objective.given.times(z)
+    assert np.isclose(objective.params(z).amplitude * prior.height(prior.at(time)[0]), 0.1)
 
 
 @pytest.mark.parametrize("inference", ["ep", "laplace"])
@@ -88,3 +93,27 @@ def test_class_gradients_are_differences(kernel, amplitude, inference):
     np.testing.assert_allclose(gradient, differences(objective, z, 1e-3), rtol=1e-4, atol=1e-4)
     posterior = condition_classifier(kernel, X, objective.y, objective.params(z), inference)
     np.testing.assert_allclose(value, posterior.log_marginal_likelihood, atol=1e-8)
+
+
+@pytest.mark.parametrize("classes", [False, True], ids=["regression", "classification"])
+def test_memory_of_one_evaluation(classes):
+    """K, its slope and two work arrays: neither the kernel before normalisation nor cycles keep others alive."""
+    n = 1500
+    X, y = wavy(n)
+    kernel = Normalized(heat_kernel(Euclidean(2)))
+    given = Given.of(kernel, None, None, 0.0 if classes else None)
+    prior = Prior.of(kernel, X, 1.0)
+    objective = RegressionObjective(prior, y[:, None] - 3.0, given, (1e-6, 1e6))
+    if classes:
+        objective = ClassObjective(prior, np.sign(y - 3.01), given, INFERENCE["laplace"])
+    gc.disable()
+    tracemalloc.start()
+    try:
+        objective(np.array([0.0, 0.0]))
+        left, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+        gc.enable()
+    matrix = 8 * n**2
+    assert peak < (5.1 if classes else 4.1) * matrix, peak / matrix  # an inference has the factor of its last step too
+    assert left < 0.1 * matrix, left / matrix

@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,18 @@ BLOCK = 32
 class Evaluation:
     """Values at one time, their derivatives in the log times and their standard errors, computed when asked for.
 
+    Where both are needed, ask for the slopes before the value: some kernels then compute both at once. An evaluation
+    keeps the arrays that it was computed from, so keep the arrays that you need and let the evaluation go.
+
     Parameters
     ----------
-    value : function of no arguments that returns the values, an array of any shape.
-    slopes : function that returns the derivatives in the logarithm of each time, shape (parameters, *shape). None where
-        there is no derivative.
-    error : function that returns the standard errors, shape of the values. None where the values are exact.
+    value : function of no arguments
+        Returns the values, an array of any shape.
+    slopes : function of no arguments, default None
+        Returns the derivatives in the logarithm of each time, shape (parameters, *shape). None where there is no
+        derivative.
+    error : function of no arguments, default None
+        Returns the standard errors, shape of the values. None where the values are exact.
 
     Examples
     --------
@@ -61,7 +67,7 @@ class Evaluation:
 
     def mapped(self, linear: Callable[[Array], Array]) -> Evaluation:
         """A linear function of the values that acts on trailing axes; errors are taken as fully dependent."""
-        return Evaluation(lambda: linear(self.value), lambda: linear(self.slopes), lambda: linear(self.error))
+        return combined(lambda arrays: linear(arrays[0]), [self])
 
     def scaled(self, factor: float) -> Evaluation:
         """The values times a positive number."""
@@ -78,48 +84,55 @@ class Evaluation:
     def normalized(self, left: Evaluation, right: Evaluation) -> Evaluation:
         """Values (N, M) divided by the roots of left (N,) and right (M,): k(x, y) / sqrt(k(x, x) k(y, y)).
 
-        The derivative is that of log k(x, y) - (log k(x, x) + log k(y, y)) / 2, times the normalised value.
+        With a the derivative of (log k(x, x) + log k(y, y)) / 2, that of the quotient is (k'(x, y) - a k(x, y)) divided
+        by the same roots.
         """
 
-        def divided(values: Array) -> Array:
-            return scale_both(values, 1 / np.sqrt(left.value), 1 / np.sqrt(right.value))
+        def divide(values: Array) -> Array:  # in place: these are the largest arrays of a fit
+            values *= 1 / np.sqrt(left.value)[:, None]
+            values *= 1 / np.sqrt(right.value)
+            return values
 
         def slopes() -> Array:
             out = np.empty_like(self.slopes)
             rows, columns = left.slopes / left.value / 2, right.slopes / right.value / 2
             for k, slope in enumerate(self.slopes):
-                out[k] = divided(slope)
-                if is_constant(rows[k]) and is_constant(columns[k]):
-                    out[k] -= result.value * (rows[k][0] + columns[k][0])
-                else:
-                    out[k] -= result.value * (rows[k][:, None] + columns[k])
-            return out
+                np.add.outer(rows[k], columns[k], out=out[k])
+                out[k] *= self.value
+                np.subtract(slope, out[k], out=out[k])
+            return divide(out)
 
-        result = Evaluation(lambda: divided(self.value), slopes, lambda: divided(self.error))
-        return result
+        return Evaluation(lambda: divide(self.value.copy()), slopes, lambda: divide(self.error.copy()))
+
+    def correlations(self) -> Evaluation:
+        """A square matrix divided by the roots of its own diagonal."""
+        return self.normalized(self.diagonal(), self.diagonal())
 
     def unit_rows(self) -> Evaluation:
         """Features (N, R) with rows of length one: those of the normalised kernel."""
 
-        def slopes() -> Array:
-            moved = self.slopes / np.linalg.norm(self.value, axis=1, keepdims=True)
-            return moved - result.value * (moved * result.value).sum(axis=2, keepdims=True)
+        def lengths() -> Array:
+            return np.linalg.norm(self.value, axis=1, keepdims=True)
 
-        result = Evaluation(lambda: self.value / np.linalg.norm(self.value, axis=1, keepdims=True), slopes)
-        return result
+        def slopes() -> Array:
+            moved, unit = self.slopes / lengths(), self.value / lengths()
+            return moved - unit * (moved * unit).sum(axis=2, keepdims=True)
+
+        return Evaluation(lambda: self.value / lengths(), slopes)
+
+
+def combined(linear: Callable[[list[Array]], Array], parts: Sequence[Evaluation]) -> Evaluation:
+    """A linear function of a list of values; errors are taken as fully dependent."""
+    return Evaluation(
+        lambda: linear([p.value for p in parts]),
+        lambda: linear([p.slopes for p in parts]),
+        lambda: linear([p.error for p in parts]),
+    )
 
 
 def total(parts: Sequence[Evaluation]) -> Evaluation:
     """The sum of values that come from one simulation: at worst their errors add."""
-
-    def added(arrays: Sequence[Array]) -> Array:
-        return reduce(np.add, arrays)
-
-    return Evaluation(
-        lambda: added([p.value for p in parts]),
-        lambda: added([p.slopes for p in parts]),
-        lambda: added([p.error for p in parts]),
-    )
+    return combined(partial(reduce, np.add), parts)
 
 
 def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluation:
@@ -201,22 +214,10 @@ class Kernel(ABC):
 
     def matched(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_i), (N,), as a function of time; without Y, k(x_i, x_i)."""
-        blocks = [slice(i, i + BLOCK) for i in range(0, len(X), BLOCK)]
-        parts = [self.pairs(X[own], None if Y is None else Y[own]) for own in blocks]
-
-        def at(time: Any) -> Evaluation:
-            found = [part.at(time).diagonal() for part in parts]
-
-            def joined(arrays: list[Array], empty: tuple[int, ...]) -> Array:
-                return np.concatenate(arrays, axis=-1) if arrays else np.zeros(empty)
-
-            return Evaluation(
-                lambda: joined([e.value for e in found], (0,)),
-                lambda: joined([e.slopes for e in found], (self.parameters, 0)),
-                lambda: joined([e.error for e in found], (0,)),
-            )
-
-        return TimeFunction(at)
+        starts = range(0, max(1, len(X)), BLOCK)
+        parts = [self.pairs(X[i : i + BLOCK], None if Y is None else Y[i : i + BLOCK]) for i in starts]
+        joined = partial(np.concatenate, axis=-1)
+        return TimeFunction(lambda time: combined(joined, [part.at(time).diagonal() for part in parts]))
 
     def features(self, X: Any) -> TimeFunction | None:
         """Features Phi (N, R) with k = Phi Phi', as a function of time; None (the default) where there are none.
@@ -228,17 +229,3 @@ class Kernel(ABC):
     def diag(self, X: Any, time: Any) -> Array:
         """k(x, x) of every x, (N,)."""
         return self.matched(X).at(time).value
-
-
-def is_constant(values: Array) -> bool:
-    """Whether all numbers of a non-empty array are equal."""
-    return bool(values.size) and not np.ptp(values)
-
-
-def scale_both(K: Array, row: Array, column: Array) -> Array:
-    """diag(row) K diag(column), in one pass where both are constant."""
-    if is_constant(row) and is_constant(column):
-        return K * (row[0] * column[0])
-    scaled = K * row[:, None]
-    scaled *= column
-    return scaled

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -14,40 +15,28 @@ from sklearn.utils.validation import check_is_fitted
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
-from ..gp.kernels import Normalized
-from ..gp.params import Given, Params
+from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
+from ..gp.params import Given
 from ..manifolds import Manifold
 from ..manifolds.rows import as_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
-from .precomputed import gram_kernel, with_rows
 from .time_bounds import time_bounds
 
 
+@dataclass(eq=False, repr=False)
 class HeatGP(BaseEstimator):
-    """The base of GPRegressor and GPClassifier, with the arguments that both have."""
+    """The base of GPRegressor and GPClassifier: the arguments that both have, which `GPRegressor` explains."""
 
-    posteriors_: Sequence[Any]
-
-    def __init__(
-        self,
-        manifold: Any,
-        kernel: Any,
-        time: Any,
-        amplitude: Any,
-        normalize: bool,
-        time_bounds: Any,
-        rng: Any,
-        n_jobs: Any,
-    ) -> None:
-        self.manifold = manifold
-        self.kernel = kernel
-        self.time = time
-        self.amplitude = amplitude
-        self.normalize = normalize
-        self.time_bounds = time_bounds
-        self.rng = rng
-        self.n_jobs = n_jobs
+    manifold: Any = None
+    _: KW_ONLY
+    kernel: Any = "auto"
+    time: Any = None
+    amplitude: float | None = None
+    normalize: bool = True
+    time_bounds: Any = None
+    rng: Any = 0
+    n_jobs: int | None = None
 
     @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
@@ -116,60 +105,51 @@ class HeatGP(BaseEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _prepare(self, X: Any, y: Any, check: Callable[[Any, int], Any]) -> tuple[Array, Any, TimeFunction]:
-        """Checked points (the row numbers of a Gram matrix), what `check` makes of y, and the kernel on the points.
+    def _prepare(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any, TimeFunction]:
+        """Checked points (the row numbers of a Gram matrix), what `check` makes of them, and the kernel on them.
 
-        The kernel is made last: it may take a simulation.
+        All arguments are checked before the kernel is made, which may take a simulation.
         """
-        self._check_arguments()
+        for name, value in self.get_params(deep=False).items():
+            if name in ("amplitude", "noise") and not (value is None or isinstance(value, Real)):
+                raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
+        if not self._precomputed and not isinstance(self.manifold, Manifold):
+            raise InvalidInput(f"manifold = {self.manifold!r} must be a manifold, such as Sphere(2).")
+        if self._precomputed and self.time is not None:
+            raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
         gram = gram_kernel(X) if self._precomputed else None
         points = as_points(self.manifold, X) if gram is None else np.arange(len(gram.gram))
         if not len(points):
             raise InvalidInput(f"X has shape {np.shape(X)}: no point. Give at least one.")
         self.n_features_in_ = int(np.prod(np.shape(X)[1:]))
-        targets = check(y, len(points))
+        checked = check(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
-        return points, targets, self.kernel_.pairs(points)
-
-    def _check_arguments(self) -> None:
-        """InvalidInput where the arguments are wrong whatever the data are."""
-        for name in ("amplitude", "noise"):
-            value = getattr(self, name, None)
-            if value is not None and not isinstance(value, Real):
-                raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
-        if self._precomputed:
-            if self.time is not None:
-                raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
-        elif not isinstance(self.manifold, Manifold):
-            raise InvalidInput(f"manifold = {self.manifold!r} must be a manifold, such as Sphere(2).")
+        return points, checked, self.kernel_.pairs(points)
 
     def _heat_kernel(self) -> Kernel:
-        chosen = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
-        return Normalized(chosen) if self.normalize else chosen
+        kernel = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
+        return Normalized(kernel) if self.normalize else kernel
 
-    def _learn(
-        self, fit: Callable[..., Fit], points: Array, y: Array, noise: Any, pairs: TimeFunction, **options: Any
-    ) -> tuple[Params, Fit | None]:
-        """The parameters, and the result of the search where some of them are not given."""
-        time = None if isinstance(self.time, str) else self.time
-        given = Given.of(self.kernel_, time, self.amplitude, noise)
-        if given.params is not None:
-            return given.params, None
-        found = fit(self.kernel_, points, y, self._bounds(points), given, pairs=pairs, **options)
-        return found.params, found
-
-    def _bounds(self, points: Array) -> Bounds:
-        if self._precomputed:
-            return Bounds(time=(1.0, 2.0))  # any interval: there is no time
-        if self.time_bounds is not None:
-            return Bounds(time=self.time_bounds)
-        return Bounds(time=time_bounds(without_normalization(self.kernel_), points))
+    def _learned(
+        self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
+    ) -> tuple[Any, Fit | None]:
+        """The posterior, and the result of the search for the parameters where some of them are not given."""
+        given = Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
+        params, found = given.params, None
+        if params is None:
+            interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
+            if interval is None:
+                interval = time_bounds(without_normalization(self.kernel_), points)
+            found = fit(self.kernel_, points, y, Bounds(interval), given, *options)
+            params = found.params
+        return condition(self.kernel_, points, y, params, *options), found
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
         posteriors = self._fitted
-        if self._precomputed:
-            return with_rows(posteriors, X, prior)
+        if isinstance(self.kernel_, Precomputed):
+            kernel, known = with_rows(self.kernel_, X, prior), len(self.kernel_.gram)
+            return [replace(p, kernel=kernel) for p in posteriors], np.arange(known, len(kernel.gram))
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
         return posteriors, as_points(self.manifold, X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,12 +11,12 @@ from sklearn.utils.multiclass import type_of_target
 
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
-from ..gp.classification import ClassPosterior, chosen, condition_classifier, one_against_rest
+from ..gp.classification import chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
-from ..manifolds import Manifold
 from .base import HeatGP
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GPClassifier(ClassifierMixin, HeatGP):
     """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(0, amplitude * p_t / p_t(x, x)).
 
@@ -51,21 +52,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     array([ True, False])
     """
 
-    def __init__(
-        self,
-        manifold: Manifold | None = None,
-        *,
-        kernel: Any = "auto",
-        time: Any = None,
-        amplitude: float | None = None,
-        inference: Literal["ep", "laplace"] = "ep",
-        normalize: bool = True,
-        time_bounds: Any = None,
-        rng: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(manifold, kernel, time, amplitude, normalize, time_bounds, rng, n_jobs)
-        self.inference = inference
+    inference: Literal["ep", "laplace"] = "ep"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
@@ -93,13 +80,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ['a', 'b']
         """
         chosen(self.inference)  # an unknown name is an error before the kernel is made
-        points, (self.classes_, numbers), pairs = self._prepare(X, y, _classes)
+        points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
         binary = len(self.classes_) == 2
-        posteriors: list[ClassPosterior] = []
+        posteriors = []
         for number in [1] if binary else range(len(self.classes_)):
             signs = np.where(numbers == number, 1.0, -1.0)
-            params, _ = self._learn(fit_classification, points, signs, 0.0, pairs, inference=self.inference)
-            posteriors.append(condition_classifier(self.kernel_, points, signs, params, self.inference, pairs))
+            posteriors.append(
+                self._learned(fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs)[0]
+            )
         times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors
@@ -191,18 +179,20 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         fitted = [
-            condition_classifier(kernel, old.latent.X, old.y, old.params, self.inference).probability(points)
+            condition_classifier(kernel, old.X, old.y, old.params, self.inference).probability(points)
             for old in self.posteriors_
         ]
         probabilities = self._all_classes(fitted)
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 
-def _classes(y: Any, number: int) -> tuple[Array, Array]:
+def _classes(points: Array, y: Any) -> tuple[Array, Array]:
     """The different labels, sorted, and for each point the number of its label."""
     labels = np.asarray(y)
-    if labels.shape != (number,):
-        raise InvalidInput(f"y has shape {labels.shape} and X {number} points: one label for each point is needed.")
+    if labels.shape != points.shape[:1]:
+        raise InvalidInput(
+            f"y has shape {labels.shape} and X {len(points)} points: one label for each point is needed."
+        )
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
     if labels.dtype.kind in "fc" and type_of_target(labels) not in ("binary", "multiclass"):

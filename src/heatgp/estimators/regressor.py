@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,11 @@ from sklearn.base import RegressorMixin
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.fit import fit_regression
-from ..gp.regression import Posterior, condition
-from ..manifolds import Manifold
+from ..gp.regression import condition, targets
 from .base import HeatGP
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class GPRegressor(RegressorMixin, HeatGP):
     """Gaussian process regression on a manifold, with the heat kernel as covariance.
 
@@ -57,23 +58,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     True
     """
 
-    def __init__(
-        self,
-        manifold: Manifold | None = None,
-        *,
-        kernel: Any = "auto",
-        time: Any = None,
-        amplitude: float | None = None,
-        noise: float | None = None,
-        mean: str | float = "constant",
-        normalize: bool = True,
-        time_bounds: Any = None,
-        rng: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(manifold, kernel, time, amplitude, normalize, time_bounds, rng, n_jobs)
-        self.noise = noise
-        self.mean = mean
+    noise: float | None = None
+    mean: str | float = "constant"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the data.
@@ -100,10 +86,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
-        points, targets, pairs = self._prepare(X, y, _real_targets)
-        params, self.fit_ = self._learn(fit_regression, points, targets, self.noise, pairs, mean=self.mean)
-        self.posterior_: Posterior = condition(self.kernel_, points, targets, params, self.mean, pairs)
+        points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
+        self.posterior_, self.fit_ = self._learned(fit_regression, condition, self.noise, points, y, self.mean, pairs)
         self.posteriors_ = [self.posterior_]
+        params = self.posterior_.params
         self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
         return self
 
@@ -197,15 +183,5 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         old = self.posterior_
-        mean, variance = condition(kernel, old.latent.X, old.y, old.params, self.mean).moments(points)
+        mean, variance = condition(kernel, old.X, old.y, old.params, self.mean).moments(points)
         return mean[:, None], np.sqrt(variance)
-
-
-def _real_targets(y: Any, number: int) -> Array:
-    values = np.asarray(y)
-    if values.dtype.kind not in "fiub" or values.ndim != 1 or len(values) != number:
-        raise InvalidInput(
-            f"y must be {number} real numbers, one for each point; got shape {values.shape}, dtype {values.dtype}. "
-            "Labels are for GPClassifier; of a table fit one model for each column, y[:, 0]."
-        )
-    return values.astype(float)

@@ -27,8 +27,16 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
 
 
 def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> tuple[float, float]:
-    chosen = np.random.default_rng(0).permutation(len(X))[:SUBSET]
-    distances = _distances(manifold, X[np.sort(chosen)])
+    """`time_bounds` on one manifold, from geodesic distances, or from the rough ones where there are none.
+
+    Rough distances are in the units of the metric, as times must be; coordinates need not be.
+    """
+    X = X[np.sort(np.random.default_rng(0).permutation(len(X))[:SUBSET])]
+    try:
+        distances = np.asarray(manifold.distance(X[:, None], X[None]))
+    except HeatGPError:
+        distances = np.sqrt(manifold.rough_separation(X[:, None], X[None]))
+    distances = np.where(np.isfinite(distances), distances, 0.0)  # between components
     nearest = np.array([row[row > 1e-9].min(initial=np.inf) for row in distances])
     nearest = nearest[np.isfinite(nearest)]
     largest = distances.max(initial=0.0)
@@ -38,15 +46,3 @@ def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> 
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
     low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
     return (float(low), float(high)) if low < high else times
-
-
-def _distances(manifold: Manifold, X: np.ndarray) -> np.ndarray:
-    """Distances of all pairs: geodesic ones, or the rough ones of a manifold that has none. Between components: zero.
-
-    Rough distances are in the units of the metric, as times must be; coordinates need not be.
-    """
-    try:
-        distances = np.asarray(manifold.distance(X[:, None], X[None]))
-    except HeatGPError:
-        distances = np.sqrt(manifold.rough_separation(X[:, None], X[None]))
-    return np.where(np.isfinite(distances), distances, 0.0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,36 +16,19 @@ from .laplace import laplace
 from .latent import Latent
 from .params import Params
 from .prior import Pairs, Prior
-from .probit import Approximation, probability
+from .probit import Approximation, cavity, probability
 
 INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
 
 
 @dataclass(frozen=True)
-class ClassPosterior:
-    """A Gaussian process f that has seen labels y = -1 or 1, P(y = 1) = Phi(f)."""
+class ClassPosterior(Latent):
+    """A Gaussian process f that has seen labels y = -1 or 1, P(y = 1) = Phi(f). The evidence is approximate.
 
-    latent: Latent
-    approximation: Approximation
-    y: Array
+    Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2 for the moments of f.
+    """
 
-    @property
-    def params(self) -> Params:
-        """The parameters used."""
-        return self.latent.params
-
-    @property
-    def log_marginal_likelihood(self) -> float:
-        """The approximate evidence."""
-        return self.approximation.log_evidence
-
-    def mean(self, Xnew: Any) -> Array:
-        """The mean of f, positive where class 1 is the more probable."""
-        return self.latent.project(Xnew, self.approximation.weights)
-
-    def moments(self, Xnew: Any) -> tuple[Array, Array]:
-        """Mean and variance of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, lines 4 to 6, and Alg. 3.2."""
-        return self.latent.moments(Xnew, self.approximation.weights)
+    approximation: Approximation = field(kw_only=True)
 
     def probability(self, Xnew: Any) -> Array:
         """P(y = 1), with the uncertainty of f. Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7."""
@@ -53,7 +36,8 @@ class ClassPosterior:
 
     def loo(self) -> Array:
         """P(y_i = 1) given all other labels, from the approximation of all: the prediction of the cavity."""
-        return probability(*self.approximation.cavity())
+        found = self.approximation
+        return probability(*cavity(found.mean, found.variance, *found.sites))
 
 
 def condition_classifier(
@@ -82,9 +66,10 @@ def condition_classifier(
     signs = labels(X, y)
     approximate = chosen(inference)
     prior = Prior.of(kernel, X, params.time, pairs)
-    at = prior.at(params.time)
-    found = approximate(lambda precision: prior.factor(at, precision, params.amplitude), signs)
-    return ClassPosterior(Latent(kernel, X, params, found.factor), found, signs)
+    values = params.amplitude**prior.form.power * prior.at(params.time)[0]
+    found = approximate(lambda precision: prior.form.of(values, precision), signs)
+    factor, weights = found.factor, found.weights[:, None]
+    return ClassPosterior(kernel, X, signs, params, factor, weights, found.log_evidence, approximation=found)
 
 
 def chosen(inference: str) -> Callable[..., Approximation]:
@@ -97,10 +82,9 @@ def chosen(inference: str) -> Callable[..., Approximation]:
 def labels(X: Any, y: ArrayLike) -> Array:
     """Checked labels, one for each point."""
     signs = np.asarray(y, dtype=float)
-    if signs.ndim != 1 or len(signs) != len(X) or len(signs) == 0:
+    if signs.shape != (len(X),) or not len(X):
         raise InvalidInput(f"y has shape {signs.shape} and X {len(X)} points: one label for each of N >= 1 points.")
-    if not np.all(np.abs(signs) == 1):
-        where = int(np.flatnonzero(np.abs(signs) != 1)[0])
+    for where in np.flatnonzero(np.abs(signs) != 1):
         raise InvalidInput(f"y[{where}] = {signs[where]} is not a label. Labels are -1 and 1.")
     return signs
 

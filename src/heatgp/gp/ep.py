@@ -13,7 +13,7 @@ MEMORY = 5  # past iterations that a step extrapolates from
 
 
 def expectation_propagation(
-    factorise: Factorise, y: Array, start: Approximation | None = None, tolerance: float = 1e-8, iterations: int = 200
+    factorise: Factorise, y: Array, start: Array | None = None, tolerance: float = 1e-8, iterations: int = 200
 ) -> Approximation:
     """The fixed point of expectation propagation: each site matches the moments of its tilted marginal.
 
@@ -24,7 +24,7 @@ def expectation_propagation(
 
     Reference: Rasmussen & Williams (2006), Alg. 3.5 and eq. 3.58, 3.59, 3.65.
     """
-    sites = np.zeros((2, len(y))) if start is None else np.stack([start.precision, start.shift])
+    sites = np.zeros((2, len(y))) if start is None else start
     history: list[tuple[Array, Array]] = []
     change = np.inf
     for _ in range(iterations):

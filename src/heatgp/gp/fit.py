@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -15,10 +14,10 @@ from ..errors import BoundWarning, InvalidInput, warn
 from .classification import chosen, labels
 from .linalg import Dense
 from .objective import ClassObjective, RegressionObjective
-from .params import Given, Params
+from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .regression import Mean, targets
-from .search import attempt, climb, scan_points, well_apart
+from .search import Found, attempt, climb, scan_points
 
 Interval = tuple[float, float]
 
@@ -105,37 +104,26 @@ def fit_regression(
     InvalidInput : if a value or an interval is not possible.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
-    y, average, basis = targets(X, y, mean)
-    box = np.log(bounds.times(kernel.parameters)[given.free])
-    middle = given.times(box.mean(axis=1))
-    if len(y) == 1 and basis is not None and given.amplitude is None:
+    data, average = targets(X, y, mean)
+    intervals, middle = _times(kernel, bounds, given)
+    if data.shape == (1, 2) and given.amplitude is None:
         raise InvalidInput("N = 1 target is its own mean and says nothing of variances. Give amplitude, or a mean.")
     # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
-    scale = max(float(np.mean(y**2)), 1e-24 * average**2) or 1e-24
+    scale = max(float(np.mean(data[:, 0] ** 2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-
-    def objective(rows: Any, pairs: Pairs = None) -> RegressionObjective:
-        part = None if basis is None else basis[rows]
-        return RegressionObjective(Prior.of(kernel, X[rows], middle, pairs), y[rows], part, given, variance)
-
-    full = objective(slice(None), pairs)
-    if full.second == "amplitude":
-        box = np.vstack([box, np.log(variance)])
-    elif full.second == "noise":
-        low, high = bounds.noise
+    if given.noise is None:
+        intervals["noise"] = bounds.noise
         if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
-            high = max(high, 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle)))))
-        box = np.vstack([box, np.log((low, high))])
+            largest = 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
+            intervals["noise"] = bounds.noise[0], max(bounds.noise[1], largest)
+    if given.amplitude is None:
+        intervals["amplitude"] = variance
+    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
-    coarse = objective(_subset(len(y), SUBSET)) if given.free and len(y) > SUBSET else full
-    points, values = _scan_regression(coarse, box)
-    found = climb(coarse, full, well_apart(points, values, box, 3), box)
-    best, names = found[0][1], [*given.time_names, *([full.second] if full.second else [])]
-    if given.amplitude is None and full.second != "amplitude":  # the one that has its maximum in closed form
-        names.append("amplitude")
-        best, box = np.append(best, np.log(full.prior_variance(best))), np.vstack([box, np.log(variance)])
-    return _finish(kernel, full, found, zip(names, best, box))
+    coarse = _subset(full, kernel, X, middle, SUBSET) if given.free else full
+    box = _box(full, intervals)
+    return _finish(kernel, full, climb(coarse, full, _scan_regression(coarse, box), box, 3), intervals)
 
 
 def fit_classification(
@@ -154,67 +142,74 @@ def fit_classification(
     signs = labels(X, y)
     # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
     approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
-    box = np.log(bounds.times(kernel.parameters)[given.free])
-    middle = given.times(box.mean(axis=1))
+    intervals, middle = _times(kernel, bounds, given)
     if given.amplitude is None:
-        box = np.vstack([box, np.log(bounds.amplitude or (1e-2, 1e4))])
-
-    def objective(rows: Any, pairs: Pairs = None) -> ClassObjective:
-        return ClassObjective(Prior.of(kernel, X[rows], middle, pairs), signs[rows], given, approximate)
-
-    full = objective(slice(None), pairs)
-    coarse = objective(_subset(len(signs), CLASS_SUBSET)) if len(signs) > CLASS_SUBSET else full
-    times = scan_points(box[: len(given.free)], TIMES)
-    heights = scan_points(box[len(given.free) :], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    points = np.array([np.concatenate([t, h]) for t in times for h in heights])
-    values = np.array([attempt(coarse, z)[0] for z in points])
-    found = climb(coarse, full, well_apart(points, values, box, 2), box)
+        intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
+    full = ClassObjective(Prior.of(kernel, X, middle, pairs), signs, given, approximate)
+    coarse = _subset(full, kernel, X, middle, CLASS_SUBSET)
+    box, free = _box(full, intervals), len(given.free)
+    heights = scan_points(box[free:], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
+    points = [np.concatenate([t, h]) for t in scan_points(box[:free], TIMES) for h in heights]
+    found = climb(coarse, full, [(attempt(coarse, z)[0], z) for z in points], box, 2)
     best = found[0][1]
     if given.amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
-        box[-1, 1] = np.inf  # f is so large that labels have no noise, and a larger one changes nothing: an answer
-    return _finish(kernel, full, found, zip([*given.time_names, "amplitude"], best, box))
+        # f is so large that labels have no noise, and a larger one changes nothing: an answer
+        intervals["amplitude"] = intervals["amplitude"][0], np.inf
+    return _finish(kernel, full, found, intervals)
 
 
-def _scan_regression(objective: RegressionObjective, box: Array) -> tuple[Array, Array]:
+def _times(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
+    """The intervals of the times that are learned, by name, and the times in their middle."""
+    intervals = bounds.times(kernel.parameters)[given.free]
+    return dict(zip(given.time_names, intervals)), given.times(np.log(intervals).mean(axis=1))
+
+
+def _box(objective: Any, intervals: dict[str, Interval]) -> Array:
+    """The log intervals of the objective's coordinates, (coordinates, 2)."""
+    return np.log([intervals[name] for name in objective.names]).reshape(-1, 2)
+
+
+def _subset(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
+    """The objective of `size` random data, always the same; of all data where there are no more."""
+    if len(X) <= size:
+        return full
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:size])
+    return replace(full, prior=Prior.of(kernel, X[rows], time), y=full.y[rows])
+
+
+def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:
     """The best last coordinate at each scanned time, and its evidence."""
-    free = len(objective.given.free)
-    last = scan_points(box[free:], 17)
-    points, values = [], []
+    free, scanned = len(objective.given.free), []
     for times in scan_points(box[:free], TIMES):
         at_times = objective.spectral(times) if free else objective
-        heights = [attempt(at_times, z)[0] for z in last]
-        points.append(np.concatenate([times, last[int(np.argmax(heights))]]))
-        values.append(max(heights))
-    return np.array(points), np.array(values)
+        values = [(attempt(at_times, last)[0], last) for last in scan_points(box[free:], 17)]
+        value, last = max(values, key=lambda pair: pair[0])
+        scanned.append((value, np.concatenate([times, last])))
+    return scanned
 
 
-def _finish(
-    kernel: Kernel, objective: Any, found: list[tuple[float, Array]], checks: Iterable[tuple[str, float, Array]]
-) -> Fit:
-    """The result; a warning if one of the `checks`, (name, log value, log interval), is on its bound."""
+def _finish(kernel: Kernel, objective: Any, found: list[Found], intervals: dict[str, Interval]) -> Fit:
+    """The result; a warning if a parameter is on a bound of its interval."""
+    maxima = tuple((value, objective.params(z)) for value, z in found)
+    best = maxima[0][1]
+    variance = best.amplitude * objective.prior.height(objective.prior.at(best.time)[0])
+    values = {"noise": best.noise / variance, "amplitude": variance}
+    values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
-    undetermined, beyond = [], False
-    for name, value, interval in checks:
+    undetermined = []
+    for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            negligible = (name, side) == ("noise", "lower") and np.exp(bound) <= 1e-6  # no noise is an answer
-            if abs(value - bound) < TOUCHING and not negligible:
+            negligible = (name, side) == ("noise", "lower") and bound <= 1e-6  # no noise is an answer
+            if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
-                sitting[name] = f"{name}{unit} sits on the {side} bound {np.exp(bound):.3g}"
-                if name == "time" and np.isclose(np.exp(bound), kernel.times, atol=0).any():
-                    beyond = True
-                else:
+                sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
+                if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():
                     undetermined.append(name)
     if sitting:
         advice = "."
         if undetermined:
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
-        if beyond:
+        if len(undetermined) < len(sitting):
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
         warn(f"{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
-    maxima = tuple((value, objective.params(z)) for value, z in found)
-    return Fit(maxima[0][1], maxima[0][0], maxima, tuple(sitting))
-
-
-def _subset(total: int, size: int) -> Array:
-    """The sorted numbers of `size` random data, always the same."""
-    return np.sort(np.random.default_rng(0).permutation(total)[:size])
+    return Fit(best, maxima[0][0], maxima, tuple(sitting))

@@ -1,4 +1,10 @@
-"""Two kernels made from the values of another: with prior variance one, and from a Gram matrix."""
+"""Two kernels made from the values of another: with prior variance one, and from a Gram matrix.
+
+Gram matrices take the place of points where kernel="precomputed", as in scikit-learn's support vector machines: a model
+is fitted to k(X, X), N x N, and predicts from k(new, X), one row for each new point. Variances also need the prior
+variances of the new points: `prior` is k(new, new), or its diagonal where no covariance is asked for. Where all numbers
+on the diagonal of k(X, X) are equal, new points are taken to have the same, and `prior` may be left out.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +21,6 @@ from ..errors import InvalidInput
 def constant(values: Array, parameters: int = 0) -> TimeFunction:
     """Values that are the same at every time."""
     return TimeFunction(lambda time: Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape))))
-
-
-def correlations(covariances: Evaluation) -> Evaluation:
-    """A square matrix divided by the roots of its own diagonal."""
-    variances = covariances.diagonal()
-    return covariances.normalized(variances, variances)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Normalized(Kernel):
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         inner = self.kernel.pairs(X, Y)
         if Y is None:
-            return TimeFunction(lambda time: correlations(inner.at(time)))
+            return TimeFunction(lambda time: inner.at(time).correlations())
         left, right = self.kernel.matched(X), self.kernel.matched(Y)
         return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
 
@@ -123,3 +123,61 @@ class Precomputed(Kernel):
                 "too (`prior` of an estimator), or, for variances alone, its diagonal."
             )
         return rows, columns
+
+
+def gram_kernel(X: Any) -> Precomputed:
+    """The kernel of a Gram matrix k(X, X); its points are the numbers 0 to N - 1."""
+    gram = _finite(X, "X")
+    if gram.ndim != 2 or gram.shape[0] != gram.shape[1]:
+        raise InvalidInput(f"kernel='precomputed' is fitted to a square Gram matrix k(X, X); X has shape {gram.shape}.")
+    diagonal = np.diagonal(gram)
+    if gram.size and not diagonal.min() >= 0:
+        raise InvalidInput(
+            f"X[{diagonal.argmin()}, {diagonal.argmin()}] = {diagonal.min():.3g}, a variance, is negative: X is no "
+            "Gram matrix k(X, X)."
+        )
+    return Precomputed(gram)
+
+
+def with_rows(kernel: Precomputed, X: Any, prior: Any = None) -> Precomputed:
+    """The kernel of a square Gram matrix with new points, from their rows k(new, X)."""
+    gram, known = kernel.gram, len(kernel.gram)
+    rows = _finite(X, "X")
+    if rows.ndim != 2 or rows.shape[1] != known:
+        raise InvalidInput(
+            f"kernel='precomputed' predicts from k(new, X), {known} columns, one for each training point; X has shape "
+            f"{rows.shape}."
+        )
+    table, diagonal, own = np.concatenate((gram, rows)), None, np.diagonal(gram)
+    if prior is None:
+        if np.ptp(own) <= 1e-9 * own.max():
+            diagonal = np.full(len(table), gram[0, 0])
+    elif (variances := _prior(prior, len(rows))).ndim == 1:
+        diagonal = np.concatenate((own, variances))
+    else:
+        table = np.block([[gram, rows.T], [rows, variances]])
+    return Precomputed(table, diagonal)
+
+
+def _prior(prior: Any, number: int) -> Array:
+    """Checked values of k(new, new), or of its diagonal."""
+    values = _finite(prior, "prior")
+    if values.shape not in ((number,), (number, number)):
+        raise InvalidInput(
+            f"prior has shape {values.shape}; needed is k(new, new) of {number} new points, ({number}, {number}), or "
+            f"its diagonal, ({number},)."
+        )
+    variances = np.diagonal(values) if values.ndim == 2 else values
+    if number and not variances.min() >= 0:
+        raise InvalidInput(f"prior holds the variance {variances.min():.3g} < 0 of new point {variances.argmin()}.")
+    return values
+
+
+def _finite(values: Any, name: str) -> Array:
+    """Finite real numbers as floats."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "fiub":
+        raise InvalidInput(f"{name} must be a real Gram matrix; its dtype is {array.dtype}.")
+    for where in np.argwhere(~np.isfinite(array)).tolist():
+        raise InvalidInput(f"{name}{where} = {array[tuple(where)]} is not finite. The kernel's values must be.")
+    return array.astype(float)

@@ -11,7 +11,7 @@ from .probit import Approximation, Factorise, hazard, log_likelihood, posterior_
 
 
 def laplace(
-    factorise: Factorise, y: Array, start: Approximation | None = None, tolerance: float = 1e-9, iterations: int = 100
+    factorise: Factorise, y: Array, start: Array | None = None, tolerance: float = 1e-9, iterations: int = 100
 ) -> Approximation:
     """The normal law at the mode of p(f | y), with the curvature there.
 
@@ -20,47 +20,38 @@ def laplace(
 
     Reference: Rasmussen & Williams (2006), Alg. 3.1; Alg. 5.1 for the gradient.
     """
-    f, weights = np.zeros(len(y)), np.zeros(len(y))
+    state = np.zeros((2, len(y)))  # f and K^-1 f
     if start is not None:
-        weights = start.weights
-        f = factorise(start.precision).times(weights)
-    height = objective(y, f, weights)
-    moved = np.inf
+        state = at_sites(factorise(start[0]), *start)
+    height, moved = objective(y, *state), np.inf
     for _ in range(iterations):
-        gradient, curvature, _ = derivatives(y, f)
+        f = state[0]
+        gradient, curvature, third = derivatives(y, f)
         factor = factorise(curvature)  # line 5
         shift = curvature * f + gradient  # line 6
-        target = posterior_mean(factor, shift)  # lines 7 and 8
-        target_weights = shift - curvature * target
-        moved = float(np.max(np.abs(target - f) / (1.0 + np.abs(f))))
+        target = at_sites(factor, curvature, shift)  # lines 7 and 8
+        moved = float(np.max(np.abs(target[0] - f) / (1.0 + np.abs(f))))
         if moved < tolerance:
-            return at_mode(factor, y, f, weights)
-        step, trial = 1.0, objective(y, target, target_weights)
-        while trial < height - 1e-12 * abs(height) and step > 1e-6:
+            variance, log_evidence = factor.marginal_variance(), height - 0.5 * factor.log_det
+            # the derivative of log |B| in the mode (Alg. 5.1, line 6), times d mode = (I - K R) dK gradient (line 10)
+            implicit = 0.5 * variance * third
+            implicit -= factor.solve(factor.times(implicit))
+            return Approximation(factor, curvature, shift, f, variance, log_evidence, implicit)
+        step, trial = 1.0, target
+        while objective(y, *trial) < height - 1e-12 * abs(height) and step > 1e-6:
             step /= 2
-            trial = objective(y, f + step * (target - f), weights + step * (target_weights - weights))
-        f, weights, height = f + step * (target - f), weights + step * (target_weights - weights), trial
+            trial = state + step * (target - state)
+        state, height = trial, objective(y, *trial)
     raise NotConverged(
         f"Newton's method of {len(y)} points did not reach the mode: after {iterations} steps the last one is "
         f"{moved:.1e} > {tolerance:.0e}. Use a smaller amplitude."
     )
 
 
-def at_mode(factor: Dense | LowRank, y: Array, f: Array, weights: Array) -> Approximation:
-    """The approximation, once the mode f is found."""
-    gradient, curvature, third = derivatives(y, f)
-    variance = factor.marginal_variance()
-    # the derivative of log |B| in the mode (Alg. 5.1, line 6), times d mode = (I - K R) dK gradient (line 10)
-    moved = 0.5 * variance * third
-    return Approximation(
-        factor=factor,
-        precision=curvature,
-        shift=curvature * f + gradient,
-        mean=f,
-        variance=variance,
-        log_evidence=objective(y, f, weights) - 0.5 * factor.log_det,
-        implicit=moved - factor.solve(factor.times(moved)),
-    )
+def at_sites(factor: Dense | LowRank, precision: Array, shift: Array) -> Array:
+    """The mean f of the normal law with these sites, and K^-1 f: (2, N)."""
+    f = posterior_mean(factor, shift)
+    return np.stack([f, shift - precision * f])
 
 
 def objective(y: Array, f: Array, weights: Array) -> float:

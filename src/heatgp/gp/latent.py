@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array, Kernel
-from .linalg import Dense, LowRank
+from .linalg import Dense, LowRank, draw
 from .params import Params
 
 CHUNK = 2**22
@@ -18,26 +18,36 @@ CHUNK = 2**22
 
 @dataclass(frozen=True)
 class Latent:
-    """f | data ~ GP with mean k(x, X) weights and covariance k(x, y) - k(x, X) R k(X, y).
+    """A Gaussian process f that has seen data; with `noise=True`, new observations of it.
 
-    Reference: Rasmussen & Williams (2006), eq. 2.25, 2.26 and 3.60, 3.61.
+    f has mean offset + k(x, X) weights and covariance k(x, y) - k(x, X) R k(X, y). Where a constant mean was estimated
+    the weights have a second column, and the uncertainty of the constant is included.
+
+    Reference: Rasmussen & Williams (2006), eq. 2.25, 2.26, 3.60, 3.61; eq. 2.42 for the constant mean.
     """
 
     kernel: Kernel
     X: Any
+    y: Array
     params: Params
     factor: Dense | LowRank
+    weights: Array  # (N, 1): R (y - offset) in regression; (N, 2) with R 1 where a constant was estimated
+    log_marginal_likelihood: float
+    offset: float = 0.0
 
-    def project(self, Xnew: Any, weights: Array) -> Array:
-        """k(Xnew, X) weights, for weights (N,) or (N, columns)."""
-        inner = self.factor.reduced(weights)
-        parts = [self._cross(points) @ inner for points in self._chunks(Xnew)]
-        return np.concatenate([np.empty((0, *weights.shape[1:])), *parts])
+    def mean(self, Xnew: Any) -> Array:
+        """The mean of f."""
+        inner = self.factor.reduced(self.weights[:, 0])
+        return self.offset + np.concatenate([np.empty(0), *(self._cross(new) @ inner for new in self._chunks(Xnew))])
 
-    def moments(self, Xnew: Any, weights: Array) -> tuple[Array, Array]:
-        """The projection of weights and the variance of f together, in the time of the variance alone."""
-        inner = self.factor.reduced(weights)
-        projections, variances = [np.empty((0, *weights.shape[1:]))], [np.empty(0)]
+    def variance(self, Xnew: Any, noise: bool = False) -> Array:
+        """The variance, never negative."""
+        return self.moments(Xnew, noise)[1]
+
+    def moments(self, Xnew: Any, noise: bool = False) -> tuple[Array, Array]:
+        """Mean and variance, in the time of the variance alone."""
+        inner = self.factor.reduced(self.weights)
+        projections, variances = [np.empty((0, inner.shape[1]))], [np.empty(0)]
         for points in self._chunks(Xnew):
             cross = self._cross(points)
             projections.append(cross @ inner)
@@ -46,14 +56,32 @@ class Latent:
                 prior = self.params.amplitude * self.kernel.diag(points, self.params.time)
                 variance = np.maximum(prior - variance, 0.0)
             variances.append(variance)
-        return np.concatenate(projections), np.concatenate(variances)
+        projected = np.concatenate(projections)
+        of_constant = ((1.0 - projected[:, 1:]) ** 2 / self._constant_precision).sum(axis=1)
+        return self.offset + projected[:, 0], np.concatenate(variances) + of_constant + self.params.noise * noise
 
-    def covariance(self, Xnew: Any) -> Array:
-        """The covariance of f at all pairs of new points."""
-        white = self.factor.whiten(self._cross(Xnew))
-        if isinstance(self.factor, LowRank):
-            return white.T @ white
-        return self.params.amplitude * self.kernel.pairs(Xnew).at(self.params.time).value - white.T @ white
+    def covariance(self, Xnew: Any, noise: bool = False) -> Array:
+        """The covariance of all pairs, (M, M)."""
+        cross = self._cross(Xnew)
+        white = self.factor.whiten(cross)
+        covariance = white.T @ white
+        if isinstance(self.factor, Dense):
+            covariance = self.params.amplitude * self.kernel.pairs(Xnew).at(self.params.time).value - covariance
+        unseen = 1.0 - cross @ self.factor.reduced(self.weights[:, 1:])
+        covariance = covariance + unseen / self._constant_precision @ unseen.T
+        covariance = (covariance + covariance.T) / 2
+        diagonal = np.maximum(np.diagonal(covariance), 0.0) + self.params.noise * noise
+        covariance.flat[:: len(covariance) + 1] = diagonal
+        return covariance
+
+    def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: bool = False) -> Array:
+        """`size` functions drawn from the posterior, at Xnew: (size, M)."""
+        return draw(self.mean(Xnew), self.covariance(Xnew, noise), rng, size)
+
+    @property
+    def _constant_precision(self) -> Array:
+        """1' R 1 where a constant was estimated, (1,); else empty."""
+        return self.weights[:, 1:].sum(axis=0)
 
     def _cross(self, Xnew: Any) -> Array:
         """k(Xnew, X), or the features of the new points where the covariance is of low rank."""

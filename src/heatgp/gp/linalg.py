@@ -10,11 +10,12 @@ sites' or the likelihood's curvature in classification), everything needed comes
 where B's eigenvalues are at least 1 for every positive semidefinite K and every S >= 0 (Rasmussen & Williams 2006,
 eq. 3.26). There are three forms of K, each with its class: `Dense` has the matrix K, `LowRank` has features Phi with
 K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K, in the basis of its eigenvectors.
-`values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values in the log times, the first axis.
+`values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values, one array for each free log time.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ..covariance import Array, Evaluation, scale_both
+from ..covariance import Array
 from ..errors import NotPositiveDefinite
 
 JITTER = 1e-10
@@ -59,9 +60,12 @@ def scale_rows(factors: Array, v: Array) -> Array:
     return (factors * v.T).T
 
 
-class Cholesky:
+@dataclass(frozen=True)
+class Cholesky(ABC):
     """What `Dense` and `LowRank` share: L with L L' = B, or L L' = I + Phi' S Phi, which has the same determinant."""
 
+    values: Array
+    precision: Array  # s, (N,)
     lower: Array
 
     @property
@@ -69,27 +73,36 @@ class Cholesky:
         """log |B|."""
         return 2.0 * float(np.log(np.diagonal(self.lower)).sum())
 
+    def times(self, v: Array) -> Array:
+        """K v."""
+        return self.values @ self.reduced(v)
 
-@dataclass(frozen=True)
+    @abstractmethod
+    def reduced(self, weights: Array) -> Array:
+        """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
+
+    def lower_solve(self, v: Array, trans: int = 0) -> Array:
+        """L^-1 v, or L'^-1 v with trans=1."""
+        return linalg.solve_triangular(self.lower, v, lower=True, trans=trans, check_finite=False)
+
+
 class Dense(Cholesky):
     """K itself; one Cholesky factorisation of B, N^3 / 3 operations."""
 
     power = 1.0  # an amplitude a multiplies the values by a^power
-    K: Array
-    root: Array  # S^1/2, (N,)
-    lower: Array  # L with L L' = B
 
     @classmethod
     def of(cls, K: Array, precision: Array | float) -> Dense:
-        root = np.sqrt(np.broadcast_to(precision, len(K)))
-        B = scale_both(K, root, root)
+        s = np.broadcast_to(precision, len(K))
+        B = K * np.sqrt(s)[:, None]
+        B *= np.sqrt(s)
         B.flat[:: len(B) + 1] += 1.0
-        return cls(K, root, cholesky(B))
+        return cls(K, s, cholesky(B))
 
     @staticmethod
-    def variances(at: Evaluation) -> Evaluation:
-        """The diagonal of K."""
-        return at.diagonal()
+    def variances(K: Array, slope: Array | None = None) -> Array:
+        """The diagonal of K, or its derivative for a slope of K."""
+        return np.diagonal(K if slope is None else slope)
 
     @cached_property
     def _inverse(self) -> Array:
@@ -99,55 +112,42 @@ class Dense(Cholesky):
 
     def solve(self, v: Array) -> Array:
         """R v."""
-        inner = linalg.cho_solve((self.lower, True), scale_rows(self.root, v), check_finite=False)
-        return scale_rows(self.root, inner)
-
-    def times(self, v: Array) -> Array:
-        """K v."""
-        return self.K @ v
+        root = np.sqrt(self.precision)
+        return scale_rows(root, linalg.cho_solve((self.lower, True), scale_rows(root, v), check_finite=False))
 
     def reduced(self, weights: Array) -> Array:
-        """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
         return weights
 
     def inverse_diagonal(self) -> Array:
         """The diagonal of R."""
-        return self.root**2 * np.diagonal(self._inverse)
+        return self.precision * np.diagonal(self._inverse)
 
     def marginal_variance(self) -> Array:
         """The diagonal of Sigma = S^-1/2 (I - B^-1) S^-1/2; of K - K R K where S is too small to divide by."""
         share = 1.0 - np.diagonal(self._inverse)
         weak = share < 1e-6  # rounding would cost more than six of the sixteen digits
-        variance = share / np.where(weak, 1.0, self.root**2)
+        variance = share / np.where(weak, 1.0, self.precision)
         if weak.any():
-            explained = np.square(self.whiten(self.K[weak])).sum(axis=0)
-            variance[weak] = np.maximum(np.diagonal(self.K)[weak] - explained, 0.0)
+            explained = np.square(self.whiten(self.values[weak])).sum(axis=0)
+            variance[weak] = np.maximum(np.diagonal(self.values)[weak] - explained, 0.0)
         return variance
 
-    def slope_trace(self, slopes: Array) -> Array:
-        """tr(R dK) for each parameter."""
-        R = scale_both(self._inverse, self.root, self.root)
-        # R holds one triangle of a symmetric matrix: count it twice and the diagonal once
-        return np.array([2 * np.vdot(R, dK) - np.diagonal(R) @ np.diagonal(dK) for dK in slopes])
-
-    def slope_times(self, slopes: Array, v: Array) -> Array:
-        """dK v for each parameter: (parameters, N)."""
-        return slopes @ v
+    def slope(self, dK: Array, u: Array, v: Array) -> float:
+        """u' dK v - tr(R dK) / 2: the derivative of an evidence along dK."""
+        root = np.sqrt(self.precision)
+        # one triangle of a symmetric matrix is known: count it twice and the diagonal once
+        both = root @ np.einsum("ij,ij,j->i", self._inverse, dK, root)
+        return float(u @ dK @ v - both + self.inverse_diagonal() @ np.diagonal(dK) / 2)
 
     def whiten(self, cross: Array) -> Array:
         """L^-1 S^1/2 cross', cross = k(Xnew, X): the squares of a column add up to the variance explained by data."""
-        scaled = (cross * self.root).T
-        return linalg.solve_triangular(self.lower, scaled, lower=True, overwrite_b=True, check_finite=False)
+        return self.lower_solve((cross * np.sqrt(self.precision)).T)
 
 
-@dataclass(frozen=True)
 class LowRank(Cholesky):
     """K = Phi Phi', by the matrix inversion lemma: N rank^2 operations. Methods are those of `Dense`."""
 
     power = 0.5
-    Phi: Array
-    precision: Array
-    lower: Array  # of I + Phi' S Phi, which has B's determinant
 
     @classmethod
     def of(cls, Phi: Array, precision: Array | float) -> LowRank:
@@ -157,22 +157,19 @@ class LowRank(Cholesky):
         return cls(Phi, s, cholesky(B))
 
     @staticmethod
-    def variances(at: Evaluation) -> Evaluation:
-        return Evaluation(lambda: np.square(at.value).sum(axis=1), lambda: 2 * (at.slopes * at.value).sum(axis=2))
+    def variances(Phi: Array, slope: Array | None = None) -> Array:
+        return np.square(Phi).sum(axis=1) if slope is None else 2 * (slope * Phi).sum(axis=1)
 
     @cached_property
     def _whitened(self) -> Array:
-        return self.whiten(self.Phi)
+        return self.whiten(self.values)
 
     def solve(self, v: Array) -> Array:
-        inner = linalg.cho_solve((self.lower, True), self.Phi.T @ scale_rows(self.precision, v), check_finite=False)
-        return scale_rows(self.precision, v - self.Phi @ inner)
-
-    def times(self, v: Array) -> Array:
-        return self.Phi @ (self.Phi.T @ v)
+        inner = linalg.cho_solve((self.lower, True), self.reduced(scale_rows(self.precision, v)), check_finite=False)
+        return scale_rows(self.precision, v - self.values @ inner)
 
     def reduced(self, weights: Array) -> Array:
-        return self.Phi.T @ weights
+        return self.values.T @ weights
 
     def inverse_diagonal(self) -> Array:
         return self.precision * (1.0 - self.precision * self.marginal_variance())
@@ -180,48 +177,41 @@ class LowRank(Cholesky):
     def marginal_variance(self) -> Array:
         return np.square(self._whitened).sum(axis=0)
 
-    def slope_trace(self, slopes: Array) -> Array:
+    def slope(self, dPhi: Array, u: Array, v: Array) -> float:
         # dK = dPhi Phi' + Phi dPhi', and R Phi = S Phi (I + Phi' S Phi)^-1
-        inner = linalg.solve_triangular(self.lower, self._whitened, lower=True, trans="T", check_finite=False)
-        return np.array([2 * np.vdot(self.precision[:, None] * inner.T, dPhi) for dPhi in slopes])
-
-    def slope_times(self, slopes: Array, v: Array) -> Array:
-        seen = self.Phi.T @ v
-        return np.array([dPhi @ seen + self.Phi @ (dPhi.T @ v) for dPhi in slopes]).reshape(-1, len(v))
+        R_Phi = scale_rows(self.precision, self.lower_solve(self._whitened, trans=1).T)
+        return float(u @ dPhi @ self.reduced(v) + v @ dPhi @ self.reduced(u) - np.vdot(R_Phi, dPhi))
 
     def whiten(self, cross: Array) -> Array:
         """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""
-        return linalg.solve_triangular(self.lower, cross.T, lower=True, check_finite=False)
+        return self.lower_solve(cross.T)
 
 
 @dataclass(frozen=True)
 class Diagonal:
     """K in the basis of its eigenvectors: operations are elementwise, and another amplitude or noise costs little."""
 
-    precision: float
-    one_plus: Array  # 1 + s lambda
+    inverse: Array  # the eigenvalues of R
+    log_det: float
 
     @classmethod
     def of(cls, eigenvalues: Array, precision: float) -> Diagonal:
         one_plus = 1.0 + precision * eigenvalues
         if not one_plus.min() > 0:
             raise not_positive_definite(len(eigenvalues), one_plus.min())
-        return cls(precision, one_plus)
+        return cls(precision / one_plus, float(np.log(one_plus).sum()))
 
     @staticmethod
-    def variances(at: Evaluation) -> Evaluation:
+    def variances(eigenvalues: Array) -> Array:
         """The eigenvalues, whose mean is that of the diagonal."""
-        return at
-
-    @property
-    def log_det(self) -> float:
-        return float(np.log(self.one_plus).sum())
+        return eigenvalues
 
     def solve(self, v: Array) -> Array:
-        return scale_rows(self.precision / self.one_plus, v)
+        return scale_rows(self.inverse, v)
 
     def inverse_diagonal(self) -> Array:
-        return self.precision / self.one_plus
+        """The eigenvalues of R, whose sum is that of the diagonal."""
+        return self.inverse
 
 
 def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:

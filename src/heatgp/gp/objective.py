@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ..covariance import Array, Evaluation
+from ..covariance import Array
 from .kernels import constant
 from .linalg import JITTER, Diagonal, LowRank
 from .params import Given, Params
 from .prior import Prior
-from .probit import Approximation
-from .regression import Evidence, evidence, in_times
+from .regression import Evidence, evidence
 
 
 @dataclass(frozen=True)
@@ -31,75 +30,62 @@ class RegressionObjective:
     """
 
     prior: Prior
-    y: Array
-    basis: Array | None
+    y: Array  # the columns of `targets`
     given: Given
     variance: tuple[float, float]  # the interval of the prior variance
 
     @property
-    def second(self) -> str | None:
-        """The name of the coordinate after the times."""
+    def names(self) -> list[str]:
+        """The names of the coordinates."""
         if self.given.noise is None:
-            return "noise"
-        return "amplitude" if self.given.amplitude is None and self.given.noise > 0 else None
+            return [*self.given.time_names, "noise"]
+        learned = self.given.amplitude is None and self.given.noise > 0
+        return self.given.time_names + ["amplitude"] * learned
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The evidence and its gradient."""
-        given, at = self.given, self.prior.at(self.given.times(z))
-        slopes = at.slopes[given.free] if given.free else None  # asked before the values: some kernels compute both
-        factor, found, floored = self._evidence(at, z)
-        gradient: list[Any] = []
-        if slopes is not None:
-            in_height = -found.in_amplitude if given.amplitude is None else 0.0
-            if given.noise is None or given.amplitude is None or floored:
-                in_height += found.in_ratio
-            gradient = [in_times(factor, found, slopes) + in_height * self.prior.height_slopes(at)[given.free]]
-        if self.second == "noise":
-            gradient.append([found.in_ratio])
-        elif self.second == "amplitude":
-            gradient.append([found.in_amplitude - (0.0 if floored else found.in_ratio)])
-        return found.value, np.concatenate([np.empty(0), *gradient])
+        given = self.given
+        values, slopes = self.prior.at(given.times(z), given.free)
+        found, floored = self._evidence(values, z)
+        in_height = -found.in_amplitude if given.amplitude is None else 0.0
+        if given.noise is None or given.amplitude is None or floored:
+            in_height += found.in_ratio
+        in_times = found.in_times(slopes) + in_height * self.prior.height_slopes(values, slopes)
+        if "noise" in self.names:
+            return found.value, np.append(in_times, found.in_ratio)
+        if "amplitude" in self.names:
+            return found.value, np.append(in_times, found.in_amplitude - (0.0 if floored else found.in_ratio))
+        return found.value, in_times
 
     def spectral(self, z: Array) -> RegressionObjective:
         """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters."""
         time = self.given.times(z)
-        values = self.prior.at(time).value
+        values, _ = self.prior.at(time)
         K = values @ values.T if self.prior.form is LowRank else values
         eigenvalues, vectors = linalg.eigh(K, driver="evd", check_finite=False)
-        basis = None if self.basis is None else vectors.T @ self.basis
         fixed = replace(self.given, time=tuple(np.atleast_1d(time).tolist()))
-        prior = Prior(constant(eigenvalues), Diagonal)
-        return replace(self, prior=prior, y=vectors.T @ self.y, basis=basis, given=fixed)
+        return replace(self, prior=Prior(constant(eigenvalues), Diagonal), y=vectors.T @ self.y, given=fixed)
 
     def params(self, z: Array) -> Params:
         """The parameters at these coordinates, the amplitude of the closed form included."""
-        time = self.given.times(z)
-        at = self.prior.at(time)
-        amplitude, noise = self._evidence(at, z)[1].amplitude, self.given.noise
-        if noise is None:
-            noise = amplitude * float(np.exp(z[-1])) * self.prior.height(at)
-        return Params(time, amplitude, noise)
+        time, noise = self.given.times(z), self.given.noise
+        found, _ = self._evidence(self.prior.at(time)[0], z)
+        return Params(time, found.amplitude, found.amplitude * found.ratio if noise is None else noise)
 
-    def prior_variance(self, z: Array) -> float:
-        """amplitude * c."""
-        at = self.prior.at(self.given.times(z))
-        return self._evidence(at, z)[1].amplitude * self.prior.height(at)
-
-    def _evidence(self, at: Evaluation, z: Array) -> tuple[Any, Evidence, bool]:
-        """The factored prior, the evidence, and whether the jitter stands in the place of the noise."""
-        given, height = self.given, self.prior.height(at)
+    def _evidence(self, values: Array, z: Array) -> tuple[Evidence, bool]:
+        """The evidence, and whether the jitter stands in the place of the noise."""
+        given, height = self.given, self.prior.height(values)
         amplitude: float | tuple[float, float] = (self.variance[0] / height, self.variance[1] / height)
         if given.amplitude is not None:
             amplitude = given.amplitude
-        elif self.second == "amplitude":
+        elif "amplitude" in self.names:
             amplitude = float(np.exp(z[-1])) / height
         if given.noise is None:
             ratio = float(np.exp(z[-1])) * height
         else:  # an amplitude that is still an interval has no noise beside it
             ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
         floored, ratio = ratio < JITTER * height, max(ratio, JITTER * height)
-        factor = self.prior.factor(at, 1.0 / ratio)
-        return factor, evidence(factor, ratio, self.y, self.basis, amplitude), floored
+        return evidence(self.prior.form.of(values, 1.0 / ratio), ratio, self.y, amplitude), floored
 
 
 @dataclass(frozen=True)
@@ -110,30 +96,32 @@ class ClassObjective:
     y: Array
     given: Given
     approximate: Any
-    last: list[Approximation] = field(default_factory=list)  # where the next inference starts
+    last: list[Array] = field(default_factory=list, init=False)  # the sites where the next inference starts
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the coordinates."""
+        return self.given.time_names + ["amplitude"] * (self.given.amplitude is None)
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The evidence and its gradient."""
-        given, at = self.given, self.prior.at(self.given.times(z))
-        slopes = at.slopes[given.free] if given.free else None
-        amplitude = self._amplitude(at, z)
+        given, form = self.given, self.prior.form
+        values, slopes = self.prior.at(given.times(z), given.free)
+        in_height, scale = self.prior.height_slopes(values, slopes), self._amplitude(values, z) ** form.power
+        values = scale * values
         start = self.last[-1] if self.last else None
-        found = self.approximate(lambda precision: self.prior.factor(at, precision, amplitude), self.y, start=start)
-        self.last[:] = [found]
-        gradient: list[Any] = []
-        if slopes is not None:
-            gradient = [amplitude**self.prior.form.power * found.in_times(slopes)]
-            if given.amplitude is None:
-                gradient[0] -= found.in_amplitude() * self.prior.height_slopes(at)[given.free]
-        if given.amplitude is None:
-            gradient.append([found.in_amplitude()])
-        return found.log_evidence, np.concatenate([np.empty(0), *gradient])
+        found = self.approximate(lambda precision: form.of(values, precision), self.y, start=start)
+        self.last[:] = [found.sites]
+        in_times = scale * found.in_times(slopes)
+        if given.amplitude is not None:
+            return found.log_evidence, in_times
+        return found.log_evidence, np.append(in_times - found.in_amplitude * in_height, found.in_amplitude)
 
     def params(self, z: Array) -> Params:
         """The parameters at these coordinates."""
         time = self.given.times(z)
-        return Params(time, self._amplitude(self.prior.at(time), z))
+        return Params(time, self._amplitude(self.prior.at(time)[0], z))
 
-    def _amplitude(self, at: Evaluation, z: Array) -> float:
+    def _amplitude(self, values: Array, z: Array) -> float:
         given = self.given.amplitude
-        return float(np.exp(z[-1])) / self.prior.height(at) if given is None else given
+        return float(np.exp(z[-1])) / self.prior.height(values) if given is None else given

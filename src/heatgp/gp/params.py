@@ -39,17 +39,14 @@ class Params:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        times = np.atleast_1d(np.asarray(self.time, dtype=float))
-        if not (np.all(times > 0) and np.all(np.isfinite(times))):
+        times = np.asarray(self.time, dtype=float)
+        if not np.all((times > 0) & np.isfinite(times)):
             raise InvalidInput(f"time = {self.time} must be positive and finite. Give None to learn it.")
-        if not 0 < self.amplitude < np.inf:
-            raise InvalidInput(
-                f"amplitude = {self.amplitude} is a variance and must be positive and finite. Give None to learn it."
-            )
-        if not 0 <= self.noise < np.inf:
-            raise InvalidInput(
-                f"noise = {self.noise} is a variance and must be 0 or positive and finite. Give None to learn it."
-            )
+        for name, value, least in ("amplitude", self.amplitude, "positive"), ("noise", self.noise, "0 or positive"):
+            if not 0 <= value < np.inf or (least == "positive" and value == 0):
+                raise InvalidInput(
+                    f"{name} = {value} is a variance and must be {least} and finite. Give None to learn it."
+                )
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ class Given:
 
     @property
     def time_names(self) -> list[str]:
-        """The names of the times that are learned, for messages."""
+        """The names of the times that are learned."""
         return ["time" if len(self.time) == 1 else f"time[{k}]" for k in self.free]
 
     def times(self, z: Array) -> Time:

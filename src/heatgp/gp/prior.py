@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..covariance import Array, Evaluation, Kernel, TimeFunction
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import NotPositiveDefinite
 from .linalg import Dense, LowRank
 
@@ -35,25 +36,25 @@ class Prior:
             return cls(features, LowRank)
         return cls(kernel.pairs(X) if pairs is None else pairs, Dense)
 
-    def at(self, time: Any) -> Evaluation:
-        """The values and their derivatives at one time."""
-        return self.function.at(time)
+    def at(self, time: Any, free: Sequence[int] = ()) -> tuple[Array, list[Array]]:
+        """The values at one time, and their derivatives in those log times whose numbers are `free`.
 
-    def height(self, at: Evaluation) -> float:
+        Arrays are returned, not the evaluation, which would keep all arrays that it was computed from.
+        """
+        found = self.function.at(time)
+        slopes = [found.slopes[k] for k in free]  # asked before the values: some kernels compute both
+        return found.value, slopes
+
+    def height(self, values: Array) -> float:
         """The mean prior variance of the data."""
-        variances = self.form.variances(at).value
-        height = float(np.mean(variances))
+        height = float(np.mean(self.form.variances(values)))
         if not 0 < height < np.inf:
             raise NotPositiveDefinite(
-                f"the mean prior variance of {len(variances)} points is {height:.2e} and must be positive and finite. "
+                f"the mean prior variance of {len(values)} points is {height:.2e} and must be positive and finite. "
                 "Check the kernel's values."
             )
         return height
 
-    def height_slopes(self, at: Evaluation) -> Array:
-        """The derivatives of log height in the log times: (parameters,)."""
-        return self.form.variances(at).slopes.mean(axis=1) / self.height(at)
-
-    def factor(self, at: Evaluation, precision: Array | float, amplitude: float = 1.0) -> Any:
-        """The prior times an amplitude, with observations of these precisions, factored."""
-        return self.form.of(at.value if amplitude == 1.0 else amplitude**self.form.power * at.value, precision)
+    def height_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
+        """The derivatives of log height, one for each slope."""
+        return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.height(values)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,31 +48,31 @@ class Approximation:
     mean: Array
     variance: Array
     log_evidence: float
-    implicit: Array | None = None
+    implicit: Array | float = 0.0
+
+    @property
+    def sites(self) -> Array:
+        """Precision and shift, (2, N): where the inference of a similar prior can start."""
+        return np.stack([self.precision, self.shift])
 
     @property
     def weights(self) -> Array:
         """K^-1 mean: the coefficients of the predictive mean."""
         return self.shift - self.precision * self.mean
 
+    @property
     def in_amplitude(self) -> float:
         """The derivative in log amplitude, where dK = K."""
-        value = 0.5 * float(self.weights @ self.mean - self.precision @ self.variance)
-        return value if self.implicit is None else value + float(self.implicit @ self.mean)
+        return float((0.5 * self.weights + self.implicit) @ self.mean - 0.5 * self.precision @ self.variance)
 
-    def in_times(self, slopes: Array) -> Array:
+    def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
-        moved = self.factor.slope_times(slopes, self.weights)
-        value = 0.5 * (moved @ self.weights - self.factor.slope_trace(slopes))
-        return value if self.implicit is None else value + moved @ self.implicit
-
-    def cavity(self) -> tuple[Array, Array]:
-        """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
-        return cavity(self.mean, self.variance, self.precision, self.shift)
+        left = 0.5 * self.weights + self.implicit
+        return np.array([self.factor.slope(slope, left, self.weights) for slope in slopes])
 
 
 def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
-    """Mean and variance of each marginal divided by its site."""
+    """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
     left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
     return (mean - variance * shift) / left, variance / left
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..covariance import Array
 from ..errors import NotConverged, NotPositiveDefinite
 
 Objective = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
+Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 
 
 def scan_points(box: Array, count: int) -> Array:
@@ -25,14 +26,13 @@ def scan_points(box: Array, count: int) -> Array:
     return box[:, 0] + unit * (box[:, 1] - box[:, 0])
 
 
-def well_apart(points: Array, values: Array, box: Array, count: int) -> list[Array]:
-    """The best points, none within an eighth of the box of a better one: each may lead to a maximum of its own."""
-    chosen: list[Array] = []
-    for index in np.argsort(-values):
-        near = [np.max(np.abs(points[index] - other) / np.ptp(box, axis=1), initial=0) < 0.125 for other in chosen]
-        if np.isfinite(values[index]) and not any(near) and len(chosen) < count:
-            chosen.append(points[index])
-    return chosen or [points[0]]  # all points failed: the ascent will raise the error
+def apart(found: Iterable[Found], reach: Array | float) -> list[Found]:
+    """The best first, without those that are within `reach`, in every coordinate, of a better one."""
+    kept: list[Found] = []
+    for value, z in sorted(found, key=lambda pair: -pair[0]):
+        if not any(np.all(np.abs(z - other) < reach) for _, other in kept):
+            kept.append((value, z))
+    return kept
 
 
 def attempt(objective: Objective, z: Array) -> tuple[float, Array]:
@@ -43,7 +43,7 @@ def attempt(objective: Objective, z: Array) -> tuple[float, Array]:
         return -np.inf, np.zeros(len(z))
 
 
-def ascend(objective: Objective, start: Array, box: Array, scale: float) -> tuple[float, Array]:
+def ascend(objective: Objective, start: Array, box: Array, scale: float) -> Found:
     """The local maximum reached from `start` by L-BFGS-B; `scale`, the number of data, makes tolerances relative."""
     if len(box) == 0:
         return objective(start)[0], start
@@ -54,23 +54,19 @@ def ascend(objective: Objective, start: Array, box: Array, scale: float) -> tupl
         return (-value / scale, -gradient / scale) if np.isfinite(value) else (worst, gradient)
 
     options = {"ftol": 1e-10, "gtol": 1e-6, "maxiter": 100}
-    inside = np.clip(start, box[:, 0], box[:, 1])
-    found = minimize(downhill, inside, jac=True, method="L-BFGS-B", bounds=box, options=options)
+    found = minimize(downhill, np.clip(start, *box.T), jac=True, method="L-BFGS-B", bounds=box, options=options)
     if found.fun >= worst:
         objective(found.x)  # raises what went wrong
     return -float(found.fun) * scale, found.x
 
 
-def climb(coarse: Any, full: Any, starts: Sequence[Array], box: Array) -> list[tuple[float, Array]]:
-    """Local maxima, the best first: from every start on few data, and from the best two of those on all data."""
-    found = distinct([ascend(coarse, start, box, len(coarse.y)) for start in starts])
-    return found if coarse is full else distinct([ascend(full, z, box, len(full.y)) for _, z in found[:2]])
+def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) -> list[Found]:
+    """Local maxima, the best first, none within 5 % of a better one.
 
-
-def distinct(found: list[tuple[float, Array]]) -> list[tuple[float, Array]]:
-    """The maxima, the best first, without those within 5 % of a better one."""
-    kept: list[tuple[float, Array]] = []
-    for value, z in sorted(found, key=lambda pair: -pair[0]):
-        if not any(np.max(np.abs(z - other), initial=0) < 0.05 for _, other in kept):
-            kept.append((value, z))
-    return kept
+    On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
+    a maximum of its own. On all data from the best two maxima of those.
+    """
+    usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
+    starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
+    found = apart([ascend(coarse, z, box, len(coarse.y)) for _, z in starts], 0.05)
+    return found if coarse is full else apart([ascend(full, z, box, len(full.y)) for _, z in found[:2]], 0.05)
