@@ -16,6 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...array import wrap
 from ...errors import InvalidInput
 from ...manifolds.contract import Symmetric
 from ..kernel import Profile, Slice
@@ -197,5 +198,5 @@ class SmoothTables:
         theta = np.asarray(theta, dtype=float)
         values = table(theta)
         if self.profile.manifold.roots.sum_zero:  # one angle is left out: both ways give the same for (x, y) and (y, x)
-            values = (values + table(-theta[..., ::-1])) / 2
+            values = (values + table(-wrap(theta)[..., ::-1])) / 2
         return values * self._bell(theta)
