@@ -31,9 +31,7 @@ class Polygon:
         for candidate in ((vertices,), vertices):
             with suppress(TypeError, ValueError):
                 rings = [np.asarray(ring, dtype=float) for ring in candidate]  # type: ignore[attr-defined]
-                if rings and all(
-                    r.ndim == 2 and r.shape[1] == 2 and len(r) > 2 and np.isfinite(r).all() for r in rings
-                ):
+                if rings and all(r.shape[1:] == (2,) and len(r) > 2 and np.isfinite(r).all() for r in rings):
                     break
         else:
             raise InvalidInput(
