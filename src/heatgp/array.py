@@ -5,8 +5,6 @@ under JAX it can be compiled. Leading axes are batch axes, the last one or two a
 changes its arguments.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Every method on the same splits, in one call."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence

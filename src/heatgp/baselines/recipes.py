@@ -3,8 +3,6 @@
 `tuned=False` leaves each at scikit-learn's defaults, and the RBF length-scale at one, as the paper seems to have done.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

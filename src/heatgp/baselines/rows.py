@@ -1,7 +1,5 @@
 """Rows of a table of scores: mean and standard deviation over repetitions."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math

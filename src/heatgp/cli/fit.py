@@ -1,7 +1,5 @@
 """`heatgp fit`: train on a table and predict another."""
 
-from __future__ import annotations
-
 import argparse
 import math
 import sys

@@ -1,7 +1,5 @@
 """`heatgp kernel`: print and plot a heat kernel along a geodesic."""
 
-from __future__ import annotations
-
 import argparse
 import math
 from typing import Any

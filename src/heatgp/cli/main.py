@@ -1,7 +1,5 @@
 """The command line: manifolds, check, kernel, fit, reproduce."""
 
-from __future__ import annotations
-
 import argparse
 import inspect
 import sys

@@ -1,7 +1,5 @@
 """Manifolds as they are given on the command line."""
 
-from __future__ import annotations
-
 import pkgutil
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """`heatgp reproduce`: the paper's experiments; they are imported only when they are run."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """Points and targets from .csv and .npz files, predictions back into them, models to disk."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Where data files are, and how they get there: the packages pooch and rdata, which the extra `data` installs."""
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Orientations of the joints of an arm that drills."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

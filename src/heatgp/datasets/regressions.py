@@ -1,7 +1,5 @@
 """The paper's simulated regressions: quadratic forms on a knotted circle and on a complex projective space."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

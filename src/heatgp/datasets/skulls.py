@@ -1,7 +1,5 @@
 """Gorilla skulls: planar landmarks of 30 females and 29 males."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

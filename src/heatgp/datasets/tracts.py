@@ -1,7 +1,5 @@
 """Tracts: a positive definite 3 x 3 matrix at each site of each subject."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What regression and classification share: points, kernel and bounds from the constructor's arguments."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace

@@ -1,7 +1,5 @@
 """Gaussian process classification with scikit-learn's interface."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 

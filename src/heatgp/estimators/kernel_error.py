@@ -1,7 +1,5 @@
 """How much of a prediction's uncertainty comes from the Monte Carlo error of its kernel."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

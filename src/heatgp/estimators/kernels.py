@@ -1,7 +1,5 @@
 """The heat kernel that an estimator's arguments `manifold`, `kernel` and `time` ask for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Gaussian process regression with scikit-learn's interface."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, Self
 

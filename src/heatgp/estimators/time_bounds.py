@@ -1,7 +1,5 @@
 """Where to search for the time of a Gaussian process: from the distances of the data."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Ball, strip, smooth and exact kernels. Ye, Niu, Cheung, Dai, Liu (2024), Figure 2 and Theorem 3.2."""
 
-from __future__ import annotations
-
 import time
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Sites of a tract that tell two groups apart. Ye, Niu, Cheung, Dai, Liu (2024), Tables 3 to 5."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What an experiment is: units of work, what they found, and how that is shown."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

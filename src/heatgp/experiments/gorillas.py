@@ -1,7 +1,5 @@
 """Gorilla skulls by sex, from the shape of four landmarks. Ye, Niu, Cheung, Dai, Liu (2024), Table 2."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The heat kernel of Gr(5, 2) from that of SO(5), by quadrature: an exact curve to measure estimates against."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

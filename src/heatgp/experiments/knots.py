@@ -1,7 +1,5 @@
 """Torus knots: one circle, three embeddings. Ye, Niu, Cheung, Dai, Liu (2024), Figure 3 and Table 1."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Methods by name, and their scores with the predictions that pictures show."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cache
 from typing import Any

@@ -1,7 +1,5 @@
 """Regression on CP^4. Ye, Niu, Cheung, Dai, Liu (2024), appendix "Projective spaces"."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..datasets import Dataset, projective_regression

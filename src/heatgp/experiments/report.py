@@ -1,7 +1,5 @@
 """One self-contained HTML page: tables, pictures and what was left out."""
 
-from __future__ import annotations
-
 import base64
 import html
 import math

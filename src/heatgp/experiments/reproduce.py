@@ -1,7 +1,5 @@
 """Run experiments, and write tables, pictures and one report."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import time

@@ -1,7 +1,5 @@
 """Tables and figures that the sections of the report are made of, without any HTML."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from pathlib import Path

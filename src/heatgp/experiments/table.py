@@ -1,7 +1,5 @@
 """Tidy tables of the experiments: one row per setting, method and metric, ours beside the paper's."""
 
-from __future__ import annotations
-
 import math
 import os
 import re

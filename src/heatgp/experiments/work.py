@@ -1,7 +1,5 @@
 """Units of work, done in parallel and written to a file one by one: a run can be stopped and continued."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Gaussian process classification into two classes, -1 and 1, and more classes one against the rest."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

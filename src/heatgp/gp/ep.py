@@ -1,7 +1,5 @@
 """Expectation propagation for the probit likelihood, all sites at once."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..covariance import Array

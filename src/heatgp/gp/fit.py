@@ -1,7 +1,5 @@
 """Learning time, amplitude and noise by maximising the evidence."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any

@@ -6,8 +6,6 @@ variances of the new points: `prior` is k(new, new), or its diagonal where no co
 on the diagonal of k(X, X) are equal, new points are taken to have the same, and `prior` may be left out.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

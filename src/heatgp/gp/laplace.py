@@ -1,7 +1,5 @@
 """Laplace's approximation for the probit likelihood."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..covariance import Array

@@ -1,7 +1,5 @@
 """The latent function at new points, given a factored covariance: what regression and classification share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The probit likelihood p(y | f) = Phi(y f), y = -1 or 1, and Gaussian approximations of its posterior."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

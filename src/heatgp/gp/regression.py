@@ -1,7 +1,5 @@
 """Gaussian process regression: the posterior, the evidence and leave-one-out in closed form."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real

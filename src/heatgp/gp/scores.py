@@ -3,8 +3,6 @@
 Every score of the library is here: those of `compare`, of the experiments and of the reliability diagrams.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

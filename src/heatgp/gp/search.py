@@ -1,7 +1,5 @@
 """Maximising an evidence over the logs of the parameters that are not given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

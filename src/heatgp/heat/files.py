@@ -1,7 +1,5 @@
 """Kernels on disk: an .npz file with a description in JSON and the arrays of the simulation; no code is run."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Methods to make a heat kernel, as values: each has its options, makes kernels, splits and stores them."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Manifolds from text, as the command line and files use it: `parse("Product(Sphere(2), Euclidean(3))")`."""
 
-from __future__ import annotations
-
 import ast
 from inspect import isabstract, isclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Points from arrays in several layouts: batches, flattened rows, real and imaginary parts side by side."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Arrays kept on disk between runs: what determines them names their file, so that a file is never out of date."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from contextlib import suppress

@@ -3,8 +3,6 @@
 The only file that imports JAX. Precision is the caller's: double precision is enabled for this computation alone.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import jax

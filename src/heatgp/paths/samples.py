@@ -5,8 +5,6 @@ carries a checksum; a damaged one is set aside and computed again. Blocks of pat
 interrupted simulation goes on after its last stored block and ends with the same numbers.
 """
 
-from __future__ import annotations
-
 import json
 import time as clock
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ for its family. Paths come in blocks with a random stream each, so that the answ
 the blocks are spread over chunks and cores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal

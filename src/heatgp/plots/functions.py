@@ -1,7 +1,5 @@
 """Functions on a knot and on the sphere, in colour."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Heat kernels over the distance."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Predictions of a model, their reliability, and scores of several models."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any

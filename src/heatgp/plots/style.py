@@ -1,7 +1,5 @@
 """The style that all pictures share, and their files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Checks that all conversions share: they name the first value that is wrong."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Planar landmarks to shapes, points of complex projective spaces, and back."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

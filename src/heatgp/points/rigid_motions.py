@@ -1,7 +1,5 @@
 """Rigid motions of space to points of R^3 x SO(3), and back."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

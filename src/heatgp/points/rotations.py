@@ -1,7 +1,5 @@
 """Quaternions, rotation vectors and SciPy rotations to rotation matrices, and back."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation

@@ -1,7 +1,5 @@
 """Positive definite 3 x 3 matrices, such as diffusion tensors, as points of S^2 x S^1 x R^3, and back."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

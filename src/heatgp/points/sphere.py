@@ -1,7 +1,5 @@
 """Latitude and longitude to points of the sphere, and back."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

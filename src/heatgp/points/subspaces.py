@@ -1,7 +1,5 @@
 """Matrices to the subspaces that their columns span, and subspaces to projectors."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The property suites of manifolds and kernels: our own tests run them over the whole library, users over theirs."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..manifolds import Homogeneous, Manifold

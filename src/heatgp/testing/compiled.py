@@ -1,7 +1,5 @@
 """The same lines under JAX."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from importlib.util import find_spec
 

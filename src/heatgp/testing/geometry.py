@@ -1,7 +1,5 @@
 """Properties of any manifold that hold to rounding."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """Properties of random points and steps that hold on average."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """What the properties share: a manifold, a few of its points, and ways to say what is wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass

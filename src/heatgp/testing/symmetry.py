@@ -1,7 +1,5 @@
 """Properties of the orbit coordinates of homogeneous manifolds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

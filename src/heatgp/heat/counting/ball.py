@@ -3,8 +3,6 @@
 Reference: Ye, Niu, Cheung, Dai, Liu (2024), "Ball algorithm"; Niu et al. (2019). It needs nothing but exp and distance.
 """
 
-from __future__ import annotations
-
 import math
 from contextlib import suppress
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The coordinates in which paths are counted: the distance alone, or all orbit coordinates."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Between times, log p is interpolated after the Gaussian (2 pi t)^(-m/2) exp(-d²
 hardly anything is left to interpolate, at long times a multiple of log t.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property, reduce

@@ -4,8 +4,6 @@ Reference: Ye, Niu, Cheung, Dai, Liu (2024), "Strip algorithm"; its condition is
 {z : |d(x, z) - d0| < epsilon}. At higher rank the same counts are made in boxes of orbit coordinates.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

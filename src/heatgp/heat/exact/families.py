@@ -1,7 +1,5 @@
 """The families of spaces whose heat kernel has the Jacobi form, each with its parameters and its volume."""
 
-from __future__ import annotations
-
 from math import exp, factorial, gamma, lgamma, log, pi, prod
 
 from .jacobi import JacobiProfile

@@ -1,7 +1,5 @@
 """Which manifold has an exact heat kernel, and which formula it is: one line for each family."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

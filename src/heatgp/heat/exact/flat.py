@@ -1,7 +1,5 @@
 """Exact heat kernels of flat spaces: Euclidean space and tori."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import pi
 

@@ -18,8 +18,6 @@ which is the transition density of r Jacobi diffusions that never meet. Three ch
 Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (1984), ch. V; Koekoek et al. (2010), 9.8.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations

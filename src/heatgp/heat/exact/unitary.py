@@ -17,8 +17,6 @@ place of exp(-t l^2) none of the w_c is small, however long the time.
 Reference: Helgason (1984), ch. V; Bump (2013), "Lie groups", ch. 22.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial

@@ -1,7 +1,5 @@
 """Positive definite kernels at ranks two and three, as sums of spherical functions with positive coefficients."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

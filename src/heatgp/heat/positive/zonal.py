@@ -1,7 +1,5 @@
 """Positive definite kernels at rank one, as sums of zonal polynomials with positive coefficients."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache

@@ -3,8 +3,6 @@
 One average moves a function by a short time of heat flow; several of them make the last step of a Brownian motion.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Quasi-random numbers in place of random ones: shares of a volume come out many times more exact."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -8,8 +8,6 @@ beyond it the radial heat equation takes over: the modes of p at the horizon dec
 wrong there can only become less: a relative error never grows under the heat equation.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -11,8 +11,6 @@ the potential |rho|²/2 - Σ k_a |alpha|² (1/sin² - 1/x²), whose mean along t
 Reference: Helgason (1984), ch. II.3; Berger, Gauduchon, Mazet (1971), III.E; Camporesi (1990), Physics Reports 196, 1.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -3,8 +3,6 @@
 Reference: Koekoek et al. (2010), eq. (9.8.4).
 """
 
-from __future__ import annotations
-
 
 def difference_recurrence(alpha: float, beta: float, k: int) -> tuple[float, float]:
     """Numbers (a, b) with a (R_(k+1) - R_k) = b (R_k - R_(k-1)) - (1 - x) R_k, for R_k scaled to R_k(1) = 1.

@@ -6,8 +6,6 @@ lambda, in the order of <lambda, lambda + 2 rho>, which is the eigenvalue of -La
 Reference: Helgason (1984), ch. V, Theorem 4.1; Heckman and Opdam (1987), Compositio Math. 64, 329-352.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

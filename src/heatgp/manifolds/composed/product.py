@@ -1,7 +1,5 @@
 """Products of manifolds; a point is one flat real array."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass

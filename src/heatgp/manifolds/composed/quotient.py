@@ -1,7 +1,5 @@
 """Quotients by a finite group of isometries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The transparent wrapper: a manifold that is another one, except in the members it overrides."""
 
-from __future__ import annotations
-
 from ..contract import Manifold, forwarded
 
 

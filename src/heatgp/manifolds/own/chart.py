@@ -1,7 +1,5 @@
 """Manifolds given by coordinates and a metric tensor."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Curvature of a metric tensor given as a function of coordinates, by differences."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ...array import Array, namespace

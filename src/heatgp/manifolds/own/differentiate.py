@@ -1,7 +1,5 @@
 """Derivatives of vectorised functions that users write: by JAX for its arrays, else by finite differences."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from typing import Any

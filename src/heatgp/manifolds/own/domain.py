@@ -1,7 +1,5 @@
 """Domains: parts of a manifold with a reflecting boundary."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

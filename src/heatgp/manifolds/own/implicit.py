@@ -1,7 +1,5 @@
 """Submanifolds of R^n given by an equation."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Linear algebra with one small matrix for each point, written so that each operation is a long loop over points."""
 
-from __future__ import annotations
-
 from functools import reduce
 from itertools import chain
 

@@ -1,7 +1,5 @@
 """Uniform points by rejection."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -4,8 +4,6 @@ A coordinate near a wall of the chamber may lose half its digits here. Smooth in
 do not change by more than rounding: the trace of every power of x*y is accurate to rounding. NumPy only.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

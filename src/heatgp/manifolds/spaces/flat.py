@@ -1,7 +1,5 @@
 """The common members of Euclidean space and flat tori."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

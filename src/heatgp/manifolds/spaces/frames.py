@@ -1,7 +1,5 @@
 """The common members of Stiefel manifolds and Grassmannians: their points are orthonormal frames."""
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 from ...array import Array, adjoint, matmul, namespace

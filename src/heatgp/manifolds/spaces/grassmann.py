@@ -1,7 +1,5 @@
 """Grassmannians: k-dimensional subspaces, given by orthonormal bases."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar, final

@@ -1,7 +1,5 @@
 """Torus knots: one circle, tied into R^3 in many ways."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar, final

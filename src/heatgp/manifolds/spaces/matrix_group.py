@@ -1,7 +1,5 @@
 """The common members of compact matrix groups: their points are square matrices with orthonormal columns."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rotation groups and orthogonal groups, with <X, Y> = tr(X'Y)/2 on the Lie algebra."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar, final

@@ -1,7 +1,5 @@
 """The common members of matrix groups, Stiefel manifolds and Grassmannians: matrices with orthonormal columns."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

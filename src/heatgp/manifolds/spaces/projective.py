@@ -1,7 +1,5 @@
 """Real and complex projective spaces: lines through the origin, given by unit vectors."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import ClassVar, final

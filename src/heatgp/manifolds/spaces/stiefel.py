@@ -1,7 +1,5 @@
 """Stiefel manifolds: orthonormal k-frames with the metric of the quotient of the group."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import final

@@ -1,7 +1,5 @@
 """The logarithm of the canonical metric on Stiefel manifolds, by iteration."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...array import Array, adjoint, expm_skew, norm

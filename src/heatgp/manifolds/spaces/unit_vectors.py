@@ -1,7 +1,5 @@
 """The common members of spheres and projective spaces: their points are unit vectors."""
 
-from __future__ import annotations
-
 import math
 from typing import ClassVar
 

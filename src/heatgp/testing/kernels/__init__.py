@@ -1,7 +1,5 @@
 """The property suite of a heat kernel: our own tests run it over every manifold and method, users over theirs."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

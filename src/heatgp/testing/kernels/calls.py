@@ -1,7 +1,5 @@
 """Properties of calls: whichever way a value is asked for, it is the same."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import tempfile

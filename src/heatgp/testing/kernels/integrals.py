@@ -1,7 +1,5 @@
 """Integrals over a manifold, by random points that are where the integrand is."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

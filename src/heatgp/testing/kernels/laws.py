@@ -1,7 +1,5 @@
 """Properties of the heat equation: what p_t must fulfil whoever computed it."""
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What the properties of kernels share: points, times, and ways to say what is wrong."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
