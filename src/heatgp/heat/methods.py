@@ -353,7 +353,7 @@ class Strip(FromSamples):
     paths, step, times, rng, n_jobs : as in `Ball`.
     epsilon : float, default None. Half the width of the strips; None chooses it from the paths.
     distance : bool, default False. On a manifold of higher rank, count in strips of the distance as the paper does.
-        The kernel is no function of the distance there: the result is its average over all points at that distance.
+        There the kernel is not a function of the distance: the result is its average over all points at that distance.
     cache : bool or folder, default True. Keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp).
     """
 

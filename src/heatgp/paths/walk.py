@@ -44,21 +44,37 @@ def walk(
 
     Parameters
     ----------
-    manifold : the manifold.
-    x0 : where the paths start: one point, or one point a path, (paths, *shape). Its precision is that of the walk.
-    times : increasing times, not only multiples of the step: the last step before each is shortened.
-    paths : number of independent paths.
-    step : time of one geodesic step; the error of expectations is proportional to it.
-    rng : seed or numpy Generator; the same seed gives the same paths whatever `n_jobs` and `chunk`.
-    n_jobs : number of cores, as in joblib: None is one, -1 all.
-    engine : "numpy", or "jax" to compile the loop and run it on JAX's default device (other random numbers).
-    chunk : paths simulated together on a core; by default what fits its cache.
-    progress : show a bar; by default only on a terminal, and for what takes more than two seconds.
+    manifold : Manifold
+    x0 : array
+        Where the paths start: one point, or one point per path, shape (paths, *manifold.shape). The walk has its
+        precision.
+    times : float or increasing sequence of floats
+        They need not be multiples of the step: the last step before each time is shortened.
+    paths : int
+        Number of independent paths.
+    step : float
+        Time of one geodesic step; the error of expectations is proportional to it.
+    rng : int, numpy Generator or None, default None
+        The same seed gives the same paths for every `n_jobs` and `chunk`.
+    n_jobs : int, default None
+        Number of cores, as in joblib: None is one, -1 all.
+    engine : "numpy" or "jax", default "numpy"
+        "jax" compiles the loop and runs it on JAX's default device, with other random numbers.
+    chunk : int, default None
+        Paths simulated together on a core; None is what fits its cache.
+    progress : bool, default None
+        Show a progress bar; None shows one on a terminal for what takes more than two seconds.
 
     Returns
     -------
-    Array (len(times), paths, *shape).
+    array of shape (number of times, paths, *manifold.shape)
 
+    Raises
+    ------
+    InvalidInput : for wrong times, steps, numbers and points off the manifold.
+
+    Examples
+    --------
     >>> from heatgp import Sphere
     >>> x = walk(Sphere(2), [1.0, 0, 0], [0.5, 1], paths=2000, step=0.01, rng=0)
     >>> x.shape, x[:, :, 0].mean(axis=1).round(1)  # the mean shrinks like exp(-t)
@@ -85,12 +101,12 @@ def _keep(positions: np.ndarray) -> np.ndarray:
 
 
 def check_start(manifold: Manifold, x0: Array, paths: int) -> np.ndarray:
-    """The start, one point or one a path, as a checked array."""
+    """The start, one point or one point per path, as a checked array."""
     starts = np.asarray(check_points(manifold, x0, "x0"))
     if starts.shape not in (manifold.shape, (paths, *manifold.shape)):
         raise InvalidInput(
             f"x0 has shape {starts.shape}: give one point, shape {manifold.shape}, "
-            f"or one point a path, shape {(paths, *manifold.shape)}."
+            f"or one point per path, shape {(paths, *manifold.shape)}."
         )
     return starts
 
@@ -143,7 +159,7 @@ def _visit_chunk(
     paths: int,
     visit: Callable[[np.ndarray], Any],
 ) -> Any:
-    """`visit` of the chunk at `where` = (first block, blocks, paths a block), less the padding of the last block."""
+    """`visit` of the chunk at `where` = (first block, blocks, paths per block), without the padding of the last block."""
     return visit(walk_blocks(manifold, starts, simulation.plan, simulation.root, *where)[:, :paths])
 
 

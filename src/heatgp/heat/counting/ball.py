@@ -39,7 +39,7 @@ def ball_volume(manifold: Manifold, radius: float | np.ndarray) -> np.ndarray:
     """
     m, r = manifold.dim, np.asarray(radius, dtype=float)
     if isinstance(manifold, Homogeneous):
-        with suppress(Unsupported):  # the distance is no function of the orbit
+        with suppress(Unsupported):  # the distance is not a function of the orbit
             coordinates = Coordinates(manifold, by_distance=True)
             return strip_volumes(coordinates, np.zeros((r.size, 1)), r.reshape(-1), 1.0)[0].reshape(r.shape)
     flat = math.exp(log_unit_ball_volume(m)) * r**m

@@ -1,4 +1,4 @@
-"""The ball estimate where the kernel is no function of the distance: balls around the very points asked for.
+"""The ball estimate where the kernel is not a function of the distance: balls around the points asked for.
 
 On a homogeneous manifold the isometries carry every pair to the origin, and one simulation from there serves all; else
 paths start at each point.

@@ -153,7 +153,7 @@ def on_grid(axes: tuple[np.ndarray, ...], values: np.ndarray, c: np.ndarray) -> 
 
 
 def _inside(axes: tuple[np.ndarray, ...], c: np.ndarray) -> np.ndarray:
-    """Where c lies on the grid, but for rounding."""
+    """Where c lies on the grid, up to rounding."""
     slack = 1e-9
     checks = [(c[..., i] >= x[0] - slack) & (c[..., i] <= x[-1] + slack) for i, x in enumerate(axes)]
     return np.logical_and.reduce(checks)

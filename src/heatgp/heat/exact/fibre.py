@@ -69,7 +69,7 @@ class Cosets:
     """A finite group F of H, and `number` random elements r of H: averages run over the products r f.
 
     The double average over all r f is positive definite for any r, and since p_G is a class function one side needs
-    the r alone: number² |F| terms a pair.
+    the r alone: number² |F| terms for each pair.
     """
 
     number: int

@@ -74,18 +74,18 @@ def reference_kernel(manifold: Manifold, method: Reference) -> ReferenceKernel:
 
 
 def _check_channels(manifold: Manifold, cells: Cells) -> None:
-    """A warning where cells are too large for the channels of a domain, or for the land between them."""
+    """A warning where cells are too large for the channels of a domain, or for the gaps between them."""
     width = manifold.channel_width
     if math.isinf(width):
         return
     index, square = cells.near(cells.nodes)
     joined = square < cells.reach**2
-    over_land = joined & ~manifold.open_way(cells.nodes[:, None], cells.nodes[index], 15)
+    outside = joined & ~manifold.open_way(cells.nodes[:, None], cells.nodes[index], 15)
     narrow = width < 2 * cells.spacing
-    if narrow or over_land.sum() > 1e-3 * joined.sum():
-        share = over_land.sum() / joined.sum()
-        land = f"land of {manifold!r}, over which {share:.1%} of the averages reach, is"
-        what = f"channels of {manifold!r}, about {width:.2g} wide, are" if narrow else land
+    share = outside.sum() / joined.sum()
+    if narrow or share > 1e-3:
+        gap = f"gap between parts of {manifold!r}, over which {share:.1%} of the averages reach, is"
+        what = f"channels of {manifold!r}, about {width:.2g} wide, are" if narrow else gap
         larger = (2 * cells.spacing / width) ** manifold.dim if narrow else 2**manifold.dim
         warn(
             f"The {what} hardly wider than the cells ({cells.spacing:.2g}): densities blur across. "

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 NEGLIGIBLE = 38.0  # exp(-38) = 3e-17: below the rounding of p_t(x, x)
-BLOCK = 8192  # angles a block: its rows stay in the second-level cache
+BLOCK = 8192  # angles per block: its rows stay in the second-level cache
 
 
 def determinant(m: np.ndarray) -> np.ndarray:
