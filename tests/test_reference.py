@@ -170,7 +170,7 @@ def test_what_is_too_coarse_is_said():
         reference_kernel(narrow, references=20, paths=400, rng=0)
     wall = Domain(Euclidean(2), lambda x: (np.abs(x[..., 1] - 0.5) > 0.004) | (x[..., 0] > 0.8), ((0, 1), (0, 1)))
     with pytest.warns(
-        AccuracyWarning, match=r"The gap between parts of .*, over which .* of the averages reach.* references="
+        AccuracyWarning, match=r"The gap between parts of .*, over which .* averages reach.* references="
     ):
         reference_kernel(wall, references=60, paths=240, rng=0)
 

@@ -159,7 +159,7 @@ def _visit_chunk(
     paths: int,
     visit: Callable[[np.ndarray], Any],
 ) -> Any:
-    """`visit` of the chunk at `where` = (first block, blocks, paths per block), without the padding of the last block."""
+    """`visit` of the chunk at `where` = (first block, blocks, paths per block), without padding of the last."""
     return visit(walk_blocks(manifold, starts, simulation.plan, simulation.root, *where)[:, :paths])
 
 
