@@ -26,6 +26,7 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import AccuracyWarning
+from heatgp.heat.methods import METHODS, known_options
 from own_manifolds import OWN
 
 
@@ -62,6 +63,7 @@ GRASSMANN = [Grassmann(n, k) for n, k in ((2, 1), (4, 2), (5, 2), (5, 3), (6, 3)
 GRASSMANN += [Grassmann(n, k, "complex") for n, k in ((2, 1), (4, 2), (5, 3), (6, 2), (10, 4))]
 STIEFEL = [Stiefel(n, k) for n, k in ((2, 1), (4, 1), (3, 2), (4, 2), (5, 2), (4, 3), (7, 3))]
 STIEFEL += [Stiefel(n, k, "complex") for n, k in ((2, 1), (3, 1), (3, 2), (5, 2))]
+# Of these, as of Euclidean spaces, any array of the right shape is a point.
 FLAT = [Torus(n) for n in (1, 2, 3)] + [TorusKnot(2, 3), TorusKnot(3, 8)]
 PRODUCTS = [
     Product(Sphere(2)),
@@ -95,9 +97,6 @@ CATALOG = [
     *SCALED,
 ]
 HOMOGENEOUS = [m for m in CATALOG if isinstance(m, hg.manifolds.Homogeneous)]
-
-
-METHODS = ("exact", "auto", "smooth", "strip", "ball", "reference", "fibre-average")
 
 
 class KernelCase(NamedTuple):
@@ -148,20 +147,22 @@ def is_supported(manifold, method):
         "strip": lambda M: M in HOMOGENEOUS and not isinstance(M, Stiefel) and M.rank <= 3,
         "ball": lambda M: M in CATALOG,
         "reference": lambda M: not isinstance(M, Euclidean),
-        "fibre-average": lambda M: isinstance(M, Stiefel) and M.n <= (6 if M.is_complex else 8),
+        "fibre-average": lambda M: (
+            isinstance(M, Stiefel) and (M.n <= 6 if M.is_complex else M.n <= 8 and 1 < M.k < M.n - 1)
+        ),
     }
     return all(rules[method](M) for M in parts(manifold))
 
 
 def kernel_case(manifold, method):
     """The smallest sizes that say something, since what is checked is that errors are honest, not small."""
-    options: dict[str, Any] = {} if method in ("exact", "fibre-average") else {"rng": 0}
+    options: dict[str, Any] = known_options(method, rng=0)
     check: dict[str, Any] = {}
     if method == "reference" or (method == "auto" and (manifold in OWN or manifold == Grassmann(10, 4))):
         size = {"references": 40, "paths": 2000} if manifold.dim < 4 else {"references": 20, "paths": 400}
         return KernelCase(manifold, method, options | size, {"draws": 512})
     if options:
-        options |= {"paths": 2000} if method == "ball" else {"paths": 2000, "cache": False}
+        options |= known_options(method, paths=2000, cache=False)
     if any(isinstance(M, Stiefel) for M in parts(manifold)):
         check = {"draws": 256 if is_supported(manifold, "exact") else 64}
     if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 for M in parts(manifold)):

@@ -92,7 +92,7 @@ def test_slope_and_errors_of_the_random_average(rng):
     (source,) = kernel.replicates(4)  # as a model asks for them
     parts = [part.pairs(X).at(0.4).value for part in source.kernels]
     assert len(parts) == 4
-    assert source.fraction == 0.25  # one of four pairs of cosets in each
+    assert source.fraction == 1.0  # other cosets, as many
     assert 0 < np.abs(parts[0] - parts[1]).max() < 0.2 * kernel.diag(X, 0.4).max()
     with pytest.raises(InvalidInput, match="fibre must be a positive integer; got 0"):
         hg.FibreAverage(fibre=0)
@@ -103,16 +103,19 @@ def test_replicates_show_the_spread_over_random_cosets(fibre, rng):
     """The standard error that four replicates show is that of kernels with other random cosets."""
     M = hg.Stiefel(5, 2)
     X = M.random(rng, 6)
-    kernels = [hg.FibreAverage(fibre=fibre, seed=100 * seed).kernel(M) for seed in range(24)]
+    X[3:] = M.exp(X[:3], 0.2 * M.noise(X[:3], X[3:]))  # near pairs vary far less than others
+    kernels = [hg.FibreAverage(fibre=fibre, rng=100 * seed).kernel(M) for seed in range(24)]
     spread = np.std([kernel.pairs(X).at(0.35).value for kernel in kernels], axis=0, ddof=1)
     stated = []
     for kernel in kernels[:6]:
         (source,) = kernel.replicates(4)
         parts = [part.pairs(X).at(0.35).value for part in source.kernels]
         stated.append(source.fraction * np.var(parts, axis=0, ddof=1))
-    off = ~np.eye(6, dtype=bool)
-    ratio = np.sqrt(np.mean(stated, axis=0)[off].mean() / (spread[off] ** 2).mean())
-    assert 0.7 < ratio < 1.4
+    far = np.arange(6)[:, None] % 3 != np.arange(6) % 3
+    near = np.abs(np.arange(6)[:, None] - np.arange(6)) == 3
+    for pairs in (far, near):
+        ratio = np.sqrt(np.mean(stated, axis=0)[pairs].mean() / (spread[pairs] ** 2).mean())
+        assert 0.6 < ratio < 1.6
 
 
 @pytest.mark.parametrize("time", [0.31, 0.4, 0.5])

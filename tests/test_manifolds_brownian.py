@@ -53,7 +53,7 @@ def overlap(x, y):
 @singledispatch
 def eigenpair(manifold):
     """(f, lambda): y -> f(x, y) has -Laplace f = lambda f for every x."""
-    raise NotImplementedError(repr(manifold))
+    raise NotImplementedError(f"register an eigenfunction of {manifold!r} here, as the classes below do")
 
 
 @eigenpair.register(Euclidean)

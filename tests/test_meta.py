@@ -109,7 +109,9 @@ def test_catalog_is_complete():
 
 
 def test_public_names_are_few_sorted_and_documented():
-    assert len(heatgp.__all__) <= 40
+    values = [getattr(heatgp, name) for name in heatgp.__all__]
+    counted = [v for v in values if not (inspect.isclass(v) and issubclass(v, (manifolds.Manifold, heatgp.Method)))]
+    assert len(counted) <= 15, "few names besides manifolds and methods: a new one may belong in a room"
     assert heatgp.__all__ == sorted(heatgp.__all__)
     for name in heatgp.__all__:
         assert (getattr(heatgp, name).__doc__ or "").strip(), f"heatgp.{name} has no docstring"

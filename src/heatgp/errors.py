@@ -31,11 +31,14 @@ class NotPositiveDefinite(HeatGPError, ValueError):
 
 
 def warn(message: str, category: type[HeatGPWarning]) -> None:
-    """Warn at the line of the caller's own code, the first that is not the library's."""
-    level, frame = 2, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == __name__.split(".")[0]:
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
+    """Warn at the line of the user's own code that called the library."""
+    library, level, caller, frame = __name__.partition(".")[0], 1, 1, sys._getframe(0)
+    while frame.f_back is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == library:
+            caller = level  # the outermost frame of the library so far was called from here
+        frame = frame.f_back
+    warnings.warn(message, category, stacklevel=caller)
 
 
 class HeatGPWarning(UserWarning):

@@ -20,9 +20,9 @@ Arrays = dict[str, np.ndarray]
 def save_kernel(kernel: HeatKernel, path: Any) -> None:
     """Write a kernel to a file; `load_kernel` gives it back, with the same values, without simulating again."""
     arrays: Arrays = {}
-    description = {"format": FORMAT, "kernel": describe(kernel, arrays, "")}
+    description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, "")})
     with Path(path).open("wb") as stream:  # a name without .npz stays as it is
-        np.savez_compressed(stream, description=np.array(json.dumps(description)), **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(stream, description=np.array(description), **arrays)  # type: ignore[arg-type]
 
 
 def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
@@ -62,7 +62,9 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
     except Exception as error:  # zip, zlib and npy each have their own for what a flipped bit does
         raise InvalidInput(f"{path} is not a kernel of heatgp, or is damaged: {error}.") from None
     if description.get("format") != FORMAT:
-        raise InvalidInput(f"{path} has format {description.get('format')!r}; this version reads {FORMAT}.")
+        raise InvalidInput(
+            f"{path} has format {description.get('format')!r}; this version reads {FORMAT}. Make it again."
+        )
     kernel = restore(description["kernel"], arrays, manifold)
     if manifold is not None and kernel.manifold != manifold:
         raise InvalidInput(f"{path} holds a kernel of {kernel.manifold!r}; the manifold given is {manifold!r}.")

@@ -41,8 +41,6 @@ class Method(ABC):
     name: ClassVar[str]
     remedy: ClassVar[str] = "other `times`"
     """What to ask for where a time is out of range."""
-    stored: ClassVar[tuple[str, ...]] = ()
-    """Options that a file keeps."""
 
     def kernel(self, manifold: Manifold) -> HeatKernel:
         """The heat kernel of a manifold by this method.
@@ -103,14 +101,14 @@ class Method(ABC):
         return self.simple_kernel(manifold)
 
     def stored_options(self) -> dict[str, Any]:
-        """The options for a file, as plain numbers, words and lists."""
-        options = self._options()
-        return {name: options[name] for name in self.stored}
+        """The options that a file keeps: all that change a result."""
+        options = {name: value for name, value in self._options().items() if name not in ("n_jobs", "cache")}
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in options.items()}
 
     def described(self) -> str:
         """The arguments of `heat_kernel` that make this method, for the repr of kernels."""
         defaults = {f.name: f.default for f in fields(self)}
-        given = {name: value for name, value in self.stored_options().items() if name not in ("times", "rng", "seed")}
+        given = {name: value for name, value in self.stored_options().items() if name not in ("times", "rng")}
         parts = [
             f"{name}={float(f'{value:.4g}') if name == 'step' else value!r}"
             for name, value in given.items()
@@ -120,6 +118,15 @@ class Method(ABC):
 
     def _options(self) -> dict[str, Any]:
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def independent_seed(rng: Seed, number: int) -> Seed:
+    """A seed for the part of a simulation with this number; a Generator goes on by itself."""
+    if not number or isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, (int, np.integer)):  # an integer again: simulations of integers are kept on disk
+        return int(np.random.SeedSequence((int(rng), number)).generate_state(1)[0])
+    return (*entropy(rng), number)
 
 
 def count_simple(manifold: Manifold) -> int:
@@ -156,7 +163,10 @@ class Exact(Method):
         profile = exact_profile(manifold)
         if profile is None:
             return None
-        assert isinstance(manifold, Homogeneous)
+        if not isinstance(manifold, Homogeneous):
+            raise Unsupported(
+                f"{manifold!r} is not homogeneous: a line of PROFILES is a function of orbit coordinates."
+            )
         return OrbitKernel(manifold, self, profile)
 
 
@@ -179,12 +189,7 @@ class Simulated(Method):
             object.__setattr__(self, "rng", tuple(self.rng))
 
     def independent(self, number: int) -> Self:
-        rng = self.rng
-        if number and isinstance(rng, (int, np.integer)):  # an integer again: simulations of integers are kept on disk
-            return replace(self, rng=int(np.random.SeedSequence((int(rng), number)).generate_state(1)[0]))
-        if number and not isinstance(rng, np.random.Generator):
-            return replace(self, rng=(*entropy(rng), number))
-        return self
+        return replace(self, rng=independent_seed(self.rng, number))
 
     def with_time_scaled(self, factor: float) -> Self:
         times = tuple(t * factor for t in self.times) if isinstance(self.times, tuple) else self.times
@@ -247,7 +252,6 @@ class Ball(Simulated):
     """
 
     name: ClassVar[str] = "ball"
-    stored: ClassVar[tuple[str, ...]] = ("paths", "step", "times", "epsilon", "rng")
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
@@ -299,7 +303,6 @@ class Ball(Simulated):
 class FromSamples(Simulated):
     """Methods that fit a kernel to the orbit coordinates of one simulation from the origin."""
 
-    stored: ClassVar[tuple[str, ...]] = ("paths", "step", "times", "rng")
     cache: bool | str | Path = True
 
     @abstractmethod
@@ -358,7 +361,6 @@ class Strip(FromSamples):
     """
 
     name: ClassVar[str] = "strip"
-    stored: ClassVar[tuple[str, ...]] = (*FromSamples.stored, "epsilon", "distance")
     epsilon: float | None = None
     distance: bool = False
 
@@ -419,7 +421,6 @@ class Reference(Simulated):
 
     name: ClassVar[str] = "reference"
     remedy: ClassVar[str] = "more `references`"
-    stored: ClassVar[tuple[str, ...]] = ("references", "paths", "step", "times", "epsilon", "ball", "rng")
     references: int = 400
     paths: int = 400_000
     epsilon: float | None = None
@@ -441,7 +442,7 @@ class Reference(Simulated):
         return reference_kernel(manifold, self)
 
     def replicates(self, kernel: Any, number: int) -> list[Replicates]:
-        number = min(number, len(kernel.table))
+        number = max(n for n in range(1, number + 1) if len(kernel.table) % n == 0)
         parts = tuple(replace(kernel, table=kernel.table[k::number]) for k in range(number))
         return [Replicates(parts, 1 / number)]
 
@@ -461,7 +462,7 @@ class FibreAverage(Method):
     Parameters
     ----------
     fibre : int, default None. Number of cosets; None is 2, or 1 where 2 would take thousands of terms for each pair.
-    seed : int, default 0. Of the random cosets.
+    rng : int or numpy Generator, default 0. Seed of the random cosets.
 
     Examples
     --------
@@ -472,9 +473,11 @@ class FibreAverage(Method):
 
     name: ClassVar[str] = "fibre-average"
     remedy: ClassVar[str] = "a larger `fibre`"
-    stored: ClassVar[tuple[str, ...]] = ("fibre", "seed")
     fibre: int | None = None
-    seed: int = 0
+    rng: Seed = 0
+
+    def independent(self, number: int) -> Self:
+        return replace(self, rng=independent_seed(self.rng, number))
 
     def __post_init__(self) -> None:
         if self.fibre is not None:
@@ -484,6 +487,8 @@ class FibreAverage(Method):
     def terms(manifold: Manifold) -> int | None:
         """Terms of the average for each pair with one coset; None where the method does not work."""
         if not isinstance(manifold, Stiefel) or exact_profile(fibre_group(manifold)) is None:
+            return None
+        if not manifold.is_complex and (manifold.k == 1 or manifold.n - manifold.k == 1):  # a sphere, or the group
             return None
         return group_order(manifold.n - manifold.k, manifold.is_complex)
 
@@ -498,16 +503,14 @@ class FibreAverage(Method):
         number = self.fibre or (2 if 4 * terms <= FIBRE_TERMS else 1)
         group = Exact().find(fibre_group(manifold))
         assert isinstance(group, OrbitKernel)
-        return FibreKernel(manifold, replace(self, fibre=int(number)), group, Cosets(int(number), self.seed))
+        seed = self.rng if isinstance(self.rng, (int, np.integer)) else entropy(self.rng)[0]
+        own = replace(self, fibre=int(number), rng=int(seed))
+        return FibreKernel(manifold, own, group, Cosets(int(number), int(seed)))
 
     def replicates(self, kernel: Any, number: int) -> list[Replicates]:
-        """Averages over one coset each; the kernel itself averages over all pairs of `fibre` of them.
-
-        The mean over the cosets of one side alone is exact, so that the errors of different pairs are uncorrelated:
-        the variance falls like 1 / fibre².
-        """
-        parts = (replace(self, fibre=1, seed=self.seed + 1 + k).simple_kernel(kernel.manifold) for k in range(number))
-        return [Replicates(tuple(parts), 1 / (self.fibre or 1) ** 2)]
+        """Averages over other random cosets, as many as the kernel has."""
+        seeds = (int(self.rng) + 1 + k for k in range(number))  # type: ignore[arg-type]
+        return [Replicates(tuple(replace(self, rng=seed).simple_kernel(kernel.manifold) for seed in seeds), 1.0)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -536,7 +539,7 @@ class Auto(Method):
             check_count("references", self.references)
 
     def independent(self, number: int) -> Self:
-        return replace(self, rng=self._as(Smooth).independent(number).rng)
+        return replace(self, rng=independent_seed(self.rng, number))
 
     def with_time_scaled(self, factor: float) -> Self:
         scaled = self._as(Smooth).with_time_scaled(factor)

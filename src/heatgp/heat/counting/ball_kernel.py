@@ -6,7 +6,7 @@ paths start at each point.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...array import Array
 from ...covariance import Evaluation, TimeFunction
 from ...errors import Unsupported
 from ...manifolds import Homogeneous, Manifold
+from ...paths.simulation import entropy
 from ..kernel import HeatKernel, MadeKernel, Recent
 from .ball import ball_matrix
 
@@ -57,7 +58,8 @@ class BallKernel(MadeKernel):
         assert own.step is not None
         if isinstance(self.manifold, Homogeneous):
             time /= 1 + (self.manifold.einstein_constant or 0.0) * own.step / 6
-        p, e = ball_matrix(self.manifold, X, X if Y is None else Y, own.simulation([time], own.step), own.epsilon)
+        simulation = replace(own, rng=np.random.SeedSequence(entropy(own.rng))).simulation([time], own.step)
+        p, e = ball_matrix(self.manifold, X, X if Y is None else Y, simulation, own.epsilon)
         if Y is not None:
             return p[0], e[0]
         return (p[0] + p[0].T) / 2, np.hypot(e[0], e[0].T) / 2

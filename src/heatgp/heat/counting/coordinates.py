@@ -72,7 +72,7 @@ class Coordinates:
 
     def images(self, theta: np.ndarray) -> np.ndarray:
         """Orbits (N, n) to coordinates (s, N, r) of their s images, all as likely as the first."""
-        if self.radial or not isinstance(self.manifold, Symmetric):
+        if self.radial or not isinstance(self.manifold, Symmetric) or not self.manifold.roots.alpha:
             return self.read(theta)[None]
         orders = list(permutations(range(theta.shape[-1])))
         images = [theta[..., list(order)][..., : self.number] for order in orders]

@@ -27,7 +27,7 @@ LONG = 1e3
 
 
 def positive_definite(s: KernelSample) -> Iterator[str]:
-    """The converted kernel has no negative eigenvalue beyond rounding, on random points and on close ones."""
+    """The converted kernel has no negative eigenvalue beyond rounding, and is within errors of what it was."""
     kernel = s.kernel.as_positive_definite()
     own = KernelSample(kernel, s.rng, s.draws, s.tolerance, s.reproducible)
     x = s.manifold.random(s.rng, 12)
@@ -38,6 +38,9 @@ def positive_definite(s: KernelSample) -> Iterator[str]:
             share = eigenvalues[0] / eigenvalues[-1]
             if not share >= -SMALLEST:
                 yield f"smallest eigenvalue of {what} points at time {time:.3g}: {share:.2g} of the largest"
+        y = s.near_and_far(time)
+        limit = SIGMAS * s.error(s.x, y, time).max() + s.tolerance * s.largest(time)
+        yield from s.beyond(f"change at time {time:.3g}", own.values(s.x, y, time), s.values(s.x, y, time), limit)
 
 
 def mass(s: KernelSample) -> Iterator[str]:
