@@ -190,9 +190,7 @@ def composed_of(manifold: Manifold) -> tuple[Manifold, ...]:
     """The manifolds that a composed one is made of; none for any other."""
     if isinstance(manifold, Product):
         return manifold.factors
-    if isinstance(manifold, Quotient):
-        return (manifold.cover,)
-    return (manifold.base,) if isinstance(manifold, Scaled) else ()
+    return (manifold.base,) if isinstance(manifold, (Quotient, Scaled)) else ()
 
 
 def compose(manifold: Manifold, parts: tuple[HeatKernel, ...]) -> HeatKernel:

@@ -65,6 +65,8 @@ class CountedProfile(Profile):
                 known = np.isfinite(c).all(axis=-1) if beyond else _inside(self.axes, c)
                 return known * on_grid(self.axes, values, np.where(known[..., None], c, 0.0))
 
+            if self.coordinates.circular:  # the inverse has the angles of the other sign: (x, y) is as (y, x)
+                return lambda theta: (read(theta) + read(-np.asarray(theta)[..., ::-1])) / 2
             return read
 
         return Slice(reader(p), reader(slope), reader(error, beyond=True))

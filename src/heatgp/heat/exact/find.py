@@ -6,37 +6,25 @@ from typing import Any
 
 import numpy as np
 
-from ...manifolds import (
-    ComplexProjective,
-    Euclidean,
-    Grassmann,
-    Manifold,
-    Orthogonal,
-    RealProjective,
-    SpecialOrthogonal,
-    SpecialUnitary,
-    Sphere,
-    Torus,
-    TorusKnot,
-    Unitary,
-)
+from ... import manifolds as spaces
+from ...manifolds import Grassmann, Manifold
 from ..kernel import Function, Profile, Slice
 from .families import complex_grassmannian, complex_projective, real_projective, special_orthogonal, sphere
 from .flat import EuclideanProfile, TorusProfile
 from .unitary import UnitaryProfile
 
 PROFILES: dict[type[Manifold], Callable[[Any], Profile | None]] = {
-    Euclidean: lambda M: EuclideanProfile(M.n),
-    Sphere: lambda M: sphere(M.dim),
-    RealProjective: lambda M: real_projective(M.dim),
-    ComplexProjective: lambda M: complex_projective(M.complex_dim),
-    Torus: lambda M: TorusProfile(M.dim),
-    TorusKnot: lambda M: TorusProfile(1),
-    SpecialOrthogonal: lambda M: special_orthogonal(M.n) if M.n <= 8 else None,
-    Orthogonal: lambda M: OneComponent(special_orthogonal(M.n)) if M.n <= 8 else None,
-    Unitary: lambda M: UnitaryProfile(M.n) if M.n <= 6 else None,
-    SpecialUnitary: lambda M: UnitaryProfile(M.n, special=True) if M.n <= 6 else None,
-    Grassmann: lambda M: grassmann_profile(M),
+    spaces.Euclidean: lambda M: EuclideanProfile(M.n),
+    spaces.Sphere: lambda M: sphere(M.dim),
+    spaces.RealProjective: lambda M: real_projective(M.dim),
+    spaces.ComplexProjective: lambda M: complex_projective(M.complex_dim),
+    spaces.Torus: lambda M: TorusProfile(M.dim),
+    spaces.TorusKnot: lambda M: TorusProfile(1),
+    spaces.SpecialOrthogonal: lambda M: special_orthogonal(M.n) if M.n <= 8 else None,
+    spaces.Orthogonal: lambda M: OneComponent(special_orthogonal(M.n)) if M.n <= 8 else None,
+    spaces.Unitary: lambda M: UnitaryProfile(M.n) if M.n <= 6 else None,
+    spaces.SpecialUnitary: lambda M: UnitaryProfile(M.n, special=True) if M.n <= 6 else None,
+    spaces.Grassmann: lambda M: grassmann_profile(M),
 }
 """The profile of a manifold, None where its size is beyond what has been checked."""
 
