@@ -29,14 +29,21 @@ from .reference.kernel import ReferenceKernel
 from .smooth.fit import default_design, smooth_profile, smoothable
 
 FIBRE_TERMS = 2000
-"""Terms of a fibre average, some milliseconds for each pair, up to which it is worth its time."""
+"""Terms of a fibre average up to which `auto` takes it: some milliseconds for each pair."""
 Arrays = Mapping[str, np.ndarray]
 Times = float | tuple[float, ...] | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Method(ABC):
-    """A way to make the heat kernel of a manifold: a small frozen value with its own options."""
+    """A way to make the heat kernel of a manifold: a small frozen value with its own options.
+
+    Examples
+    --------
+    >>> from heatgp import Smooth, Sphere
+    >>> isinstance(Smooth(), Method), Smooth(paths=500) == Smooth(paths=500)
+    (True, True)
+    """
 
     name: ClassVar[str]
     remedy: ClassVar[str] = "other `times`"
@@ -358,6 +365,12 @@ class Strip(FromSamples):
     distance : bool, default False. On a manifold of higher rank, count in strips of the distance as the paper does.
         There the kernel is not a function of the distance: the result is its average over all points at that distance.
     cache : bool or folder, default True. Keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp).
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> Strip(paths=20_000, times=[0.5], step=0.05, cache=False).kernel(Sphere(2))
+    heat_kernel(Sphere(2), method='strip', paths=20000, step=0.05)
     """
 
     name: ClassVar[str] = "strip"
@@ -382,6 +395,13 @@ class Smooth(FromSamples):
     Parameters
     ----------
     paths, step, times, rng, n_jobs, cache : as in `Strip`. The kernel can be asked for any time.
+
+    Examples
+    --------
+    >>> from heatgp import Grassmann
+    >>> kernel = Smooth(paths=1000, cache=False).kernel(Grassmann(4, 2))
+    >>> kernel.method, kernel.times
+    ('smooth', (0.0, inf))
     """
 
     name: ClassVar[str] = "smooth"
@@ -417,6 +437,15 @@ class Reference(Simulated):
     ball : bool, default False. Count in balls around the points at half the time, the paper's estimate, instead of a
         last step; needs `epsilon`.
     rng, n_jobs : as in `Ball`.
+
+    Examples
+    --------
+    >>> from heatgp import Domain, Euclidean
+    >>> triangle = Domain(Euclidean(2), [(0, 0), (1, 0), (0, 1)])
+    >>> Reference(references=20, paths=400).kernel(triangle).features(triangle.random(np.random.default_rng(0), 5)).at(
+    ...     1.0
+    ... ).value.shape
+    (5, 20)
     """
 
     name: ClassVar[str] = "reference"
@@ -517,7 +546,16 @@ class FibreAverage(Method):
 class Auto(Method):
     """The first of `Exact`, `Smooth`, `FibreAverage` and `Reference` that works well on the manifold.
 
-    Parameters are those of the method that is taken; the others are not used. What is None has that method's default.
+    Parameters
+    ----------
+    paths, step, times, epsilon, references, fibre, rng, n_jobs, cache : those of the method that is taken; the others
+        are not used. What is None has that method's default.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere, Stiefel
+    >>> Auto().kernel(Sphere(2)).method, Auto().kernel(Stiefel(5, 2)).method
+    ('exact', 'fibre-average')
     """
 
     name: ClassVar[str] = "auto"

@@ -47,7 +47,7 @@ class StoredArray:
             )
 
     def read(self, kind: str) -> np.ndarray | None:
-        """The stored array; None where there is none or it is damaged, which is said and set aside."""
+        """The stored array; None where there is none. A damaged file is renamed, with a warning."""
         path = self.path(kind)
         try:
             with open(path, "rb") as stream, np.load(stream) as stored:

@@ -1,7 +1,7 @@
 """One simulation for all times and all pairs: orbit coordinates of Brownian motion from the origin, kept on disk.
 
 What determines the samples (manifold, times, paths, step, seed) names their file, so a file is never out of date. It
-carries a checksum; a damaged one is set aside and computed again. Blocks of paths have a random stream each, so an
+carries a checksum; a damaged one is renamed and computed again. Blocks of paths have a random stream each, so an
 interrupted simulation goes on after its last stored block and ends with the same numbers.
 """
 

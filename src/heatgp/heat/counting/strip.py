@@ -16,7 +16,7 @@ from .coordinates import Coordinates
 from .counted import ENOUGH, CountedProfile, CountedTable
 
 FEWEST = 100
-"""Paths below which no table says anything."""
+"""Paths below which no estimate is useful."""
 NODES = {1: 2000, 2: 64, 3: 20}
 """Most nodes of the table along an axis, by the number of coordinates."""
 QUADRATURE = {1: 24, 2: 12, 3: 6}

@@ -34,7 +34,7 @@ GOLDEN = (1 + math.sqrt(5)) / 2
 ELEMENTS = 4
 """Elements to average over for each patch of the fibre that the kernel tells apart, at the shortest time."""
 WITNESSES = 4
-"""Random cosets against which the average over others is held to state its error."""
+"""Random cosets with which the average is compared, to estimate its error."""
 Fibre = Callable[[Stiefel, float], np.ndarray]
 """Elements of H, (m, n-k, n-k), to average over at a time."""
 

@@ -6,8 +6,8 @@ matrix of the features is positive definite however noisy they are.
 
 Paths are counted in small cells at t/2 less a last step s, and the counts are spread over s by averages over
 neighbouring cells, the last of them at x: the short-time kernel of the last step, which follows a channel where a
-Gaussian of the same width would jump over land. The hard ball of Ye, Niu, Cheung, Dai, Liu (2024), Algorithm 2, is the
-alternative.
+Gaussian of the same width would cross the outside. The alternative is the ball of Ye, Niu, Cheung, Dai, Liu (2024),
+Algorithm 2.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def _plan(cells: Cells, ends: np.ndarray, step: float | None) -> Schedule:
     limit = min(manifold.step_limit, STEP * cells.volume ** (2 / manifold.dim))
     if step is not None and step > 2 * limit:
         warn(
-            f"step = {step:.2g} is long for {manifold!r}, whose curvature or channels bear {limit:.2g}: the kernel is "
+            f"step = {step:.2g} is long for {manifold!r}, whose curvature or channels allow {limit:.2g}: the kernel is "
             f"biased. Take step={limit:.2g}, or leave it out.",
             AccuracyWarning,
         )

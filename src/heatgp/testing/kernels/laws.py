@@ -103,8 +103,8 @@ def derivative(s: KernelSample) -> Iterator[str]:
 def honest_error(s: KernelSample) -> Iterator[str]:
     """The exact kernel is within five stated errors everywhere, and about one in the mean.
 
-    A kernel that warns of its accuracy when it is asked is held to the mean alone: it has counted next to nothing, and
-    single counts are more often five standard errors off than Gaussian numbers.
+    A kernel that warns of its accuracy when it is asked is checked in the mean only: it has counted next to nothing,
+    and single counts are more often five standard errors off than Gaussian numbers.
     """
     if s.kernel.is_exact or s.kernel.parameters > 1:
         return
