@@ -268,7 +268,7 @@ class Ball(Simulated):
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
         times, step = self.design(manifold)
         own = self.resolved(times, step)
-        if not (isinstance(manifold, Homogeneous) and manifold.rank == 1):
+        if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
             return BallKernel(manifold, own)
         seeded = replace(own, rng=np.random.SeedSequence((*entropy(own.rng), 0)))
         return OrbitKernel(manifold, own, ball_profile(manifold, seeded.simulation(times, step), own.epsilon))
