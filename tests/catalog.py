@@ -165,7 +165,7 @@ def kernel_case(manifold, method):
         options |= known_options(method, paths=2000, cache=False)
     if any(isinstance(M, Stiefel) for M in parts(manifold)):
         check = {"draws": 256 if is_supported(manifold, "exact") else 64}
-    if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 for M in parts(manifold)):
+    if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 or isinstance(M, Stiefel) for M in parts(manifold)):
         options, check = options | {"paths": 500}, {"draws": 128, "reproducible": False}
     return KernelCase(manifold, method, options, check)
 
