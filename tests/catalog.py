@@ -163,6 +163,8 @@ def kernel_case(manifold, method):
         return KernelCase(manifold, method, options | size, {"draws": 512})
     if options:
         options |= known_options(method, paths=2000, cache=False)
+    if any(isinstance(M, hg.manifolds.Homogeneous) and M.rank > 2 for M in parts(manifold)):
+        check = {"draws": 512}
     if any(isinstance(M, Stiefel) for M in parts(manifold)):
         check = {"draws": 256 if is_supported(manifold, "exact") else 64}
     if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 or isinstance(M, Stiefel) for M in parts(manifold)):
