@@ -148,6 +148,13 @@ class SomewhatConfident(Confident):
         return 0.004 * base.at(time).value
 
 
+class Converted(Wrapped):
+    """Positive definite after conversion, and another kernel."""
+
+    def as_positive_definite(self):
+        return Heavy(self.base)
+
+
 class Unpicklable(Wrapped):
     def __reduce__(self):
         raise TypeError("not me")
@@ -190,7 +197,8 @@ def test_a_kernel_of_ones_own_without_mistakes_passes():
         (Boundless, "time_limits: time = -1 does not raise InvalidInput; kernel.times are 0 to inf"),
         (NeverUniform, "long_times: volume * p at time 2e+03"),
         (Confident, "honest_error: exact kernel at time"),
-        (SomewhatConfident, "honest_error: error at time 0.0313: 2.5 stated standard errors in the mean square > 1.7"),
+        (SomewhatConfident, "honest_error: error: 2.5 stated standard errors in the mean square > 1.7"),
+        (Converted, "positive_definite: change at time 0.0313"),
         (Unpicklable, "pickling: raised TypeError: not me"),
         (Forgetful, "pickling: a pickled copy at time"),
         (Failing, "diagonal: raised ZeroDivisionError: no idea"),

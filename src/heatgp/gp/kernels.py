@@ -146,15 +146,15 @@ def with_rows(kernel: Precomputed, X: Any, prior: Any = None) -> Precomputed:
             f"kernel='precomputed' predicts from k(new, X), {known} columns, one for each training point; X has shape "
             f"{rows.shape}."
         )
-    table, diagonal, own = np.concatenate((gram, rows)), None, np.diagonal(gram)
+    covariance, diagonal, own = np.concatenate((gram, rows)), None, np.diagonal(gram)
     if prior is None:
         if np.ptp(own) <= 1e-9 * own.max():
-            diagonal = np.full(len(table), gram[0, 0])
+            diagonal = np.full(len(covariance), gram[0, 0])
     elif (variances := _prior(prior, len(rows))).ndim == 1:
         diagonal = np.concatenate((own, variances))
     else:
-        table = np.block([[gram, rows.T], [rows, variances]])
-    return Precomputed(table, diagonal)
+        covariance = np.block([[gram, rows.T], [rows, variances]])
+    return Precomputed(covariance, diagonal)
 
 
 def _prior(prior: Any, number: int) -> Array:

@@ -113,8 +113,8 @@ def cross_entropy(labels: ArrayLike, probabilities: ArrayLike, floor: float = TI
     >>> round(cross_entropy([1, 0], [0.5, 0.5]), 4)
     0.6931
     """
-    table, truth = _table(labels, probabilities)
-    return float(np.mean(-np.log(np.maximum(table[np.arange(len(truth)), truth], floor))))
+    rows, truth = _checked(labels, probabilities)
+    return float(np.mean(-np.log(np.maximum(rows[np.arange(len(truth)), truth], floor))))
 
 
 def brier(labels: ArrayLike, probabilities: ArrayLike) -> float:
@@ -135,9 +135,9 @@ def brier(labels: ArrayLike, probabilities: ArrayLike) -> float:
     >>> brier([1, 0], [0.5, 0.5])
     0.25
     """
-    table, truth = _table(labels, probabilities)
-    squares = np.square(table - np.eye(table.shape[1])[truth]).sum(axis=1)
-    return float(np.mean(squares) / (2 if table.shape[1] == 2 else 1))
+    rows, truth = _checked(labels, probabilities)
+    squares = np.square(rows - np.eye(rows.shape[1])[truth]).sum(axis=1)
+    return float(np.mean(squares) / (2 if rows.shape[1] == 2 else 1))
 
 
 def auc(labels: ArrayLike, probabilities: ArrayLike) -> float:
@@ -158,10 +158,10 @@ def auc(labels: ArrayLike, probabilities: ArrayLike) -> float:
     >>> auc([0, 1, 1], [0.2, 0.3, 0.9])
     1.0
     """
-    table, truth = _table(labels, probabilities)
-    if table.shape[1] == 2:
-        return float(roc_auc_score(truth, table[:, 1]))
-    return float(np.mean([roc_auc_score(truth == k, table[:, k]) for k in np.unique(truth)]))
+    rows, truth = _checked(labels, probabilities)
+    if rows.shape[1] == 2:
+        return float(roc_auc_score(truth, rows[:, 1]))
+    return float(np.mean([roc_auc_score(truth == k, rows[:, k]) for k in np.unique(truth)]))
 
 
 def classification_scores(classes: ArrayLike, probabilities: ArrayLike, y: ArrayLike) -> dict[str, float]:
@@ -186,13 +186,13 @@ def classification_scores(classes: ArrayLike, probabilities: ArrayLike, y: Array
     >>> classification_scores(["a", "b"], [[0.5, 0.5], [0.1, 0.9]], ["a", "b"])["error"]
     0.0
     """
-    names, y, table = np.asarray(classes), np.asarray(y), np.clip(probabilities, 0.0, 1.0)  # 1 + 2e-16 is rounding
+    names, y, rows = np.asarray(classes), np.asarray(y), np.clip(probabilities, 0.0, 1.0)  # 1 + 2e-16 is rounding
     equal = y[:, None] == names
     column = np.where(equal.any(axis=1), equal.argmax(axis=1), len(names))  # the last column: classes never seen
-    scores = {"cross_entropy": cross_entropy(column, np.pad(table, ((0, 0), (0, 1))), floor=1e-15)}
+    scores = {"cross_entropy": cross_entropy(column, np.pad(rows, ((0, 0), (0, 1))), floor=1e-15)}
     if len(names) == 2 and np.array_equal(np.unique(column), (0, 1)):
-        scores["auc"] = auc(column, table)
-    return {**scores, "error": float(np.mean(table.argmax(axis=1) != column))}
+        scores["auc"] = auc(column, rows)
+    return {**scores, "error": float(np.mean(rows.argmax(axis=1) != column))}
 
 
 @dataclass(frozen=True)
@@ -250,18 +250,18 @@ def _alike(*arrays: ArrayLike) -> tuple[Array, ...]:
     return converted
 
 
-def _table(labels: ArrayLike, probabilities: ArrayLike) -> tuple[Array, Array]:
+def _checked(labels: ArrayLike, probabilities: ArrayLike) -> tuple[Array, Array]:
     """Probabilities (N, classes) and labels as column numbers."""
-    table, truth = np.asarray(probabilities, dtype=float), np.asarray(labels)
-    if table.ndim == 1:
-        table = np.stack([1.0 - table, table], axis=1)
-    if table.ndim != 2 or truth.shape != table.shape[:1] or truth.size == 0:
+    rows, truth = np.asarray(probabilities, dtype=float), np.asarray(labels)
+    if rows.ndim == 1:
+        rows = np.stack([1.0 - rows, rows], axis=1)
+    if rows.ndim != 2 or truth.shape != rows.shape[:1] or truth.size == 0:
         raise InvalidInput(
             f"labels have shape {truth.shape}, probabilities {np.shape(probabilities)}: one row per label."
         )
-    if not (np.isin(truth, np.arange(table.shape[1])).all() and np.all((table >= 0) & (table <= 1))):
+    if not (np.isin(truth, np.arange(rows.shape[1])).all() and np.all((rows >= 0) & (rows <= 1))):
         raise InvalidInput(
-            f"labels must be column numbers 0 to {table.shape[1] - 1}, and probabilities within 0 and 1; labels "
+            f"labels must be column numbers 0 to {rows.shape[1] - 1}, and probabilities within 0 and 1; labels "
             f"here are {np.unique(truth)[:5]}. Encode classes with numpy.unique(..., return_inverse=True)."
         )
-    return table, truth.astype(int)
+    return rows, truth.astype(int)

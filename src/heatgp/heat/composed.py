@@ -49,9 +49,7 @@ class ProductKernel(HeatKernel):
 
     def check_time(self, time: Any) -> Any:
         times = super().check_time(time)
-        if self.own_times:
-            return tuple(f.check_time(t) for f, t in zip(self.factors, times))
-        return times
+        return tuple(f.check_time(t) for f, t in zip(self.factors, times)) if self.own_times else times
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._product(lambda f, x, y: f.pairs(x, y), X, Y)

@@ -67,9 +67,9 @@ def batches(s: Sample) -> Iterator[str]:
     """Leading axes are batch: grids, one against many and no points at all give what a loop gives."""
     m, x, v = s.manifold, s.x, s.v
     y = m.exp(x, REACH / 10 * v)
-    calls = [("noise", (x, v)), ("exp", (x, v)), ("defect", (x,)), ("embed", (x,)), ("distance", (x, y))]
-    for name, args in calls + [("orbit", (x, y))] * isinstance(m, Homogeneous):
-        f = getattr(m, name)
+    calls = [(m.noise, (x, v)), (m.exp, (x, v)), (m.defect, (x,)), (m.embed, (x,)), (m.distance, (x, y))]
+    for f, args in calls + ([(m.orbit, (x, y))] if isinstance(m, Homogeneous) else []):
+        name = f.__name__
         try:
             loop = np.stack([np.asarray(f(*each)) for each in zip(*args)])
         except Unsupported:

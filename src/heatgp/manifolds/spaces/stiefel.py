@@ -105,7 +105,11 @@ class Stiefel(Frames):
         return log_norm(x, y)
 
     def separation(self, x: Array, y: Array) -> Array:
-        """The squared norm of y - x in the metric at x, which is that at y: no iteration that might fail."""
+        """The first round of the logarithm: within a millionth at distance 1/2, and exact where n - k is one."""
+        return log_norm(x, y, tolerance=math.inf) ** 2
+
+    def rough_separation(self, x: Array, y: Array) -> Array:
+        """The squared norm of y - x in the metric at x, which is that at y."""
         d = y - x
         return norm(d, axes=2) ** 2 - norm(matmul(adjoint(x), d), axes=2) ** 2 / 2
 

@@ -9,12 +9,13 @@ TOLERANCE = 1e-12
 ITERATIONS = 300
 
 
-def log_norm(x: Array, y: Array) -> np.ndarray:
+def log_norm(x: Array, y: Array, tolerance: float = TOLERANCE) -> np.ndarray:
     """Length of a geodesic from x to y: sqrt(|A|²/2 + |B|²) of the horizontal logarithm [[A, -B*], [B, 0]].
 
     In an orthonormal basis of the span of x and y, y is the first block column [M; N] of a unitary matrix V whose
     other columns are free. Each round takes log V = [[A, -B*], [B, C]] and turns the free columns by exp(-C); at
-    the fixed point C = 0 the logarithm is horizontal. It converges linearly near x and may fail far away.
+    the fixed point C = 0 the logarithm is horizontal. It converges linearly near x and may fail far away. Rounds end
+    when no entry of C is larger than the tolerance.
 
     Reference: Zimmermann (2017), SIAM J. Matrix Anal. Appl. 38, 322-342, Algorithm 3.1.
     """
@@ -25,9 +26,9 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
     active = np.arange(len(v))
     for _ in range(ITERATIONS):
         log, real = _log_unitary(v)
-        c = log[:, k:, k:]
+        c = log[:, k:, k:] if np.iscomplexobj(v) else log[:, k:, k:].real
         residual = np.abs(c).max(axis=(-2, -1))
-        done = (residual < TOLERANCE) & real
+        done = (residual < tolerance) & (real | np.isinf(tolerance))
         a, b = log[done, :k, :k], log[done, k:, :k]
         length[active[done]] = np.sqrt(norm(a, axes=2) ** 2 / 2 + norm(b, axes=2) ** 2)
         active, v, c, residual = active[~done], v[~done], c[~done], residual[~done]
@@ -36,7 +37,7 @@ def log_norm(x: Array, y: Array) -> np.ndarray:
         v = np.concatenate((v[:, :, :k], v[:, :, k:] @ expm_skew(-c)), axis=-1)
     raise NotConverged(
         f"the logarithm on the Stiefel manifold did not converge for {active.size} of {length.size} pairs in "
-        f"{ITERATIONS} rounds (residual {residual.max():.1e}, limit {TOLERANCE:.0e}): they are too far apart. "
+        f"{ITERATIONS} rounds (residual {residual.max():.1e}, limit {tolerance:.0e}): they are too far apart. "
         "Go through a point between them, or use a method that needs no distance ('strip', 'auto')."
     )
 
@@ -74,6 +75,4 @@ def _log_unitary(v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     u, _ = np.linalg.qr(u)
     log = (u * (1j * np.angle(w))[:, None, :]) @ adjoint(u)
     log = (log - adjoint(log)) / 2
-    if np.iscomplexobj(v):
-        return log, np.full(len(v), True)
-    return log.real, np.abs(log.imag).max(axis=(-2, -1)) < 1e-6
+    return log, np.iscomplexobj(v) | (np.abs(log.imag).max(axis=(-2, -1)) < 1e-6)

@@ -35,7 +35,8 @@ def check_kernel(
     rng : int or numpy.random.Generator, default 0
         Seed of the random points.
     draws : int, default 4096
-        Random points in an integral. Take fewer where each value of the kernel is costly.
+        Random points in an integral. Take fewer where each value of the kernel is costly; below 160, the matrices whose
+        eigenvalues are computed are smaller too.
     tolerance : float, default 1e-12
         The largest rounding error, relative to the kernel's largest value.
     reproducible : bool, default True
