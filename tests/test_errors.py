@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 import heatgp as hg
-from heatgp.errors import HeatGPError, InvalidInput, NotConverged, NotPositiveDefinite, OffManifold, Unsupported
+from heatgp.errors import (
+    AccuracyWarning,
+    HeatGPError,
+    InvalidInput,
+    NotConverged,
+    NotPositiveDefinite,
+    OffManifold,
+    Unsupported,
+)
 from heatgp.manifolds import Manifold
 from heatgp.manifolds.checks import check_points
 
@@ -208,3 +216,12 @@ def test_errors_are_also_the_builtin_ones():
     ):
         assert issubclass(kind, builtin)
         assert issubclass(kind, HeatGPError)
+
+
+def test_warnings_of_late_evaluations_point_at_the_line_of_the_user():
+    """The ball on SO(4) simulates when it is asked, deep inside; the warning names this file."""
+    M = hg.SpecialOrthogonal(4)
+    kernel = hg.heat_kernel(M, "ball", paths=100, rng=0)
+    with pytest.warns(AccuracyWarning) as given:
+        kernel(M.random(np.random.default_rng(0), 2), time=0.05)
+    assert {warning.filename for warning in given} == {__file__}

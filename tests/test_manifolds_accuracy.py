@@ -141,3 +141,16 @@ def test_stiefel_logarithm_is_never_zero_between_other_points(rng):
         x = manifold.random(rng, 1)
         with suppress(NotConverged):
             assert manifold.distance(x, -x) > 1
+
+
+@pytest.mark.parametrize(
+    "manifold", [Stiefel(3, 2), Stiefel(4, 1), Stiefel(5, 2), Stiefel(7, 3), Stiefel(3, 2, "complex")]
+)
+def test_stiefel_separation_is_the_squared_distance_of_close_points(manifold, rng):
+    x, z = manifold.random(rng, 50), manifold.random(rng, 50)
+    y = manifold.exp(x, 0.3 * manifold.noise(x, z))
+    square = manifold.distance(x, y) ** 2
+    assert square.max() < 1
+    np.testing.assert_allclose(manifold.separation(x, y), square, rtol=1e-5)
+    np.testing.assert_allclose(manifold.rough_separation(x, y), square, rtol=0.3)
+    assert manifold.separation(x, -x).min() > 4  # no iteration that fails where there is no nearest geodesic

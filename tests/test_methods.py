@@ -3,13 +3,14 @@
 import copy
 import pickle
 import threading
+import warnings
 from dataclasses import FrozenInstanceError, replace
 
 import numpy as np
 import pytest
 
 import heatgp as hg
-from heatgp.errors import InvalidInput, Unsupported
+from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.heat.composed import ProductKernel
 from heatgp.heat.kernel import Recent
 from heatgp.heat.methods import METHODS, method_named
@@ -174,3 +175,30 @@ def test_recent_results_are_kept_with_their_owner_among_threads():
     values = kernel(PLANES.origin, time=0.2)
     for twin in (pickle.loads(pickle.dumps(kernel)), copy.deepcopy(kernel), replace(kernel)):
         np.testing.assert_array_equal(twin(PLANES.origin, time=0.2), values)
+
+
+@pytest.mark.parametrize(
+    "method, M",
+    [
+        (hg.Ball(paths=np.int64(500), epsilon=np.float32(0.5), rng=np.int64(1)), hg.Sphere(2)),
+        (hg.Strip(paths=np.int64(20_000), times=np.array([0.5, 1.0])), hg.Sphere(2)),
+        (hg.Reference(references=np.int64(20), paths=np.int64(500)), hg.Sphere(2)),
+        (hg.FibreAverage(fibre=np.int64(1), rng=np.int64(2)), hg.Stiefel(5, 2)),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_options_may_be_numbers_of_numpy_and_still_go_to_a_file(method, M, tmp_path, rng):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)  # few paths
+        kernel = method.kernel(M)
+    kernel.save(tmp_path / "kernel.npz")
+    X, again = M.random(rng, 3), hg.load_kernel(tmp_path / "kernel.npz")
+    time = 1.01 * max(0.5, kernel.times[0])
+    np.testing.assert_array_equal(again(X, time=time), kernel(X, time=time))
+
+
+def test_equal_factors_of_a_product_have_cosets_of_their_own():
+    M = hg.Product(hg.Stiefel(5, 2), hg.Stiefel(5, 2))
+    one, other = hg.heat_kernel(M).factors
+    assert one.made_by.rng != other.made_by.rng
+    assert one.fibre != other.fibre

@@ -102,6 +102,8 @@ def test_more_paths_err_less(points, sphere):
     parts = source.kernels
     assert (len(parts), source.fraction) == (4, 0.25)
     assert error(sphere) < np.mean([error(part) for part in parts])
+    (three,) = sphere.replicates(3)  # four groups of paths make two equal parts, not three
+    assert (len(three.kernels), three.fraction) == (2, 0.5)
 
 
 def test_hard_balls(points):
