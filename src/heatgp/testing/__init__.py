@@ -33,7 +33,7 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     name = type(manifold).__name__
     if not isinstance(manifold, Manifold):
         return [f"{name} is not a subclass of heatgp.Manifold, which has the defaults of all but {', '.join(REQUIRED)}"]
-    missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if member not in dir(manifold)]
+    missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
     if missing:
         return missing
     rng = np.random.default_rng(rng)

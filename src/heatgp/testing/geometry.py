@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def batches(s: Sample) -> Iterator[str]:
     """Leading axes are batch: grids, one against many and no points at all give what a loop gives."""
     m, x, v = s.manifold, s.x, s.v
     y = m.exp(x, REACH / 10 * v)
-    calls = [(m.noise, (x, v)), (m.exp, (x, v)), (m.defect, (x,)), (m.embed, (x,)), (m.distance, (x, y))]
+    calls: list[Any] = [(m.noise, (x, v)), (m.exp, (x, v)), (m.defect, (x,)), (m.embed, (x,)), (m.distance, (x, y))]
     for f, args in calls + ([(m.orbit, (x, y))] if isinstance(m, Homogeneous) else []):
         name = f.__name__
         try:
