@@ -166,7 +166,7 @@ def kernel_case(manifold, method):
     if any(isinstance(M, hg.manifolds.Homogeneous) and M.rank > 2 for M in parts(manifold)):
         check = {"draws": 512}
     if any(isinstance(M, Stiefel) for M in parts(manifold)):
-        check = {"draws": 256 if is_supported(manifold, "exact") else 64}
+        check = {"draws": 256 if is_supported(manifold, "exact") else 32 if manifold.is_complex else 64}
     if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 or isinstance(M, Stiefel) for M in parts(manifold)):
         options, check = options | {"paths": 500}, {"draws": 128, "reproducible": False}
     return KernelCase(manifold, method, options, check)
