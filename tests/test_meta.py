@@ -43,7 +43,7 @@ ONE_FILE_EACH = {
 }
 """Optional dependencies, and the files that may import them."""
 
-REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "tqdm", "matplotlib"}
+REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl", "tqdm", "matplotlib"}
 
 
 def path_of(file):

@@ -69,6 +69,7 @@ class Table:
     times: tuple[float, float]
     manifold: object = Euclidean(1)
     parameters: int = 1
+    is_exact: bool = False
 
 
 def test_within_the_times_of_a_table():

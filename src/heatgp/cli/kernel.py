@@ -23,6 +23,7 @@ def add_command(commands: Any) -> None:
     add_simulation(parser)
     parser.add_argument("--points", type=int, default=13, help="rows of the table")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log", action="store_true", help="print logarithms of densities, for high dimension")
     parser.add_argument("--plot", metavar="FILE", help="picture with error bands, .png, .svg or .pdf")
     parser.set_defaults(run=run)
 
@@ -41,6 +42,8 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidInput(f"--time must be positive; got {options.time:g}.")
     if options.points < 2:
         raise InvalidInput(f"--points must be at least 2; got {options.points}.")
+    if options.log and options.plot:
+        raise InvalidInput("--plot shows densities, not their logarithms. Leave out --plot, or --log.")
     check_folder(options.plot)
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
@@ -48,11 +51,14 @@ def run(options: argparse.Namespace) -> None:
 
     def curves(points: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
         pairs = {"X": points[0], "Y": points, "time": options.time}
-        return [(method, kernel(**pairs), kernel.standard_error(**pairs)) for method, kernel in kernels.items()]
+        if not options.log:
+            return [(method, kernel(**pairs), kernel.standard_error(**pairs)) for method, kernel in kernels.items()]
+        logs = {method: kernel(**pairs, log=True) for method, kernel in kernels.items()}
+        return [(method, logs[method], relative_error(kernel, pairs)) for method, kernel in kernels.items()]
 
-    for method, kernel in kernels.items():
-        print(f"# {method}: {kernel!r}")
     table = curves(points)
+    for method, kernel in kernels.items():
+        print(f"# {method}: {'log of ' if options.log else ''}{kernel!r}")
     print("distance".rjust(10) + "".join(f"{method:>14}{'+-':>10}" for method, _, _ in table))
     for row, length in enumerate(lengths):
         cells = "".join(f"{value[row]:14.6g}{error[row]:10.2g}" for _, value, error in table)
@@ -62,6 +68,11 @@ def run(options: argparse.Namespace) -> None:
         figure = kernel_figure(lengths, curves(points), f"{manifold!r}, t = {options.time:g}")
         save_figure(figure, options.plot)
         print(f"# plotted to {options.plot}")
+
+
+def relative_error(kernel: HeatKernel, pairs: dict[str, Any]) -> np.ndarray:
+    """The standard error of the logarithm."""
+    return np.zeros(len(pairs["Y"])) if kernel.is_exact else kernel.standard_error(**pairs) / kernel(**pairs)
 
 
 def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace) -> HeatKernel:
