@@ -371,8 +371,9 @@ class Homogeneous(Manifold):
     def orbits(self, X: Array, Y: Array) -> Array:
         """Orbit coordinates of all pairs, (N, M, r).
 
-        They may differ from `orbit` in the order of coordinates and by 1e-8 near the walls of the chamber, which
-        changes no smooth invariant function by more than rounding.
+        Their errors must be small relative to the distance, so that kernels of very short times can be computed from
+        them. They may differ from `orbit` in the order of coordinates, and those of far pairs by 1e-8 near the walls of
+        the chamber, which changes no smooth invariant function by more than rounding.
         """
         return self.orbit(X[:, None, ...], Y[None, ...])
 

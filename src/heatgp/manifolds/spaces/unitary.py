@@ -4,18 +4,30 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex
+from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex, wrap
 from ..roots import Roots, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
 from .matrix_group import MatrixGroup
 
 
-def eigenangles(u: Array) -> Array:
-    """Angles in (-pi, pi] of the eigenvalues of unitary matrices (..., n, n), increasing."""
-    xp = namespace(u)
-    if u.shape[-1] == 1:
-        return xp.angle(u[..., 0])
-    return xp.sort(xp.angle(xp.linalg.eigvals(u)), axis=-1)
+def eigenangles(a: Array) -> Array:
+    """Angles in (-pi, pi] of the eigenvalues of unitary matrices I + a, (..., n, n), increasing.
+
+    The eigenvalues of a normal matrix have errors relative to its norm, and 1 + z has the imaginary part of z. Up to
+    n = 2 closed forms: I + a = exp(i centre) (cos(half) + i sin(half) m) with m of trace 0 and square I.
+    """
+    xp = namespace(a)
+    if a.shape[-1] > 2:
+        return xp.sort(xp.angle(1 + xp.linalg.eigvals(a)), axis=-1)
+    first, last = a[..., 0, 0], a[..., -1, -1]
+    if a.shape[-1] == 1:
+        return xp.angle(1 + first)[..., None]
+    b, c = a[..., 0, 1], a[..., 1, 0]
+    centre = xp.angle(1 + (first + last + first * last - b * c)) / 2
+    cosine = xp.real((1 + (first + last) / 2) * xp.exp(-1j * centre))
+    sine = xp.sqrt((xp.abs(first - last) ** 2 / 2 + xp.abs(b) ** 2 + xp.abs(c) ** 2) / 2)
+    half = xp.atan2(sine, cosine)
+    return xp.sort(wrap(xp.stack((centre - half, centre + half), axis=-1)), axis=-1)
 
 
 def log_unitary_volume(n: int) -> float:
@@ -113,6 +125,12 @@ class SpecialUnitary(UnitaryGroup):
     violation: ClassVar[str] = "|x*x - I| or |det x - 1|"
     remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
     all_angles = staticmethod(special_unitary_orbits)
+
+    @staticmethod
+    def angles(a: Array) -> Array:
+        """Eigenangles whose sum is a multiple of 2 pi: determinants that rounding errors moved off 1 do not enter."""
+        theta = eigenangles(a)
+        return theta - wrap(namespace(a).sum(theta, axis=-1, keepdims=True)) / a.shape[-1]
 
     def algebra(self, z: Array) -> Array:
         """White noise of su(n): without the multiple of the identity that carries the trace."""
