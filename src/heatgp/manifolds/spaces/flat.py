@@ -1,12 +1,12 @@
 """The common members of Euclidean space and flat tori."""
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...array import Array, namespace, wrap
-from ..checks import require_positive_integers
+from ..checks import points_to_project, require_positive_integers
 from ..contract import Homogeneous, Symmetric
 from ..roots import Roots
 
@@ -42,6 +42,10 @@ class Flat(Homogeneous):
     def defect(self, x: Array) -> Array:
         """Zero: any real numbers are coordinates of a point."""
         return namespace(x).zeros(x.shape[:-1])
+
+    def project(self, x: Any) -> np.ndarray:
+        """x itself, with coordinates in their usual range."""
+        return np.asarray(self.canonical(points_to_project(self, x)))
 
     @property
     def origin(self) -> np.ndarray:

@@ -2,17 +2,19 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ...array import Array, expm_series, identity_like, matmul, namespace, sinc, stack_last
+from ...array import Array, expm_series, identity_like, matmul, namespace, newton_schulz, sinc, stack_last
+from ..checks import refuse
 from ..contract import Cover
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import orthogonal_orbits, rotation_orbits
 from .differences import angles_of_sines, singular_values
 from .matrix_group import MatrixGroup
+from .orthonormal import full_rank_svd
 from .sphere import Sphere
 
 
@@ -155,9 +157,19 @@ class SpecialOrthogonal(OrthogonalGroup):
     n: int
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
-    remedy: ClassVar[str] = "Take the nearest rotation: u @ vt of numpy.linalg.svd, with determinant one."
     angles = staticmethod(rotation_angles)
     all_angles = staticmethod(rotation_orbits)
+
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest rotation: the polar factor, with the direction of the smallest singular value turned if needed.
+
+        A reflection is refused: it is equally far from many rotations. Reference: Kabsch (1976), Acta Cryst. A32, 922.
+        """
+        u, s, vh = full_rank_svd(self, x)
+        sign = np.sign(np.linalg.det(u @ vh))
+        refuse(self, (sign < 0) & (s[..., -1] > s[..., -2] / 2), "it is a reflection, its determinant is negative")
+        u[..., -1] *= sign[..., None]
+        return newton_schulz(u @ vh)
 
     @property
     def covering(self) -> Cover | None:

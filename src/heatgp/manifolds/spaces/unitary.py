@@ -2,12 +2,16 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
+
+import numpy as np
 
 from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex, wrap
+from ..checks import refuse
 from ..roots import Roots, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
 from .matrix_group import MatrixGroup
+from .orthonormal import full_rank_svd
 
 
 def eigenangles(a: Array) -> Array:
@@ -123,7 +127,6 @@ class SpecialUnitary(UnitaryGroup):
     n: int
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x*x - I| or |det x - 1|"
-    remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
     all_angles = staticmethod(special_unitary_orbits)
 
     @staticmethod
@@ -144,3 +147,26 @@ class SpecialUnitary(UnitaryGroup):
         y = super().polish(x)
         phase = xp.angle(xp.linalg.det(y)) / self.n
         return y * xp.exp(-1j * phase)[..., None, None]
+
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest matrix of determinant one: the polar factor, its singular directions turned by small angles.
+
+        With singular values s and the determinant's angle a, the angles phi that make the sum of s cos(phi) largest and
+        add up to -a have s sin(phi) = c for one number c. Refused is what needs an angle beyond pi/2.
+        """
+        u, s, vh = full_rank_svd(self, x)
+        total = -np.angle(np.linalg.det(u @ vh))[..., None]
+        least = s[..., -1:]
+        refuse(
+            self,
+            np.abs(total[..., 0]) > np.sum(np.arcsin(least / s), axis=-1) + 1e-9,
+            "its determinant is too far from one",
+        )
+        low, high = -least, least
+        for _ in range(60):  # the sum of the angles increases with c
+            middle = (low + high) / 2
+            below = np.sum(np.arcsin(middle / s), axis=-1, keepdims=True) < total
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        phi = np.arcsin((low + high) / 2 / s)
+        phi += (total - np.sum(phi, axis=-1, keepdims=True)) / self.n
+        return np.asarray(self.polish((u * np.exp(1j * phi)[..., None, :]) @ vh))
