@@ -29,8 +29,8 @@ EXPECTED_FAILURES: dict[str, str] = {}
 """Checks that must fail, and why: none."""
 
 
-UNDETERMINED = pytest.mark.filterwarnings("ignore::heatgp.errors.BoundWarning")
-"""The checks fit random numbers, which determine no parameters."""
+UNDETERMINED = pytest.mark.filterwarnings("ignore::heatgp.errors.HeatGPWarning")
+"""The checks fit a few random numbers, which determine no parameters."""
 
 
 @UNDETERMINED

@@ -53,5 +53,9 @@ class BoundWarning(HeatGPWarning):
     """A fitted parameter sits on a bound of its search interval."""
 
 
+class SmallSampleWarning(HeatGPWarning):
+    """Parameters were learned from so few data that intervals and probabilities promise too much."""
+
+
 class AccuracyWarning(HeatGPWarning):
     """The result stands, but with a larger error than asked for or expected."""
