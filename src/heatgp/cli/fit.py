@@ -3,6 +3,7 @@
 import argparse
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,10 @@ def run(options: argparse.Namespace) -> None:
         with whole_file(options.save) as stream:
             joblib.dump(model, stream)
     if options.predict:
-        write_columns(options.out, predictions(model, new))
+        with warnings.catch_warnings():
+            # the rows were read by the names of their columns, and have none themselves
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            write_columns(options.out, predictions(model, new))
 
 
 def points_of(manifold: Manifold, table: Table, target: str, names: Any) -> tuple[np.ndarray, list[str] | None]:
