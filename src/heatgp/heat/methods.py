@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..arguments import as_times, check_flag, check_jobs, check_seed
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
 from ..manifolds.roots import log_unit_ball_volume
@@ -192,8 +193,8 @@ class Simulated(Method):
         if self.step is not None:
             check_step(self.step)
         object.__setattr__(self, "times", checked_times(self.times))
-        if isinstance(self.rng, list):
-            object.__setattr__(self, "rng", tuple(self.rng))
+        object.__setattr__(self, "rng", check_seed(self.rng))
+        check_jobs(self.n_jobs)
 
     def independent(self, number: int) -> Self:
         return replace(self, rng=independent_seed(self.rng, number))
@@ -226,14 +227,9 @@ def checked_times(times: Any) -> Times:
     """One positive time, a tuple of times, or None; else an error."""
     if times is None:
         return None
-    try:
-        values = np.asarray(times, dtype=float)
-    except (TypeError, ValueError):
-        values = np.array(math.nan)
-    if values.ndim == 0 and not (math.isfinite(values) and values > 0):
+    values = as_times(times)
+    if values.ndim == 0 and values <= 0:
         raise InvalidInput(f"times must be positive and finite; got {times!r}.")
-    if values.ndim > 1 or not values.size:
-        raise InvalidInput(f"times must be a number or a non-empty list of numbers; got {times!r}.")
     return tuple(values.tolist()) if values.ndim else float(values)
 
 
@@ -312,6 +308,11 @@ class FromSamples(Simulated):
 
     cache: bool | str | Path = True
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.cache, (bool, str, Path)):
+            raise InvalidInput(f"cache must be True, False or a folder; got {self.cache!r}.")
+
     @abstractmethod
     def check(self, manifold: Homogeneous) -> None:
         """Say what cannot be done before anything is simulated."""
@@ -380,6 +381,7 @@ class Strip(FromSamples):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counting(self.paths, self.epsilon)
+        check_flag("distance", self.distance)
 
     def check(self, manifold: Homogeneous) -> None:
         Coordinates(manifold, self.distance)
@@ -464,6 +466,7 @@ class Reference(Simulated):
                 f"{self.references}, paths = {self.paths}."
             )
         check_epsilon(self.epsilon)
+        check_flag("ball", self.ball)
         if self.ball and self.epsilon is None:
             raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
 
@@ -509,6 +512,7 @@ class FibreAverage(Method):
         return replace(self, rng=independent_seed(self.rng, number))
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rng", check_seed(self.rng))
         if self.fibre is not None:
             check_count("fibre", self.fibre)
 

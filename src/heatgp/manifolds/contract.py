@@ -57,6 +57,7 @@ import numpy as np
 
 from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
+from .checks import CHECKED
 from .roots import Roots
 
 
@@ -124,6 +125,13 @@ class Manifold(ABC):
     """What `defect` measures, for messages."""
     remedy: ClassVar[str] = "Project the points onto the manifold first."
     """What to do with points off the manifold, for messages."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the arguments of the members that users call by hand, in every class, also of users."""
+        super().__init_subclass__(**options)
+        for name, checked in CHECKED.items():
+            if callable(own := vars(cls).get(name)):
+                setattr(cls, name, checked(own))
 
     # Required.
 
