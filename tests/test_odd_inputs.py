@@ -382,3 +382,43 @@ def test_an_error_of_the_disk_is_one_line(folder, capsys, monkeypatch):
     monkeypatch.setattr("heatgp.cli.fit.write_columns", full)
     assert main([*PREDICT, "--out", "p.csv"]) == 2
     assert capsys.readouterr().err.splitlines()[-1] == "heatgp: [Errno 28] No space left on device: 'p.csv'"
+
+
+# Polygons.
+
+SQUARE = [(0, 0), (4, 0), (4, 4), (0, 4)]
+NOT_SIMPLE = {
+    "bow tie": ([(0, 0), (1, 1), (1, 0), (0, 1)], "edge 0, (0, 0) to (1, 1), and edge 2, (1, 0) to (0, 1), meet."),
+    "crossed base": (
+        [(0, 0), (2, 0), (2, 2), (1, -1), (0, 2)],
+        "edge 0, (0, 0) to (2, 0), and edge 3, (1, -1) to (0, 2), meet.",
+    ),
+    "a vertex twice": ([(0, 0), (1, 1), (0, 2), (2, 2), (1, 1), (2, 0)], "to (1, 1), meet."),
+    "a vertex on an edge": ([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)], "edge 0, (0, 0) to (2, 0), and edge "),
+    "twice around": (SQUARE * 2, "meet. Edges may only share the vertex between them"),
+    "a slit": ([(0, 0), (4, 0), (4, 4), (2, 4), (2, 2), (2, 4), (0, 4)], "meet. Edges may only share the vertex"),
+    "a hole across": (
+        [SQUARE, [(1, 1), (5, 1), (5, 2)]],
+        "edge 1, (4, 0) to (4, 4), and edge 4, (1, 1) to (5, 1), mee",
+    ),
+    "a common border": ([SQUARE, [(4, 0), (8, 0), (8, 4), (4, 4)]], "give holes and islands as rings of their own"),
+    "on one line": ([(0, 0), (1, 1), (2, 2), (0, 0)], "A ring of the polygon has no area: it needs three vertices"),
+}
+
+
+@pytest.mark.parametrize("vertices, text", NOT_SIMPLE.values(), ids=NOT_SIMPLE)
+def test_polygons_that_meet_themselves_are_refused(vertices, text):
+    says(text, lambda: hg.Domain(hg.Euclidean(2), vertices))
+
+
+def test_simple_polygons_keep_their_area():
+    def area(vertices):
+        return hg.Domain(hg.Euclidean(2), vertices).volume
+
+    assert area([(0, 0), (0.5, 0), (1, 0), (1, 1), (0, 1)]) == 1  # a vertex on a straight side
+    assert area([(0, 0), (1, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) == 1  # vertices given twice, and closed
+    assert area([SQUARE, [(1, 1), (3, 1), (3, 3), (1, 3)], [(1.5, 1.5), (2.5, 1.5), (2.5, 2.5)]]) == 16 - 4 + 0.5
+    angles, rng = np.linspace(0, 2 * np.pi, 5000, endpoint=False), np.random.default_rng(0)
+    coast = (1 + 0.01 * rng.standard_normal(5000))[:, None] * np.stack((np.cos(angles), np.sin(angles)), axis=-1)
+    wide, tall = coast[:, 0], coast[:, 1]
+    np.testing.assert_allclose(area(coast), abs(wide @ np.roll(tall, -1) - tall @ np.roll(wide, -1)) / 2)
