@@ -47,7 +47,7 @@ def test_a_value_and_its_name_make_the_same_kernel(rng):
     [
         ("exact", {"paths": -3, "epsilon": -1}, "method 'exact' has no option 'paths'; it has no options"),
         ("smooth", {"epsilon": 0.1}, "has no option 'epsilon'; its options are paths, step, times, rng, n_jobs, cache"),
-        ("ball", {"cache": False}, "method 'ball' has no option 'cache'; its options are paths"),
+        ("ball", {"fibre": 2}, "method 'ball' has no option 'fibre'; its options are paths"),
         ("strip", {"references": 10}, "method 'strip' has no option 'references'"),
         ("reference", {"distance": True}, "method 'reference' has no option 'distance'"),
         ("reference", {"references": 1}, "needs references >= 2"),

@@ -1,12 +1,14 @@
 """Samples: their law, the bias of the step, and a cache that cannot be wrong."""
 
+import contextlib
 import math
 import os
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicSpline
 
-import heatgp.paths.samples as table
+import heatgp.paths.kept as table
 from heatgp import (
     ComplexProjective,
     Euclidean,
@@ -112,11 +114,14 @@ def test_an_interrupted_simulation_resumes_with_the_same_answer(tmp_path, monkey
 
 
 def test_a_killed_simulation_has_stored_its_last_chunks(tmp_path, monkeypatch):
+    """Every chunk is appended once: what was stored before is not written again."""
     monkeypatch.setattr(table, "STORE_SECONDS", 0.0)
     done = []
-    monkeypatch.setattr(table.StoredArray, "write", lambda self, kind, theta: done.append((kind, theta.shape[1])))
+    stored = table.StoredArrays
+    monkeypatch.setattr(stored, "append", lambda self, first, part: done.append((first, part.shape[1])) or True)
+    monkeypatch.setattr(stored, "write", lambda self, arrays: done.append(arrays["theta"].shape[1]))
     orbit_samples(Sphere(2), **SETTING, cache=tmp_path)
-    assert done == [*(("partial", n) for n in (512, 1024, 1536, 2048, 2560, 3000)), ("npz", 3000)]
+    assert done == [*((n, 512) for n in (0, 512, 1024, 1536, 2048)), (2560, 440), 3000]
 
 
 def flip(data):
@@ -130,8 +135,7 @@ def other(data):
 
 
 @pytest.mark.parametrize("damage", [flip, lambda data: data[: len(data) // 2], lambda data: b"", other])
-@pytest.mark.parametrize("kind", ["npz", "partial"])
-def test_a_damaged_file_is_set_aside_and_computed_again(tmp_path, damage, kind):
+def test_a_damaged_file_is_set_aside_and_computed_again(tmp_path, damage):
     expected = orbit_samples(Sphere(2), **SETTING, cache=tmp_path).theta
     (path,) = tmp_path.iterdir()
     sound = path.read_bytes()
@@ -140,31 +144,121 @@ def test_a_damaged_file_is_set_aside_and_computed_again(tmp_path, damage, kind):
         (second,) = set(tmp_path.iterdir()) - {path}
         sound = second.read_bytes()
         second.unlink()
-    path.unlink()
-    target = path.with_suffix("." + kind)
-    target.write_bytes(sound if damage is other else damage(sound))
+    path.write_bytes(sound if damage is other else damage(sound))
     with pytest.warns(HeatGPWarning, match=r"is damaged .* simulated again"):
         again = orbit_samples(Sphere(2), **SETTING, cache=tmp_path).theta
     assert np.array_equal(again, expected)
-    assert sorted(f.name for f in tmp_path.iterdir()) == sorted([path.name, target.name + ".damaged"])
+    assert sorted(f.name for f in tmp_path.iterdir()) == sorted([path.name, path.name + ".damaged"])
+
+
+def stop_after(number):
+    """A `simulate` that is interrupted after this many chunks."""
+    original = table.simulate
+
+    def stopped(*args):
+        for done, item in enumerate(original(*args)):
+            if done == number:
+                raise KeyboardInterrupt
+            yield item
+
+    return stopped
+
+
+@pytest.mark.parametrize("place", [5, 40, 100, 12_000, 30_000, 32_900])
+@pytest.mark.parametrize("torn", [True, False])
+def test_damaged_parts_are_simulated_again_and_sound_ones_are_used(tmp_path, monkeypatch, place, torn):
+    """Four parts of 8,240 bytes each, cut off or changed at a place."""
+    monkeypatch.setattr(table, "STORE_SECONDS", 0.0)
+    expected = orbit_samples(Sphere(2), **SETTING, cache=False).theta
+    original = table.simulate
+    monkeypatch.setattr(table, "simulate", stop_after(4))
+    with pytest.raises(KeyboardInterrupt):
+        orbit_samples(Sphere(2), **SETTING, cache=tmp_path)
+    (path,) = tmp_path.iterdir()
+    data = path.read_bytes()
+    size = 48 + 8 * 2 * 512
+    assert len(data) == 4 * size
+    path.write_bytes(data[:place] if torn else data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    firsts = []
+    monkeypatch.setattr(table, "simulate", lambda *args: (firsts.append(args[-1]), original(*args))[1])
+    with contextlib.nullcontext() if torn else pytest.warns(HeatGPWarning, match=r"is damaged .* simulated again"):
+        again = orbit_samples(Sphere(2), **SETTING, cache=tmp_path).theta
+    assert np.array_equal(again, expected)
+    assert firsts == [place // size]  # the parts before the damage were used
+    assert [f.suffix for f in tmp_path.iterdir()] == [".npz"]
 
 
 def test_nothing_is_stored_that_could_be_mistaken(tmp_path, monkeypatch):
+    spline = CubicSpline([0, 1, 2], [0, 1, 4])  # an object of a compiled library, whose code does not say what it is
+
     class Mine(Euclidean):  # a user's class, with a `repr` that does not say what it is
         def __repr__(self):
             return "Euclidean(2)"
+
+        def polish(self, x):
+            return x + 0 * spline(0.5)
 
     assert can_be_named(Euclidean(2))
     assert can_be_named(Grassmann(4, 2, "complex"))
     assert not can_be_named(Mine(2))
     orbit_samples(Mine(2), **SETTING, cache=tmp_path)
-    orbit_samples(Sphere(2), **{**SETTING, "rng": np.random.default_rng(0)}, cache=tmp_path)
+    orbit_samples(Sphere(2), **{**SETTING, "rng": None}, cache=tmp_path)
     monkeypatch.setenv("HEATGP_CACHE", str(tmp_path))
     orbit_samples(Sphere(2), **SETTING)  # a moment's work
     assert not list(tmp_path.iterdir())
     monkeypatch.setattr(table, "TRIVIAL", 1000)
     orbit_samples(Sphere(2), **SETTING)
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def slower(factor):
+    class Slower(Euclidean):
+        def __repr__(self):
+            return "Euclidean(2)"
+
+        def step(self, x, z, time):
+            return super().step(x, z, time / factor)
+
+    return Slower(2)
+
+
+def test_manifolds_with_the_same_name_have_files_of_their_own(tmp_path):
+    made = [Euclidean(2), slower(1), slower(2)]
+    expected = [orbit_samples(M, **SETTING, cache=False).theta for M in made]
+    for number in (1, 2, 3):
+        assert np.array_equal(orbit_samples(made[number - 1], **SETTING, cache=tmp_path).theta, expected[number - 1])
+        assert len(list(tmp_path.iterdir())) == number
+    for M, theta in zip([Euclidean(2), slower(1), slower(2)], expected):
+        assert np.array_equal(orbit_samples(M, **SETTING, cache=tmp_path).theta, theta)
+    assert len(list(tmp_path.iterdir())) == 3
+
+
+def test_a_function_that_depends_on_more_than_its_code_is_found_out(tmp_path):
+    """The first block is simulated again: a manifold that reads a file is not what it was when the file has changed."""
+    number = tmp_path / "factor"
+
+    class Reading(Euclidean):
+        def step(self, x, z, time):
+            with open(name) as stream:
+                return super().step(x, z, time * float(stream.read()))
+
+    name, folder = str(number), tmp_path / "cache"
+    number.write_text("1")
+    one = orbit_samples(Reading(2), **SETTING, cache=folder).theta
+    assert np.array_equal(orbit_samples(Reading(2), **SETTING, cache=folder).theta, one)
+    number.write_text("4")
+    with pytest.warns(HeatGPWarning, match="are not those that it has now, though the code .* is the same"):
+        four = orbit_samples(Reading(2), **SETTING, cache=folder).theta
+    np.testing.assert_allclose(four, 2 * one)  # Brownian motion four times as fast
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_generator_is_a_seed_too(tmp_path, monkeypatch):
+    fresh = orbit_samples(Sphere(2), **{**SETTING, "rng": np.random.default_rng(5)}, cache=False).theta
+    orbit_samples(Sphere(2), **{**SETTING, "rng": np.random.default_rng(5)}, cache=tmp_path)
+    monkeypatch.setattr(table, "simulate", None)
+    again = orbit_samples(Sphere(2), **{**SETTING, "rng": np.random.default_rng(5)}, cache=tmp_path).theta
+    assert np.array_equal(again, fresh)
 
 
 def test_a_folder_that_cannot_be_written_costs_the_cache_only(tmp_path):

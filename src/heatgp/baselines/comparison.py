@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, negative_log_density, rmse
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
+from ..whole_file import write_text
 from .estimators import NAMES, Task, baseline
 from .rows import Row, aligned, csv_text, distinct, find, summary
 
@@ -61,7 +61,7 @@ class Comparison:
         columns = ("method", "metric", "mean", "sd", "n")
         text = csv_text(columns, ([vars(row)[name] for name in columns] for row in self.rows))
         if path is not None:
-            Path(path).write_text(text, encoding="utf-8")
+            write_text(path, text)
         return text
 
 

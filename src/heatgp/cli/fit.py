@@ -15,6 +15,7 @@ from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points
+from ..whole_file import whole_file
 from .kernel import add_simulation, refuse_ignored
 from .manifold_argument import HELP, allow_local_modules, read_manifold
 from .tables import Table, check_writable, load_model, predictions, read_points, read_table, read_target, write_columns
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> None:
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
     if options.save:
-        joblib.dump(model, options.save)
+        with whole_file(options.save) as stream:
+            joblib.dump(model, stream)
     if options.predict:
         write_columns(options.out, predictions(model, new))
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
+from ..whole_file import whole_file, write_text
 
 
 @dataclass(frozen=True)
@@ -177,9 +178,10 @@ def write_columns(path: str | None, columns: dict[str, np.ndarray]) -> None:
     if not path:
         print(text, end="")
     elif Path(path).suffix == ".npz":
-        np.savez(path, **columns)  # type: ignore[arg-type]
+        with whole_file(path) as stream:
+            np.savez(stream, **columns)  # type: ignore[arg-type]
     else:
-        Path(path).write_text(text, encoding="utf-8", newline="")
+        write_text(path, text)
 
 
 def load_model(path: str) -> Any:

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import HeatGPError, InvalidInput
+from ..whole_file import write_bytes
 
 
 class DataMissing(HeatGPError, FileNotFoundError):
@@ -84,8 +85,7 @@ def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: P
     pooch, _ = packages()
     pooch.get_logger().setLevel("WARNING")  # without the advice to note the hash of the archive: its members have one
     problems = []
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=folder.parent) as temporary:
+    with TemporaryDirectory() as temporary:
         for url in urls:
             try:
                 pooch.retrieve(url, None, path=temporary, processor=pooch.Untar(list(sha256), extract_dir="."))
@@ -97,6 +97,6 @@ def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: P
         else:
             first = folder / Path(next(iter(sha256))).name
             raise DataMissing(f"{missing(first, source)} The download failed ({'; '.join(problems)}).")
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         for member in sha256:  # each is there whole or not at all, also when two processes download
-            Path(temporary, member).replace(folder / Path(member).name)
+            write_bytes(folder / Path(member).name, Path(temporary, member).read_bytes())

@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 
 from ..datasets.files import csv_records
 from ..plots import save_figure
+from ..whole_file import write_text
 from .experiment import Experiment, Grid, Section
-from .work import write_whole
 
 
 def write_report(folder: Path, sections: Mapping[Experiment, Section], summary: Grid, note: str) -> Path:
@@ -25,7 +25,7 @@ def write_report(folder: Path, sections: Mapping[Experiment, Section], summary: 
         summary=_table(summary),
         chapters="\n".join(_section(folder, *item) for item in sections.items()),
     )
-    write_whole(folder / "report.html", page)
+    write_text(folder / "report.html", page)
     return folder / "report.html"
 
 

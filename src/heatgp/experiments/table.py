@@ -9,8 +9,8 @@ from typing import Any
 
 from ..baselines.rows import Row, csv_text, find, summary
 from ..datasets.files import csv_records
+from ..whole_file import write_text
 from .experiment import Figures, Scores, Unit
-from .work import write_whole
 
 COLUMNS = ("experiment", "setting", "method", "metric", "mean", "sd", "n", "paper")
 
@@ -39,7 +39,7 @@ def row(experiment: str, setting: str, method: str, metric: str, values: Sequenc
 
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
     """Six digits; empty where the paper has no figure."""
-    write_whole(Path(path), csv_text(COLUMNS, ([_cell(vars(r)[name]) for name in COLUMNS] for r in rows)))
+    write_text(path, csv_text(COLUMNS, ([_cell(vars(r)[name]) for name in COLUMNS] for r in rows)))
 
 
 def _cell(value: str | float) -> str:

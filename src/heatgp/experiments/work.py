@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -11,7 +10,8 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from ..errors import HeatGPWarning
+from ..errors import HeatGPWarning, warn
+from ..whole_file import append_whole, write_bytes
 from .experiment import Experiment, Scores, Unit
 
 
@@ -35,34 +35,49 @@ def quietly(run: Callable[[Unit], Scores], unit: Unit) -> tuple[Unit, Scores]:
 
 
 class Ledger:
-    """A file with a line for each finished unit.
+    """A file with a line for each finished unit: a checksum, the code that found the scores, the unit, the scores.
 
-    A line is there whole or, after a crash, as a torn last line that does not count. The first line names the code
-    that found the scores: those of other code are not used.
+    Scores of other code are not used. A line whose checksum is wrong is left out, with a warning, and its unit is
+    computed again; so is a torn last line, which a killed process may leave.
     """
 
     def __init__(self, path: Path, code: str) -> None:
-        self.path = path
+        self.path, self.code = path, code
         self.scores: dict[str, Scores] = {}
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        *whole, _ = text.split("\n")  # what follows the last end of a line is torn
-        if whole[:1] == [json.dumps(code)]:
-            self.scores = dict(json.loads(line) for line in whole[1:])
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [json.dumps(code), *(json.dumps(item) for item in self.scores.items())]
-        write_whole(path, "".join(f"{line}\n" for line in lines))
+        text = path.read_bytes() if path.is_file() else b""
+        *whole, _ = text.split(b"\n")
+        damaged = 0
+        for line in whole:
+            checksum, _, record = line.partition(b" ")
+            if checksum != line_checksum(record):
+                damaged += 1
+                continue
+            author, key, scores = json.loads(record)
+            if author == code:
+                self.scores[key] = scores
+        if damaged:
+            warn(
+                f"{damaged} of {len(whole)} lines of {path} are damaged, or of an earlier version: what was there is "
+                "computed again.",
+                HeatGPWarning,
+            )
+        sound = b"".join(map(self._line, self.scores))
+        if sound != text:
+            write_bytes(path, sound)
 
     def add(self, key: str, scores: Scores) -> None:
         self.scores[key] = scores
-        with self.path.open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps([key, scores]) + "\n")
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        append_whole(self.path, self._line(key))
+
+    def _line(self, key: str) -> bytes:
+        record = json.dumps([self.code, key, self.scores[key]]).encode()
+        return line_checksum(record) + b" " + record + b"\n"
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file such that it is there as a whole or, after a crash, not at all."""
-    part = path.with_suffix(f".{os.getpid()}.part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(path)
+def line_checksum(record: bytes) -> bytes:
+    """Sixteen digits that change with every digit of the record."""
+    return hashlib.sha256(record).hexdigest()[:16].encode()
 
 
 @cache

@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
 from ..manifolds.parse import can_be_named, parse
+from ..whole_file import whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
 from .methods import method_named
@@ -18,10 +19,13 @@ Arrays = dict[str, np.ndarray]
 
 
 def save_kernel(kernel: HeatKernel, path: Any) -> None:
-    """Write a kernel to a file; `load_kernel` gives it back, with the same values, without simulating again."""
+    """Write a kernel to a file; `load_kernel` gives it back, with the same values, without simulating again.
+
+    The file is written whole or not at all: where the disk is full, what was there before is unchanged.
+    """
     arrays: Arrays = {}
     description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, "")})
-    with Path(path).open("wb") as stream:  # a name without .npz stays as it is
+    with whole_file(path) as stream:  # a name without .npz stays as it is
         np.savez_compressed(stream, description=np.array(description), **arrays)  # type: ignore[arg-type]
 
 

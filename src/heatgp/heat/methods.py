@@ -129,8 +129,8 @@ class Method(ABC):
 
 
 def independent_seed(rng: Seed, number: int) -> Seed:
-    """A seed for the part of a simulation with this number; a Generator goes on by itself."""
-    if not number or isinstance(rng, np.random.Generator):
+    """A seed for the part of a simulation with this number; a Generator goes on by itself, and so does chance."""
+    if not number or rng is None or isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, (int, np.integer)):  # an integer again: simulations of integers are kept on disk
         return int(np.random.SeedSequence((int(rng), number)).generate_state(1)[0])
@@ -187,6 +187,7 @@ class Simulated(Method):
     times: Times = None
     rng: Seed = 0
     n_jobs: int | None = None
+    cache: bool | str | Path = True
 
     def __post_init__(self) -> None:
         check_count("paths", self.paths)
@@ -195,6 +196,13 @@ class Simulated(Method):
         object.__setattr__(self, "times", checked_times(self.times))
         object.__setattr__(self, "rng", check_seed(self.rng))
         check_jobs(self.n_jobs)
+        if not isinstance(self.cache, (bool, str, Path)):
+            raise InvalidInput(f"cache must be True, False or a folder; got {self.cache!r}.")
+
+    @property
+    def lasting(self) -> bool | str | Path:
+        """Where simulations are kept; nowhere without a seed, as nobody could ask for them again."""
+        return self.rng is not None and self.cache
 
     def independent(self, number: int) -> Self:
         return replace(self, rng=independent_seed(self.rng, number))
@@ -208,11 +216,11 @@ class Simulated(Method):
         """The same method with what was left open decided: its times, its step and its seed."""
         schedule(times, step)
         rng = int(self.rng) if isinstance(self.rng, (int, np.integer)) else entropy(self.rng)
-        return replace(self, times=tuple(np.asarray(times).tolist()), step=float(step), rng=rng)
+        return replace(self, times=tuple(np.asarray(times).tolist()), step=float(step), rng=rng, cache=self.lasting)
 
     def simulation(self, times: Sequence[float] | np.ndarray, step: float) -> Simulation:
         """The paths that the method needs for these times."""
-        return Simulation.of(times, paths=self.paths, step=step, rng=self.rng, n_jobs=self.n_jobs)
+        return Simulation.of(times, paths=self.paths, step=step, rng=self.rng, n_jobs=self.n_jobs, cache=self.lasting)
 
     def design(self, manifold: Manifold) -> tuple[np.ndarray, float]:
         """Times at which paths are read and the step of the simulation: a dozen times, eight steps to the first."""
@@ -246,6 +254,8 @@ class Ball(Simulated):
     epsilon : float, default None. Radius of the balls; None chooses it from the number of paths.
     rng : int or numpy Generator, default 0.
     n_jobs : int, default None. Number of cores, as in joblib.
+    cache : bool or folder, default True. Keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp), where they
+        take longer than a moment; one that was stopped goes on.
 
     Examples
     --------
@@ -306,13 +316,6 @@ class Ball(Simulated):
 class FromSamples(Simulated):
     """Methods that fit a kernel to the orbit coordinates of one simulation from the origin."""
 
-    cache: bool | str | Path = True
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not isinstance(self.cache, (bool, str, Path)):
-            raise InvalidInput(f"cache must be True, False or a folder; got {self.cache!r}.")
-
     @abstractmethod
     def check(self, manifold: Homogeneous) -> None:
         """Say what cannot be done before anything is simulated."""
@@ -361,11 +364,10 @@ class Strip(FromSamples):
 
     Parameters
     ----------
-    paths, step, times, rng, n_jobs : as in `Ball`.
+    paths, step, times, rng, n_jobs, cache : as in `Ball`.
     epsilon : float, default None. Half the width of the strips; None chooses it from the paths.
     distance : bool, default False. On a manifold of higher rank, count in strips of the distance as the paper does.
         There the kernel is not a function of the distance: the result is its average over all points at that distance.
-    cache : bool or folder, default True. Keep simulations on disk (folder HEATGP_CACHE or ~/.cache/heatgp).
 
     Examples
     --------
@@ -438,7 +440,7 @@ class Reference(Simulated):
         most 24 averages over neighbouring cells), or radius of the balls.
     ball : bool, default False. Count in balls around the points at half the time, the paper's estimate, instead of a
         last step; needs `epsilon`.
-    rng, n_jobs : as in `Ball`.
+    rng, n_jobs, cache : as in `Ball`.
 
     Examples
     --------

@@ -1,12 +1,5 @@
-"""One simulation for all times and all pairs: orbit coordinates of Brownian motion from the origin, kept on disk.
+"""One simulation for all times and all pairs: orbit coordinates of Brownian motion from the origin, kept on disk."""
 
-What determines the samples (manifold, times, paths, step, seed) names their file, so a file is never out of date. It
-carries a checksum; a damaged one is renamed and computed again. Blocks of paths have a random stream each, so an
-interrupted simulation goes on after its last stored block and ends with the same numbers.
-"""
-
-import json
-import time as clock
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,17 +9,8 @@ import numpy as np
 
 from ..errors import Unsupported
 from ..manifolds.contract import Homogeneous
-from ..manifolds.parse import can_be_named
-from .disk import StoredArray, cache_folder
+from .kept import kept_visits
 from .simulation import Seed, Simulation, schedule
-from .walk import BLOCK, simulate
-
-VERSION = 1
-"""Goes up whenever a seed gives other samples than before."""
-TRIVIAL = 2_000_000
-"""Path-steps that take well under a second: not worth a file unless a folder is named."""
-STORE_SECONDS = 3.0
-"""At most so much of an interrupted simulation is lost, even when the process is killed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +66,8 @@ def orbit_samples(
     times : positive, increasing.
     paths, step, rng, n_jobs, progress : as in `walk`; one seed, one answer, however it was computed.
     cache : keep the result on disk. True means the folder HEATGP_CACHE or ~/.cache/heatgp, for what takes longer than
-        a moment; a path means that folder. Nothing is kept unless `rng` is an integer and the manifold is one of the
-        library's, whose name and parameters say all of it: two manifolds of a user may share a `repr`.
+        a moment; a path means that folder. Nothing is kept without a seed (rng=None), nor for a manifold of a user
+        whose functions do not tell what they compute with (see `manifolds.fingerprint`).
 
     >>> from heatgp import Sphere
     >>> orbit_samples(Sphere(2), [0.1, 0.2], paths=1000, step=0.01, rng=0).theta.shape
@@ -94,60 +78,15 @@ def orbit_samples(
             f"{manifold!r} is not homogeneous: paths from one point do not serve every pair. "
             "Use ball_matrix, which starts paths from each point."
         )
-    simulation = Simulation.of(times, paths=paths, step=step, rng=rng, n_jobs=n_jobs, progress=progress)
+    lasting = rng is not None and cache
+    simulation = Simulation.of(times, paths=paths, step=step, rng=rng, n_jobs=n_jobs, progress=progress, cache=lasting)
     simulation.require_positive_times()
-    file, plan = None, simulation.plan
-    lasting = isinstance(rng, (int, np.integer)) and can_be_named(manifold)
-    if cache is not False and lasting and (cache is not True or paths * sum(plan.counts) >= TRIVIAL):
-        file = StoredArray(cache_folder(cache), _description(manifold, simulation))
-    theta = file.read("npz") if file else None
-    if theta is None:
-        theta = _simulate(manifold, simulation, file)
+    visit, shape = partial(_orbits, manifold), (len(manifold.chamber),)
+    theta = kept_visits(manifold, manifold.origin, simulation, visit, np.dtype(float), shape, dtype="float64")
     theta.setflags(write=False)
+    plan = simulation.plan
     return Samples(manifold, np.array(plan.times), plan.step, simulation.root, theta)
-
-
-def _simulate(manifold: Homogeneous, simulation: Simulation, file: StoredArray | None) -> np.ndarray:
-    """Orbit coordinates (times, paths, r); what an interrupted run has stored is not simulated again."""
-    theta = np.empty((len(simulation.plan.times), simulation.paths, len(manifold.chamber)))
-    stored = file.read("partial") if file else None
-    done = 0 if stored is None else stored.shape[1]
-    if stored is not None:
-        theta[:, :done] = stored
-    chunks = simulate(manifold, manifold.origin, simulation, partial(_orbits, manifold), done // BLOCK)
-    kept, last = done, clock.monotonic()
-    try:
-        for first, part in chunks:
-            done = first + part.shape[1]
-            theta[:, first:done] = part
-            if file and clock.monotonic() - last > STORE_SECONDS:
-                file.write("partial", theta[:, :done])
-                kept, last = done, clock.monotonic()
-    except BaseException:
-        if file and done > kept:
-            file.write("partial", theta[:, :done])
-        raise
-    if file:
-        file.write("npz", theta)
-        file.remove("partial")
-    return theta
 
 
 def _orbits(manifold: Homogeneous, positions: np.ndarray) -> np.ndarray:
     return manifold.orbit(manifold.origin, positions)
-
-
-def _description(manifold: Homogeneous, simulation: Simulation) -> str:
-    """What determines the samples, as text."""
-    plan = simulation.plan
-    return json.dumps(
-        {
-            "table": VERSION,
-            "manifold": repr(manifold),
-            "times": [t.hex() for t in plan.times],
-            "step": plan.step.hex(),
-            "paths": int(simulation.paths),
-            "entropy": simulation.root,
-            "dtype": "float64",
-        }
-    )

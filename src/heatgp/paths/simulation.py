@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,8 @@ class Simulation:
     n_jobs: int | None = None
     chunk: int | None = None
     progress: bool | None = None
+    cache: bool | str | Path = False
+    """Whether, or in which folder, the paths' results are kept on disk: see `paths.kept`."""
 
     @classmethod
     def of(cls, times: Times, *, paths: int, step: float, rng: Seed, **how: Any) -> Simulation:

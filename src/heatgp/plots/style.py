@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
 from ..errors import InvalidInput
+from ..whole_file import whole_file
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito (2008): eight colours for all kinds of colour vision, less yellow."""
@@ -85,5 +86,5 @@ def save_figure(figure: Figure, path: Any) -> None:
     """
     suffix = check_picture(path)
     undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
-    with matplotlib.rc_context(STYLE):
-        figure.savefig(path, dpi=150, metadata=undated)
+    with matplotlib.rc_context(STYLE), whole_file(path) as stream:
+        figure.savefig(stream, format=suffix[1:], dpi=150, metadata=undated)

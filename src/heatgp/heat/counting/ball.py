@@ -15,9 +15,10 @@ from ...errors import AccuracyWarning, NotConverged, Unsupported, warn
 from ...manifolds.checks import check_points
 from ...manifolds.contract import Homogeneous, Manifold, Symmetric
 from ...manifolds.roots import log_unit_ball_volume
+from ...paths.kept import Chunks, digest, kept, kept_sum, simulation_file
 from ...paths.samples import effective_times
 from ...paths.simulation import Simulation
-from ...paths.walk import simulate
+from ...paths.walk import BLOCK, simulate
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
 from .strip import TOLERATED, check_counting, strip_volumes, warn_where_poor
@@ -87,12 +88,18 @@ def ball_matrix(
     counts = np.zeros((len(radii), len(X), len(Y)))
     if isinstance(manifold, Homogeneous):  # the isometries carry every pair to the origin
         centres = np.asarray(manifold.to_origin(X[:, None], Y)).reshape(-1, *manifold.shape)
-        found = _count(manifold, manifold.origin, [centres] * len(radii), radii, simulation)
+        found = _kept_count(manifold, [centres] * len(radii), radii, simulation)
         counts = np.stack(found).reshape(counts.shape)
     else:
-        for i, x in enumerate(X):
-            own = replace(simulation, root=(*simulation.root, i))
-            counts[:, i] = _count(manifold, x, [Y] * len(radii), radii, own)
+        all_paths = replace(simulation, paths=simulation.paths * len(X))
+        file = simulation_file(manifold, all_paths, balls=digest(X, Y, np.array(radii)))
+
+        def rows(done: int) -> Chunks:
+            for i, x in enumerate(X[done:], start=done):
+                own = replace(simulation, root=(*simulation.root, i))
+                yield i, np.stack(_count(manifold, x, [Y] * len(radii), radii, own))[:, None]
+
+        counts = kept(file, counts, rows)
     lengths = np.stack([_lengths(manifold, x, Y) for x in X]) if len(X) else np.empty((0, len(Y)))
     width, clock = (np.array(values)[:, None, None] for values in (radii, simulation.plan.times))
     estimate, error = _estimate(manifold.dim, counts, simulation.paths, volumes[..., None], lengths, width, clock)
@@ -125,7 +132,7 @@ def ball_profile(manifold: Homogeneous, simulation: Simulation, epsilon: float |
     for t, radius in zip(plan.times, radii):
         reach = min(math.sqrt(t) * (math.sqrt(manifold.dim) + 6), float(coordinates.bounds[1][0]))
         axes.append(np.linspace(0, reach, min(NODES, math.ceil(2 * reach / radius)) + 1))
-    counts = _count(manifold, manifold.origin, [_geodesic(coordinates, axis) for axis in axes], radii, simulation)
+    counts = _kept_count(manifold, [_geodesic(coordinates, axis) for axis in axes], radii, simulation)
     times, volumes = effective_times(manifold, plan.times, plan.step), ball_volume(manifold, np.array(radii))
     tables = []
     for time, axis, radius, volume, count in zip(times.tolist(), axes, radii, volumes, counts):
@@ -140,6 +147,21 @@ def _radii(manifold: Manifold, simulation: Simulation, epsilon: float | None) ->
     check_counting(simulation.paths, epsilon)
     simulation.require_positive_times()
     return [epsilon or chosen_radius(manifold, t, simulation.paths) for t in simulation.plan.times]
+
+
+def _kept_count(
+    manifold: Homogeneous, centres: list[np.ndarray], radii: list[float], simulation: Simulation
+) -> list[np.ndarray]:
+    """How many paths from the origin end in the ball around each centre, for each time: kept on disk."""
+    file = simulation_file(manifold, simulation, balls=digest(*centres, np.array(radii)))
+    ends = np.cumsum([len(points) for points in centres])
+
+    def chunks(done: int) -> Chunks:
+        visit = partial(_hits, manifold, centres, radii)
+        for first, part in simulate(manifold, manifold.origin, simulation, visit, done // BLOCK):
+            yield first, np.concatenate(part)
+
+    return np.split(kept_sum(file, np.zeros(ends[-1]), chunks), ends[:-1])
 
 
 def _count(

@@ -21,9 +21,10 @@ import numpy as np
 
 from ...errors import AccuracyWarning, InvalidInput, warn
 from ...manifolds import Manifold
+from ...paths.kept import digest, kept_visits
 from ...paths.simulation import Schedule, Simulation, entropy, schedule
-from ...paths.walk import simulate
-from .cells import Cells, make_cells
+from .cells import Cells
+from .kept_cells import kept_cells
 from .kernel import STEP, ReferenceKernel
 
 if TYPE_CHECKING:
@@ -53,13 +54,13 @@ def reference_kernel(manifold: Manifold, method: Reference) -> ReferenceKernel:
     """The heat kernel through reference points, by the options of the method."""
     references = method.references
     root = entropy(method.rng)
-    cells, coarse = make_cells(manifold, CELLS * references, references, np.random.default_rng((*root, 1)))
+    cells, coarse = kept_cells(manifold, CELLS * references, references, (*root, 1), method.lasting)
     _check_channels(manifold, cells)
     grid = _time_grid(cells, method.times, RESOLUTION * coarse.spacing**2, references)
     averages, ends = _last_steps(cells, grid / 2, method.epsilon, method.ball)
     plan = _plan(cells, ends, method.step)
     each = GROUPS * math.ceil(method.paths / references / GROUPS)
-    simulation = Simulation(plan, each * references, root, method.n_jobs)
+    simulation = Simulation(plan, each * references, root, method.n_jobs, cache=method.lasting)
     counts = _count(cells, coarse.nodes, each, simulation)
     table = counts / (each / GROUPS * cells.volumes[:, None])
     for k, number in enumerate(averages):
@@ -149,17 +150,20 @@ def _plan(cells: Cells, ends: np.ndarray, step: float | None) -> Schedule:
 
 def _count(cells: Cells, references: np.ndarray, each: int, simulation: Simulation) -> np.ndarray:
     """Paths of each group in each cell: (groups, times, cells, references)."""
-    times = len(simulation.plan.times)
-    counts = np.zeros((GROUPS, times, len(cells.nodes), len(references)), np.float32)
-    starts = references[np.arange(simulation.paths) // each]
-    visit = partial(_cells_of, cells)
-    for first, index in simulate(cells.manifold, starts, simulation, visit):
-        path = np.arange(first, first + index.shape[1])
-        place = (path % GROUPS, index.astype(np.int64), path // each)
-        for k in range(times):
-            np.add.at(counts[:, k], (place[0], place[1][k], place[2]), 1)
+    path = np.arange(simulation.paths)
+    starts = references[path // each]
+    kind = np.dtype(np.uint16 if len(cells.nodes) <= 1 << 16 else np.uint32)
+    visit = partial(_cells_of, cells, kind)
+    index = kept_visits(cells.manifold, starts, simulation, visit, kind, cells=digest(cells.nodes, references))
+    shape = (len(cells.nodes), len(references))
+    counts = np.empty((GROUPS, len(index), *shape), np.float32)
+    for k, now in enumerate(index):
+        for group in range(GROUPS):
+            own = slice(group, None, GROUPS)
+            place = now[own].astype(np.int64) * shape[1] + path[own] // each
+            counts[group, k] = np.bincount(place, minlength=shape[0] * shape[1]).reshape(shape)
     return counts
 
 
-def _cells_of(cells: Cells, positions: np.ndarray) -> np.ndarray:
-    return np.stack([cells.nearest(x) for x in positions]).astype(np.int32)
+def _cells_of(cells: Cells, kind: np.dtype, positions: np.ndarray) -> np.ndarray:
+    return np.stack([cells.nearest(x) for x in positions]).astype(kind)
