@@ -1,10 +1,12 @@
 """Awkward data: a right answer or a clear error."""
 
+import re
+
 import numpy as np
 import pytest
 
 from heatgp import GPClassifier, GPRegressor, Product, Smooth, Sphere, Torus, heat_kernel
-from heatgp.errors import BoundWarning, InvalidInput, OffManifold
+from heatgp.errors import BoundWarning, InvalidInput, OffManifold, SmallSampleWarning
 
 S2 = Sphere(2)
 X = S2.random(np.random.default_rng(5), 40)
@@ -13,7 +15,8 @@ LABELS = np.where(Y > 0, "up", "down")
 
 
 def test_one_point():
-    gp = GPRegressor(S2, time=0.3, mean="zero").fit(X[:1], [3.0])
+    with pytest.warns(SmallSampleWarning, match="amplitude, noise learned from N = 1 points"):
+        gp = GPRegressor(S2, time=0.3, mean="zero").fit(X[:1], [3.0])
     assert gp.amplitude_ + gp.noise_ == pytest.approx(9.0)
     mean, std = gp.predict(-X[:1], return_std=True)
     assert abs(mean[0]) < 0.01 * 3
@@ -88,6 +91,39 @@ def test_warnings_point_at_the_line_of_the_user():
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 2)]
 
 
+@pytest.mark.parametrize(
+    "model, targets, learned",
+    [
+        (GPRegressor(S2), Y, "time, amplitude, noise"),
+        (GPRegressor(S2, time=0.3, noise=0.01), Y, "amplitude"),
+        (GPRegressor(kernel="precomputed"), Y, "amplitude, noise"),
+        (GPClassifier(S2), LABELS, "time, amplitude"),
+        (GPClassifier(S2, amplitude=4.0), np.abs(X).argmax(axis=1), "time"),  # three classes, three fits
+    ],
+)
+def test_parameters_learned_from_few_data_are_warned_of_once(model, targets, learned):
+    points = np.exp(-np.square(X[:, None] - X).sum(axis=2)) if model.kernel == "precomputed" else X
+    few = points[:19, :19] if model.kernel == "precomputed" else points[:19]
+    with pytest.warns(SmallSampleWarning) as caught:
+        model.fit(few, targets[:19])
+    assert [w.filename for w in caught] == [__file__]
+    pattern = rf"^{learned} learned from N = 19 points, fewer than 20: .* Give the parameters .* or add data\.$"
+    assert re.match(pattern, str(caught[0].message))
+    enough = points[:20, :20] if model.kernel == "precomputed" else points[:20]
+    model.fit(enough, targets[:20])  # a warning would be an error here
+
+
+def test_given_parameters_need_no_data():
+    GPRegressor(S2, time=0.3, amplitude=1.0, noise=0.1).fit(X[:3], Y[:3])
+    GPClassifier(S2, time=0.3, amplitude=1.0).fit(X[:4], LABELS[:4])
+    both = Product(S2, Torus(1))
+    points = both.random(np.random.default_rng(0), 15)
+    wave = np.cos(2 * points[:, 3])
+    GPRegressor(both, time=(9.0, 1.0), amplitude=1.0, noise=0.01).fit(points, wave)
+    with pytest.warns(SmallSampleWarning, match="^time learned from N = 15"):
+        GPRegressor(both, time=(9.0, None), amplitude=1.0, noise=0.01).fit(points, wave)
+
+
 def at(index, value):
     changed = Y.copy()
     changed[index] = value
@@ -102,8 +138,8 @@ def at(index, value):
         (
             {},
             X,
-            Y[:, None],
-            r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(40, 1\).*y\[:, 0\]",
+            np.stack([Y, Y], axis=1),
+            r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(40, 2\).*y\[:, 0\]",
         ),
         ({}, X, Y[1:], r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(39,\)"),
         ({}, X, Y + 0j, "got shape .*, dtype complex128"),
@@ -145,7 +181,7 @@ def test_regression_says_what_is_wrong(arguments, points, targets, message):
         ({}, np.ones(40), "y has the one class 1.0: there is nothing to tell apart. Give at least two"),
         ({}, Y, "y holds numbers such as .*, not labels. Use GPRegressor"),
         ({}, LABELS[1:], r"y has shape \(39,\) and X 40 points: one label for each point"),
-        ({}, LABELS[:, None], r"y has shape \(40, 1\) and X 40 points"),
+        ({}, np.stack([LABELS, LABELS], axis=1), r"y has shape \(40, 2\) and X 40 points"),
         ({}, [np.nan, 1.0] * 20, r"y\[0\] is not finite"),
         ({}, np.array([1, "a"] * 20, object), "the labels in y cannot be sorted .* Give all of one type"),
         ({"inference": "mcmc"}, LABELS, 'inference = "mcmc" is not known. Use "ep" or "laplace"'),

@@ -14,6 +14,10 @@ class InvalidInput(HeatGPError, ValueError):
     """An argument is outside what the function accepts."""
 
 
+class WrongType(InvalidInput, TypeError):
+    """An argument holds something of a type that no rule turns into a number."""
+
+
 class OffManifold(InvalidInput):
     """A point violates the constraints of its manifold."""
 
@@ -30,7 +34,7 @@ class NotPositiveDefinite(HeatGPError, ValueError):
     """A covariance matrix has an eigenvalue that rounding cannot explain."""
 
 
-def warn(message: str, category: type[HeatGPWarning]) -> None:
+def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's own code that called the library."""
     library, level, caller, frame = __name__.partition(".")[0], 1, 1, sys._getframe(0)
     while frame.f_back is not None:
@@ -51,6 +55,10 @@ class InputWarning(HeatGPWarning):
 
 class BoundWarning(HeatGPWarning):
     """A fitted parameter sits on a bound of its search interval."""
+
+
+class SmallSampleWarning(HeatGPWarning):
+    """Parameters were learned from so few data that intervals and probabilities promise too much."""
 
 
 class AccuracyWarning(HeatGPWarning):

@@ -3,6 +3,7 @@
 import argparse
 import math
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -79,7 +80,10 @@ def run(options: argparse.Namespace) -> None:
         with whole_file(options.save) as stream:
             joblib.dump(model, stream)
     if options.predict:
-        write_columns(options.out, predictions(model, new))
+        with warnings.catch_warnings():
+            # the rows were read by the names of their columns, and have none themselves
+            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+            write_columns(options.out, predictions(model, new))
 
 
 def chosen_target(table: Table, target: str | None, columns: list[str] | None) -> str:

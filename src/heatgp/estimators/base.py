@@ -1,5 +1,6 @@
 """What regression and classification share: points, kernel and bounds from the constructor's arguments."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
@@ -12,15 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import check_flag, check_jobs, check_seed
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.fit import Bounds, Fit
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.params import Given
-from ..manifolds import Manifold
 from ..manifolds.rows import as_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
+from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
+
+FEW = 20
+"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
 
 
 @dataclass(eq=False, repr=False)
@@ -84,7 +88,7 @@ class HeatGP(BaseEstimator):
         """
         if self._fitted and self._precomputed:
             raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
-        points = as_points(self.manifold, X)
+        points = self._points(X)
         return kernel_error(self.kernel_, lambda kernel: self._predict_with(kernel, points))
 
     def __sklearn_tags__(self) -> Any:
@@ -115,21 +119,24 @@ class HeatGP(BaseEstimator):
         check_flag("normalize", self.normalize)
         check_seed(self.rng)
         check_jobs(self.n_jobs)
-        if not self._precomputed and not isinstance(self.manifold, Manifold):
-            raise InvalidInput(f"manifold = {self.manifold!r} must be a manifold, such as Sphere(2).")
         if self._precomputed and self.time is not None:
             raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
+        X = checked_table(self, X, fitting=True)
         gram = gram_kernel(X) if self._precomputed else None
-        points = as_points(self.manifold, X) if gram is None else np.arange(len(gram.gram))
+        if gram is None:
+            self.manifold_ = chosen_manifold(self.manifold, X)
+            points = as_points(self.manifold_, X)
+        else:
+            points = np.arange(len(gram.gram))
         if not len(points):
-            raise InvalidInput(f"X has shape {np.shape(X)}: no point. Give at least one.")
-        self.n_features_in_ = int(np.prod(np.shape(X)[1:]))
+            raise InvalidInput(f"X has shape {X.shape}: no point. Give at least one.")
+        self.n_features_in_ = math.prod(X.shape[1:])
         checked = check(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         return points, checked, self.kernel_.pairs(points)
 
     def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
+        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
         return Normalized(kernel) if self.normalize else kernel
 
     def _learned(
@@ -146,12 +153,36 @@ class HeatGP(BaseEstimator):
             params = found.params
         return condition(self.kernel_, points, y, params, *options), found
 
+    def _warn_of_few(self, number: int, consequence: str) -> None:
+        """A SmallSampleWarning where parameters were learned from fewer than `FEW` points."""
+        times = self.time if isinstance(self.time, (tuple, list)) else [self.time]
+        values = {"time": [] if self._precomputed else [None if t == "each" else t for t in times]}
+        values |= {
+            name: [value] for name, value in self.get_params(deep=False).items() if name in ("amplitude", "noise")
+        }
+        learned = [name for name, given in values.items() if any(value is None for value in given)]
+        if number < FEW and learned:
+            warn(
+                f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW}: {consequence} Give the "
+                "parameters that are known from elsewhere, or add data.",
+                SmallSampleWarning,
+            )
+
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
         posteriors = self._fitted
         if isinstance(self.kernel_, Precomputed):
-            kernel, known = with_rows(self.kernel_, X, prior), len(self.kernel_.gram)
+            kernel, known = (
+                with_rows(self.kernel_, checked_table(self, X, fitting=False), prior),
+                len(self.kernel_.gram),
+            )
             return [replace(p, kernel=kernel) for p in posteriors], np.arange(known, len(kernel.gram))
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
-        return posteriors, as_points(self.manifold, X)
+        return posteriors, self._points(X)
+
+    def _points(self, X: Any) -> Array:
+        """Checked points of the manifold, in a table as that of the fit."""
+        X = checked_table(self, X, fitting=False)
+        check_columns(self, self.manifold_, X)
+        return as_points(self.manifold_, X)

@@ -13,6 +13,7 @@ from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
 from .base import HeatGP
+from .tables import checked_targets
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -25,7 +26,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     Parameters
     ----------
-    manifold : Manifold, default None. Where the points live; not used with kernel="precomputed".
+    manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
     time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
@@ -39,7 +40,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     time_, amplitude_ : the parameters used; with more than two classes one for each class.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
+    manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
+    feature_names_in_ : array of str, the names of the columns of X where it is a table with names.
 
     Examples
     --------
@@ -60,11 +63,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N).
-        y : array (N,) of labels of any type that can be sorted, of at least two classes.
+        y : array (N,) of labels of any type that can be sorted, of at least two classes. One column (N, 1) is read as
+            (N,), with a DataConversionWarning.
 
         Returns
         -------
-        The estimator itself. A BoundWarning names parameters that the data do not determine.
+        The estimator itself. A BoundWarning names parameters that the data do not determine; a SmallSampleWarning says
+        that parameters were learned from fewer than 20 points, and that probabilities are then too sure.
 
         Raises
         ------
@@ -79,6 +84,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ['a', 'b']
         """
         chosen(self.inference)  # an unknown name is an error before the kernel is made
+        y = checked_targets(self, y)
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
         binary = len(self.classes_) == 2
         posteriors = []
@@ -92,6 +98,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.posteriors_ = posteriors
         self.time_ = times[0] if binary else times
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
+        self._warn_of_few(len(points), "probabilities are too sure, by 0.05 to 0.2.")
         return self
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
@@ -121,6 +128,35 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         posteriors, points = self._at(X, prior)
         return self._all_classes([posterior.probability(points) for posterior in posteriors])
+
+    def decision_function(self, X: Any, *, prior: Any = None) -> Array:
+        """How clear the choice is: Phi^-1(P), where P is the probability of the class against the rest.
+
+        Parameters
+        ----------
+        X, prior : as in `predict_proba`.
+
+        Returns
+        -------
+        Array (M,) of two classes: positive where the second is more probable. Array (M, classes) of more. Other
+        than probabilities the values do not end at 0 and 1, so no two points become equal there.
+
+        Raises
+        ------
+        InvalidInput : if the points are not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0).fit([[0.0], [1.0]], ["a", "b"])
+        >>> np.sign(gp.decision_function([[-1.0], [2.0]])).tolist()
+        [-1.0, 1.0]
+        """
+        posteriors, points = self._at(X, prior)
+        moments = [posterior.moments(points) for posterior in posteriors]
+        margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in moments], axis=1)
+        return margins[:, 0] if len(posteriors) == 1 else margins
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each new point.
@@ -196,7 +232,9 @@ def _classes(points: Array, y: Any) -> tuple[Array, Array]:
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
     if labels.dtype.kind in "fc" and type_of_target(labels) not in ("binary", "multiclass"):
-        raise InvalidInput(f"y holds numbers such as {labels[0]}, not labels. Use GPRegressor, or make them classes.")
+        raise InvalidInput(
+            f"y holds numbers such as {labels[0]} (continuous), not labels. Use GPRegressor, or make them classes."
+        )
     try:
         classes, numbers = np.unique(labels, return_inverse=True)
     except TypeError as error:

@@ -12,6 +12,7 @@ from ..errors import InvalidInput
 from ..gp.fit import fit_regression
 from ..gp.regression import condition, targets
 from .base import HeatGP
+from .tables import as_numbers, checked_targets
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -23,7 +24,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     Parameters
     ----------
-    manifold : Manifold, default None. Where the points live; not used with kernel="precomputed".
+    manifold : Manifold or "euclidean", default None. Where the points live. "euclidean" is R^n, n the number of columns
+        of X: points are vectors. Not used with kernel="precomputed".
     kernel : default "auto". The name of a method of `heat_kernel` ("auto", "exact", "smooth", ...); a method with its
         options, such as Smooth(paths=100_000); a HeatKernel; a list of these, one for each factor of a product; or
         "precomputed", where X is a Gram matrix, as in scikit-learn's support vector machines.
@@ -45,7 +47,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
+    manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
+    feature_names_in_ : array of str, the names of the columns of X where it is a table with names.
 
     Examples
     --------
@@ -67,11 +71,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N).
-        y : array (N,) of real numbers.
+        y : array (N,) of real numbers. One column (N, 1) is read as (N,), with a DataConversionWarning.
 
         Returns
         -------
-        The estimator itself. A BoundWarning names parameters that the data do not determine.
+        The estimator itself. A BoundWarning names parameters that the data do not determine; a SmallSampleWarning says
+        that parameters were learned from fewer than 20 points, and that intervals are then too narrow.
 
         Raises
         ------
@@ -85,11 +90,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
+        y = as_numbers(checked_targets(self, y))
         points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
         self.posterior_, self.fit_ = self._learned(fit_regression, condition, self.noise, points, y, self.mean, pairs)
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
         self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
+        self._warn_of_few(len(points), "intervals are too narrow, those of 90 % cover 60 to 80 % of new observations.")
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, *, prior: Any = None) -> Any:

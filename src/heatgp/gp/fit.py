@@ -105,7 +105,9 @@ def fit_regression(
     data, average = targets(X, y, mean)
     intervals, middle = _times(kernel, bounds, given)
     if data.shape == (1, 2) and given.amplitude is None:
-        raise InvalidInput("N = 1 target is its own mean and says nothing of variances. Give amplitude, or a mean.")
+        raise InvalidInput(
+            "N = 1 target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
+        )
     # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
     scale = max(float(np.mean(data[:, 0] ** 2)), 1e-24 * average**2) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)

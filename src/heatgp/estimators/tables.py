@@ -1,0 +1,94 @@
+"""Tables as scikit-learn passes them: names and number of columns, kinds of arrays, targets in a column."""
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.validation import check_array, validate_data
+
+from ..arguments import as_array, refuse_masked
+from ..errors import InvalidInput, WrongType, warn
+from ..manifolds import Euclidean, Manifold
+from ..manifolds.composed.product import flat_size
+
+
+def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
+    """X as an array; in `fit` the estimator learns the names of its columns, afterwards they must be the same.
+
+    Points themselves are checked by their manifold.
+    """
+    refuse_masked(X, "X")
+    if issparse(X):
+        raise InvalidInput("X is sparse, and sparse data are not supported: points are dense. Give X.toarray().")
+    try:
+        validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
+        if isinstance(X, np.ndarray) and X.dtype == object:
+            X = check_array(X, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
+    except TypeError as error:
+        raise WrongType(f"X holds something that is no number: {error}") from None
+    except ValueError as error:
+        raise InvalidInput(f"X is not a table of numbers as expected: {error}") from None
+    return as_array(X, "X", "a table of numbers")
+
+
+def chosen_manifold(manifold: Any, X: np.ndarray) -> Manifold:
+    """The manifold of the points X; "euclidean" has as many dimensions as X has columns."""
+    if isinstance(manifold, str) and manifold == "euclidean":
+        _check_rows(X)
+        if X.dtype.kind == "c":
+            raise InvalidInput("Complex data not supported: give real and imaginary parts as columns of their own.")
+        if not X.shape[1]:
+            raise InvalidInput(f"X has 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+        return Euclidean(X.shape[1])
+    if not isinstance(manifold, Manifold):
+        raise InvalidInput(
+            f"manifold = {manifold!r} must be a manifold, such as Sphere(2), or 'euclidean' where points are vectors."
+        )
+    return manifold
+
+
+def check_columns(estimator: Any, manifold: Manifold, X: np.ndarray) -> None:
+    """Raise InvalidInput where points are vectors and rows of X have another length."""
+    if len(manifold.shape) != 1:
+        return
+    _check_rows(X)
+    if X.shape[1] not in (*manifold.shape, flat_size(manifold)):
+        raise InvalidInput(
+            f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
+            f"features as input: points of {manifold!r}."
+        )
+
+
+def _check_rows(X: np.ndarray) -> None:
+    """Raise InvalidInput unless X is a table."""
+    if X.ndim != 2:
+        raise InvalidInput(
+            f"Expected 2D array, a row for each point; X has shape {X.shape}. Reshape your data: X.reshape(-1, 1) if "
+            "it has one column, X.reshape(1, -1) if it is one point."
+        )
+
+
+def checked_targets(estimator: Any, y: Any) -> np.ndarray:
+    """y as an array; one column (N, 1) counts as (N,), with scikit-learn's warning."""
+    if y is None:
+        name = type(estimator).__name__
+        raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
+    refuse_masked(y, "y")
+    array = np.asarray(y)
+    if array.ndim == 2 and array.shape[1] == 1:
+        warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
+            "for example using ravel().",
+            DataConversionWarning,
+        )
+        return array[:, 0]
+    return array
+
+
+def as_numbers(y: np.ndarray) -> np.ndarray:
+    """Targets of dtype object as floats, where all of them are numbers."""
+    try:
+        return y.astype(float) if y.dtype == object else y
+    except (TypeError, ValueError):
+        return y
