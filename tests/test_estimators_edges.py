@@ -143,7 +143,7 @@ def at(index, value):
         ),
         ({}, X, Y[1:], r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(39,\)"),
         ({}, X, Y + 0j, "got shape .*, dtype complex128"),
-        ({}, X, LABELS, "dtype <U4. Labels are for GPClassifier"),
+        ({}, X, LABELS, "labels are for GPClassifier; its dtype is <U4"),
         ({}, X, 1e300 * Y, "y has the size .* Change its unit"),
         ({}, X[:, :2], Y, r"X has shape \(40, 2\); points of Sphere\(2\) have shape \(3,\)"),
         ({}, X[:0], Y[:0], r"X has shape \(0, 3\): no point\. Give at least one"),

@@ -224,7 +224,12 @@ def test_auto_takes_the_best_there_is():
     [
         (hg.Sphere(2), "strip", {"paths": 0}, "paths must be a positive integer; got 0"),
         (hg.Sphere(2), "smooth", {"step": 0}, "step must be a positive number; got 0"),
-        (hg.Sphere(2), "strip", {"times": "soon"}, "times must be positive and finite; got 'soon'"),
+        (
+            hg.Sphere(2),
+            "strip",
+            {"times": "soon"},
+            "times must be a number or a non-empty list of finite numbers; got 'soon'",
+        ),
         (hg.Sphere(2), "strip", {"epsilon": -1}, "epsilon must be a positive number"),
         (hg.Stiefel(5, 2), "strip", {}, "strips need the distance"),
         (hg.SpecialOrthogonal(8), "strip", {}, r"rank 4.*distance=True"),

@@ -23,12 +23,13 @@ MAY_IMPORT = {
     "array": {"errors"},
     "errors": set(),
     "whole_file": set(),
+    "arguments": {"errors"},
     "covariance": {"errors"},
-    "manifolds": {"array", "errors"},
-    "paths": {"array", "errors", "manifolds", "whole_file"},
-    "heat": {"array", "errors", "covariance", "manifolds", "paths", "whole_file"},
-    "gp": {"array", "errors", "covariance"},
-    "testing": {"array", "errors", "manifolds", "heat"},
+    "manifolds": {"arguments", "array", "errors"},
+    "paths": {"arguments", "array", "errors", "manifolds", "whole_file"},
+    "heat": {"arguments", "array", "errors", "covariance", "manifolds", "paths", "whole_file"},
+    "gp": {"arguments", "array", "errors", "covariance"},
+    "testing": {"arguments", "array", "errors", "manifolds", "heat"},
 }
 """What the lower layers see besides themselves; all others may see everything, and only each other see them."""
 

@@ -56,7 +56,7 @@ def test_latlon_rejects_swapped_arguments_and_nan():
     )
     fails("longitude is 400.0 degrees, outside [-360, 360]", latlon_to_sphere, 0, 400)
     fails("latitude[2] is nan", latlon_to_sphere, [0, 1, np.nan], 0)
-    fails("latitude must be numbers; the dtype is <U3.", latlon_to_sphere, ["12N"], 0)
+    fails("latitude must be numbers; its dtype is <U3.", latlon_to_sphere, ["12N"], 0)
 
 
 @pytest.mark.parametrize("batch", [(), (0,), (7,), (2, 3)])

@@ -6,7 +6,7 @@ import pytest
 
 from heatgp import GPClassifier, GPRegressor, Sphere
 from heatgp.cli.tables import (
-    check_folder,
+    check_writable,
     load_model,
     predictions,
     read_points,
@@ -103,7 +103,7 @@ def test_models_come_back(tmp_path):
         ("", r"it has 0 line\(s\)"),
         ("x,y\n1,2\n1\n", r"line 3: 1 cells, but the header has 2"),
         ("x,x\n1,2\n", "two columns have the same name; the header is x, x"),
-        ("x;y\n1;2\n", "has no 'y'; it has x;y"),
+        ("x;y\n1;2\n", r"is separated by semicolons; write commas between columns and points in numbers"),
         ("y\n1\n", r"no column of coordinates besides 'y'\. Is it separated by commas"),
         ("x,y\n1,2\n1+2j,2\n", r"line 3: '1\+2j' in column 'x' is no number\. Complex coordinates are two columns"),
         ("x,y\n1,2\n,2\n", "line 3: '' in column 'x' is no number"),
@@ -130,4 +130,4 @@ def test_wrong_files_are_named(file, tmp_path):
     with pytest.raises(InvalidInput, match="is not text in UTF-8"):
         read_table(str(tmp_path / "b.csv"))
     with pytest.raises(InvalidInput, match=r"p\.csv: there is no folder .*nowhere\. Make it first"):
-        check_folder(str(tmp_path / "nowhere" / "p.csv"))
+        check_writable(str(tmp_path / "nowhere" / "p.csv"))

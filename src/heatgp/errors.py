@@ -49,6 +49,10 @@ class HeatGPWarning(UserWarning):
     """Base of every warning that the library gives on purpose."""
 
 
+class InputWarning(HeatGPWarning):
+    """An argument is possible, but looks like a mistake."""
+
+
 class BoundWarning(HeatGPWarning):
     """A fitted parameter sits on a bound of its search interval."""
 

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils.multiclass import type_of_target
 
+from ..arguments import as_array, generator, is_integer, refuse_masked
 from ..errors import InvalidInput, Unsupported
 from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, negative_log_density, rmse
@@ -116,14 +117,17 @@ def compare(
     >>> table.row("linear", "rmse").mean < table.row("nearest", "rmse").mean
     True
     """
-    X, y = np.asarray(check_points(manifold, np.asarray(X))), np.asarray(y)
-    if y.shape != X.shape[:1]:
-        raise InvalidInput(f"y has shape {y.shape}; X has {len(X)} points, so y must have shape ({len(X)},).")
+    if not isinstance(manifold, Manifold):
+        raise InvalidInput(f"compare needs a manifold, such as Sphere(2); got {manifold!r}.")
+    X = np.asarray(check_points(manifold, X))
+    if X.ndim != 1 + len(manifold.shape):
+        raise InvalidInput(f"X has shape {X.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}).")
+    y = check_targets(y, len(X))
     task = infer_task(y) if task is None else task
     if task not in ("regression", "classification"):
         raise InvalidInput(f"task must be 'regression' or 'classification'; got {task!r}.")
-    seed = int(np.random.default_rng(rng).integers(2**31))
-    pairs = folds(y, task, splits, groups, seed) if isinstance(splits, (int, np.integer)) else list(splits)
+    seed = int(generator(rng).integers(2**31))
+    pairs = folds(y, task, splits, groups, seed) if is_integer(splits) else check_splits(splits, len(y))
     estimators, notes = choose(manifold, X, task, methods, seed)
     rows = []
     for name, estimator in estimators.items():
@@ -131,6 +135,38 @@ def compare(
         metrics = distinct(metric for score in scores for metric in score)
         rows += [summary(name, metric, [s[metric] for s in scores if metric in s]) for metric in metrics]
     return Comparison(tuple(rows), f"{task} on {manifold!r}: {len(X)} points, {len(pairs)} splits", tuple(notes))
+
+
+def check_targets(y: Any, number: int) -> np.ndarray:
+    """The targets as an array (N,), one finite number or one label for each point."""
+    refuse_masked(y, "y")
+    values = as_array(y, "y") if np.asarray(y).dtype.kind in "iufc" else np.asarray(y)
+    if values.shape != (number,):
+        raise InvalidInput(f"y has shape {values.shape}; X has {number} points, so y must have shape ({number},).")
+    bad = ~np.isfinite(values) if values.dtype.kind in "fc" else np.array([v is None or v != v for v in values], bool)
+    if bad.any():
+        raise InvalidInput(f"y[{int(np.argmax(bad))}] = {values[np.argmax(bad)]} is missing or not finite. Remove it.")
+    return values
+
+
+def check_splits(splits: Any, number: int) -> list[Split]:
+    """Pairs of training and test indices, neither of them empty."""
+    message = f"splits must be an integer or pairs (train, test) of indices of {number} points; got {splits!r}."
+    if isinstance(splits, (str, bytes, bool)) or not isinstance(splits, Iterable):
+        raise InvalidInput(message)
+    pairs = list(splits)
+    for pair in pairs:
+        parts = [np.asarray(part) for part in pair] if isinstance(pair, (tuple, list, np.ndarray)) else []
+        for part in parts:
+            inside = part.dtype.kind in "iu" and part.size and part.min() >= -number and part.max() < number
+            mask = part.dtype.kind == "b" and part.shape == (number,) and part.any()
+            if part.ndim != 1 or not (inside or mask):
+                raise InvalidInput(message)
+        if len(parts) != 2:
+            raise InvalidInput(message)
+    if not pairs:
+        raise InvalidInput(message)
+    return pairs
 
 
 def evaluate(
@@ -181,12 +217,15 @@ def choose(
     manifold: Manifold, X: np.ndarray, task: Task, methods: Sequence[str] | Mapping[str, Any] | None, seed: int
 ) -> tuple[dict[str, Any], list[str]]:
     """The estimators by name, and what was left out and why."""
+    listed = isinstance(methods, Iterable) and not isinstance(methods, str) and list(methods)
+    if methods is not None and not listed:
+        raise InvalidInput(f"methods must be a list of one or more names, or estimators by name; got {methods!r}.")
     if isinstance(methods, Mapping):
         return dict(methods), []
-    names, notes = list(DEFAULT if methods is None else methods), []
-    unknown = set(names) - {"heatgp", *NAMES}
+    names, notes = list(listed or DEFAULT), []
+    unknown = [name for name in names if not isinstance(name, str) or name not in ("heatgp", *NAMES)]
     if unknown:
-        raise InvalidInput(f"There is no method {min(unknown)!r}; there are 'heatgp', {', '.join(map(repr, NAMES))}.")
+        raise InvalidInput(f"There is no method {unknown[0]!r}; there are 'heatgp', {', '.join(map(repr, NAMES))}.")
     if methods is None:
         try:
             manifold.distance(X[:1], X[:1])
@@ -217,10 +256,12 @@ def infer_task(y: np.ndarray) -> Task:
     return "classification"
 
 
-def folds(y: np.ndarray, task: Task, number: int, groups: ArrayLike | None, seed: int) -> list[Any]:
+def folds(y: np.ndarray, task: Task, number: Any, groups: ArrayLike | None, seed: int) -> list[Any]:
     """Cross-validation: every point is tested once."""
     if groups is not None:
         groups = np.asarray(groups)
+        if groups.shape != y.shape:
+            raise InvalidInput(f"groups has shape {groups.shape}; one label for each of {len(y)} points is needed.")
         most, what = len(np.unique(groups)), "groups"
     elif task == "classification":
         most, what = int(np.unique(y, return_counts=True)[1].min()), "points of the smallest class"

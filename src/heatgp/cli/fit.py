@@ -17,9 +17,9 @@ from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points
 from ..whole_file import whole_file
-from .kernel import add_simulation
+from .kernel import add_simulation, refuse_ignored
 from .manifold_argument import HELP, allow_local_modules, read_manifold
-from .tables import Table, check_folder, load_model, predictions, read_points, read_table, read_target, write_columns
+from .tables import Table, check_writable, load_model, predictions, read_points, read_table, read_target, write_columns
 
 DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, one row per point
 and one column per coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz
@@ -33,7 +33,7 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("fit", help="train on a table and predict another", description=DESCRIPTION)
     parser.add_argument("--manifold", help=HELP)
     parser.add_argument("--train", metavar="FILE", help="points and target, .csv or .npz")
-    parser.add_argument("--target", default="y", metavar="NAME", help="column or array of the target, by default y")
+    parser.add_argument("--target", metavar="NAME", help="column or array of the target, by default y")
     parser.add_argument("--columns", nargs="+", metavar="NAME", help="coordinates; by default all but the target")
     parser.add_argument(
         "--task",
@@ -58,14 +58,16 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidInput("--train needs --manifold, such as 'Sphere(2)'; `heatgp manifolds` lists them.")
     if options.out and not options.predict:
         raise InvalidInput("--out is for predictions: give --predict with the points too.")
-    check_folder(options.out)
-    check_folder(options.save)
+    check_writable(options.out)
+    check_writable(options.save)
+    refuse_ignored([options.kernel], paths=options.paths, references=options.references)
     if options.model:
         allow_local_modules()  # a model holds its manifold by the name of the user's module
         model = load_model(options.model)
         manifold, names = model.manifold, getattr(model, "feature_names_in_", options.columns)
     else:
         manifold, table = read_manifold(options.manifold), read_table(options.train)
+        options.target = chosen_target(table, options.target, options.columns)
         target = read_target(table, options.target, options.task)
         points, names = points_of(manifold, table, options.target, options.columns)
     if options.predict:
@@ -84,7 +86,19 @@ def run(options: argparse.Namespace) -> None:
             write_columns(options.out, predictions(model, new))
 
 
-def points_of(manifold: Manifold, table: Table, target: str, names: Any) -> tuple[np.ndarray, list[str] | None]:
+def chosen_target(table: Table, target: str | None, columns: list[str] | None) -> str:
+    """The name of the target; without one y, unless x and y may be coordinates of a point, where the user must say."""
+    if target is not None:
+        return target
+    if columns is None and not table.is_archive and {"x", "y"} <= set(table.columns) and len(table.columns) > 2:
+        raise InvalidInput(
+            f"{table.path}: is column 'y' the target or, beside 'x', a coordinate? The columns are "
+            f"{', '.join(table.columns)}. Name the target with --target."
+        )
+    return "y"
+
+
+def points_of(manifold: Manifold, table: Table, target: str | None, names: Any) -> tuple[np.ndarray, list[str] | None]:
     """Points of the manifold and the names of their columns, or an error that names the file and its columns."""
     rows, names = read_points(table, target, names)
     if names is not None and len(names) not in (math.prod(manifold.shape), flat_size(manifold)):

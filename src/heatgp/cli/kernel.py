@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_seed
 from ..errors import InvalidInput
 from ..heat.kernel import HeatKernel
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
-from .tables import check_folder
+from .tables import check_writable
 
 
 def add_command(commands: Any) -> None:
@@ -37,6 +38,7 @@ def add_simulation(parser: Any) -> None:
 def run(options: argparse.Namespace) -> None:
     """Print the kernel of each method, and plot it if asked to."""
     from ..plots import along_geodesic, kernel_figure, save_figure
+    from ..plots.style import check_picture
 
     if not options.time > 0 or not math.isfinite(options.time):
         raise InvalidInput(f"--time must be positive; got {options.time:g}.")
@@ -44,7 +46,10 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidInput(f"--points must be at least 2; got {options.points}.")
     if options.log and options.plot:
         raise InvalidInput("--plot shows densities, not their logarithms. Leave out --plot, or --log.")
-    check_folder(options.plot)
+    check_picture(options.plot)
+    check_writable(options.plot)
+    refuse_ignored(options.method, paths=options.paths, references=options.references)
+    check_seed(options.seed, "--seed")
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     kernels = {method: kernel_for_time(manifold, method, options) for method in options.method}
@@ -73,6 +78,15 @@ def run(options: argparse.Namespace) -> None:
 def relative_error(kernel: HeatKernel, pairs: dict[str, Any]) -> np.ndarray:
     """The standard error of the logarithm."""
     return np.zeros(len(pairs["Y"])) if kernel.is_exact else kernel.standard_error(**pairs) / kernel(**pairs)
+
+
+def refuse_ignored(methods: list[str], **options: Any) -> None:
+    """Raise InvalidInput for an option that none of the methods has: it would change nothing, in silence."""
+    for name, value in options.items():
+        if value is not None and not any(known_options(method, **{name: value}) for method in methods):
+            raise InvalidInput(
+                f"--{name} {value} has no effect: {', '.join(methods)} has no such option. Leave it out."
+            )
 
 
 def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace) -> HeatKernel:

@@ -7,6 +7,7 @@ import warnings
 from typing import Any
 
 from .. import __version__
+from ..arguments import check_seed
 from ..errors import HeatGPError
 from ..manifolds.parse import NAMES
 from . import fit, kernel, reproduce
@@ -42,6 +43,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 0
+    except OSError as error:  # a disk that is full, a place without permission
+        print(f"heatgp: {error}", file=sys.stderr)
+        return 2
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -76,6 +80,7 @@ def _manifolds(options: argparse.Namespace) -> None:
 def _check(options: argparse.Namespace) -> int:
     from ..testing import check_manifold
 
+    check_seed(options.seed, "--seed")
     manifold = read_object(options.what)
     problems = check_manifold(manifold, options.seed)
     for problem in problems:

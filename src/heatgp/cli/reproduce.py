@@ -6,6 +6,9 @@ from typing import Any
 
 from joblib import cpu_count
 
+from ..arguments import check_jobs
+from .tables import check_new_folder
+
 NAMES = ("compare", "knots", "projective", "gorillas", "dti")
 
 
@@ -27,6 +30,8 @@ def run(options: argparse.Namespace) -> int:
     from ..experiments.experiment import Options
     from ..experiments.reproduce import reproduce
 
+    check_jobs(options.jobs)
+    check_new_folder(options.out)
     names = NAMES if options.experiment == "all" else (options.experiment,)
     try:
         reproduce(names, Options(options.quick, options.dti), options.out, options.jobs)

@@ -1,6 +1,8 @@
 """Points and targets from .csv and .npz files, predictions back into them, models to disk."""
 
 import csv
+import os
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,14 +47,29 @@ def read_table(path: str) -> Table:
             raise InvalidInput(f"{path} cannot be read as an .npz of plain arrays: {error}") from None
     if file.suffix != ".csv":
         raise InvalidInput(f"{path}: only .csv (with a header) and .npz are read.")
-    with file.open(newline="", encoding="utf-8-sig") as stream:
-        try:
+    try:
+        with file.open(newline="", encoding="utf-8-sig") as stream:
             rows = [[cell.strip() for cell in row] for row in csv.reader(stream) if row]
-        except (UnicodeDecodeError, csv.Error) as error:
-            raise InvalidInput(f"{path} is not text in UTF-8 with commas: {error}") from None
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InvalidInput(f"{path} is not text in UTF-8 with commas: {error}") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
+    for sign, name in ((";", "semicolons"), ("\t", "tabs")):
+        if rows and len(rows[0]) == 1 and sign in rows[0][0]:
+            raise InvalidInput(
+                f"{path} is separated by {name}; write commas between columns and points in numbers. With pandas: "
+                f"read_csv({path!r}, sep={sign!r}).to_csv(..., index=False)."
+            )
+    # pandas calls columns without a name 0, 1, 2, ...
+    if rows and all(map(_is_number, rows[0])) and rows[0] != [str(i) for i in range(len(rows[0]))]:
+        raise InvalidInput(
+            f"{path} has no header: its first line, {', '.join(rows[0][:4])}, holds numbers. Add a line of names."
+        )
     if len(rows) < 2:
         raise InvalidInput(f"{path} needs a header and at least one row; it has {len(rows)} line(s).")
     header = rows[0]
+    if "" in header:
+        raise InvalidInput(f"{path}: column {1 + header.index('')} has no name; the header is {', '.join(header)}.")
     if len(set(header)) < len(header):
         raise InvalidInput(f"{path}: two columns have the same name; the header is {', '.join(header)}.")
     for number, row in enumerate(rows[1:], start=2):
@@ -61,7 +78,9 @@ def read_table(path: str) -> Table:
     return Table(path, {name: np.array([row[i] for row in rows[1:]]) for i, name in enumerate(header)})
 
 
-def read_points(table: Table, target: str, names: Sequence[str] | None = None) -> tuple[np.ndarray, list[str] | None]:
+def read_points(
+    table: Table, target: str | None, names: Sequence[str] | None = None
+) -> tuple[np.ndarray, list[str] | None]:
     """Points, and the names of the columns they are made of: those given, else all but the target.
 
     An archive has its points in the array X, and no names.
@@ -120,10 +139,37 @@ def predictions(model: GPRegressor | GPClassifier, rows: np.ndarray) -> dict[str
     return {"mean": mean, "std": std}
 
 
-def check_folder(path: str | None) -> None:
-    """Raise InvalidInput where the folder of a file to write does not exist."""
-    if path and not Path(path).parent.is_dir():
-        raise InvalidInput(f"{path}: there is no folder {Path(path).parent}. Make it first.")
+def check_writable(path: str | None) -> None:
+    """Raise InvalidInput where a file cannot be written, before the work whose result it is to hold."""
+    if not path:
+        return
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise InvalidInput(f"{path}: there is no folder {file.parent}. Make it first.")
+    if file.is_dir():
+        raise InvalidInput(f"{path} is a folder. Give the name of a file in it.")
+    if file.exists() and not os.access(file, os.W_OK):
+        raise InvalidInput(f"{path} is read-only. Choose another name.")
+    _try_writing(path, file.parent)
+
+
+def check_new_folder(path: str) -> None:
+    """Raise InvalidInput where a folder, which need not exist yet, cannot be written to."""
+    existing = Path(path).absolute()
+    while not existing.exists():
+        existing = existing.parent
+    if not existing.is_dir():
+        raise InvalidInput(f"{path}: {existing} is a file, not a folder. Choose another place.")
+    _try_writing(path, existing)
+
+
+def _try_writing(path: str, folder: Path) -> None:
+    """Write a file that is gone at once: permissions alone do not tell what a file system allows."""
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from None
 
 
 def write_columns(path: str | None, columns: dict[str, np.ndarray]) -> None:

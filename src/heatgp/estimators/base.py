@@ -11,6 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from ..arguments import check_flag, check_jobs, check_seed
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.fit import Bounds, Fit
@@ -115,6 +116,9 @@ class HeatGP(BaseEstimator):
         for name, value in self.get_params(deep=False).items():
             if name in ("amplitude", "noise") and not (value is None or isinstance(value, Real)):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
+        check_flag("normalize", self.normalize)
+        check_seed(self.rng)
+        check_jobs(self.n_jobs)
         if self._precomputed and self.time is not None:
             raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
         X = checked_table(self, X, fitting=True)

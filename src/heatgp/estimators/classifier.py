@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
+from ..arguments import refuse_masked
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
@@ -222,6 +223,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
 def _classes(points: Array, y: Any) -> tuple[Array, Array]:
     """The different labels, sorted, and for each point the number of its label."""
+    refuse_masked(y, "y")
     labels = np.asarray(y)
     if labels.shape != points.shape[:1]:
         raise InvalidInput(

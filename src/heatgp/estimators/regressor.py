@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ..arguments import generator
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.fit import fit_regression
@@ -162,7 +163,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         (3, 5)
         """
         (posterior,), points = self._at(X, prior)
-        return posterior.sample(points, np.random.default_rng(random_state), n_samples).T
+        return posterior.sample(points, generator(random_state, "random_state"), n_samples).T
 
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.

@@ -7,6 +7,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
+from ..arguments import as_array, refuse_masked
 from ..errors import InvalidInput, WrongType, warn
 from ..manifolds import Euclidean, Manifold
 from ..manifolds.composed.product import flat_size
@@ -15,20 +16,20 @@ from ..manifolds.composed.product import flat_size
 def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
     """X as an array; in `fit` the estimator learns the names of its columns, afterwards they must be the same.
 
-    Arrays of NumPy pass as they are. Points themselves are checked by their manifold.
+    Points themselves are checked by their manifold.
     """
+    refuse_masked(X, "X")
     if issparse(X):
         raise InvalidInput("X is sparse, and sparse data are not supported: points are dense. Give X.toarray().")
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
-        array = X if isinstance(X, np.ndarray) else np.asarray(X)
-        if array.dtype == object:  # tables with columns of several types
-            array = check_array(array, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
+        if isinstance(X, np.ndarray) and X.dtype == object:
+            X = check_array(X, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
     except TypeError as error:
         raise WrongType(f"X holds something that is no number: {error}") from None
     except ValueError as error:
         raise InvalidInput(f"X is not a table of numbers as expected: {error}") from None
-    return array
+    return as_array(X, "X", "a table of numbers")
 
 
 def chosen_manifold(manifold: Any, X: np.ndarray) -> Manifold:
@@ -73,6 +74,7 @@ def checked_targets(estimator: Any, y: Any) -> np.ndarray:
     if y is None:
         name = type(estimator).__name__
         raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
+    refuse_masked(y, "y")
     array = np.asarray(y)
     if array.ndim == 2 and array.shape[1] == 1:
         warn(

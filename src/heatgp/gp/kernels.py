@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import as_array
 from ..covariance import Array, Evaluation, Kernel, TimeFunction
 from ..errors import InvalidInput
 
@@ -173,7 +174,7 @@ def _prior(prior: Any, number: int) -> Array:
 
 def _finite(values: Any, name: str) -> Array:
     """Finite real numbers as floats."""
-    array = np.asarray(values)
+    array = as_array(values, name, "a real Gram matrix")
     if array.dtype.kind not in "fiub":
         raise InvalidInput(f"{name} must be a real Gram matrix; its dtype is {array.dtype}.")
     for where in np.argwhere(~np.isfinite(array)).tolist():

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from ..arguments import check_count, generator
 from ..covariance import Array
 from ..errors import NotPositiveDefinite
 
@@ -218,5 +219,5 @@ def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:
     """`size` samples, (size, N), of a normal law; its covariance may be singular."""
     values, vectors = linalg.eigh(covariance, check_finite=False)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    noise = np.random.default_rng(rng).standard_normal((size, len(mean)))
+    noise = generator(rng).standard_normal((check_count("number of samples", size), len(mean)))
     return mean + noise @ root.T

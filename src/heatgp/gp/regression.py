@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import as_array
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from .latent import Latent
@@ -129,7 +130,7 @@ def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float]:
 
     Where the mean is estimated the average is subtracted first: large constants would cost digits.
     """
-    y = np.asarray(y)
+    y = as_array(y, "y", f"{len(X)} real numbers, one for each point; labels are for GPClassifier")
     if y.dtype.kind not in "fiub" or y.shape != (len(X),) or not len(X):
         raise InvalidInput(
             f"y must be {len(X)} real numbers, one for each of N >= 1 points; got shape {y.shape}, dtype {y.dtype}. "

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import as_array, check_memory
 from ..array import Array
 from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
 from ..errors import InvalidInput
@@ -236,10 +237,10 @@ class HeatKernel(Kernel):
 
     def check_time(self, time: Any) -> Any:
         """The time as a float (a tuple where there are several), or an error that names the range."""
-        try:
-            values = np.atleast_1d(np.asarray(time, dtype=float))
-        except (TypeError, ValueError):
-            raise InvalidInput(f"time must be a positive number; got {time!r}.") from None
+        values = np.atleast_1d(as_array(time, "time", f"a positive number; got {time!r}"))
+        if values.dtype.kind not in "iuf":
+            raise InvalidInput(f"time must be a positive number; got {time!r}.")
+        values = values.astype(float)
         if values.shape != (self.parameters,):
             raise InvalidInput(f"{self!r} takes {self.parameters} time(s); got {time!r}.")
         low, high = self.times
@@ -255,8 +256,9 @@ class HeatKernel(Kernel):
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
     def _over_times(self, read: Callable[[Evaluation, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
-        many = self.parameters == 1 and np.ndim(time) > 0
-        times = [self.check_time(t) for t in (np.ravel(time) if many else [time])]
+        time = as_array(time, "time", f"a positive number, or an array of them; got {time!r}")
+        many = self.parameters == 1 and time.ndim > 0
+        times = [self.check_time(t) for t in (time.ravel().tolist() if many else [time.tolist()])]
         if not times:
             raise InvalidInput("time is an empty list; give one time or more.")
 
@@ -268,11 +270,13 @@ class HeatKernel(Kernel):
         batch_x = X.shape[: X.ndim - point_axes]
         flat_x = X.reshape(-1, *self.manifold.shape)
         if Y is None:
+            check_memory(float(len(times)) * len(flat_x) ** 2, "a value for each time and pair of points")
             values, batch_y = values_of(self.pairs(flat_x)), batch_x
         else:
             Y = self._points(Y, "Y")
             batch_y = Y.shape[: Y.ndim - point_axes]
             flat_y = Y.reshape(-1, *self.manifold.shape)
+            check_memory(float(len(times)) * len(flat_x) * len(flat_y), "a value for each time and pair of points")
             rows = max(1, CHUNK // max(1, len(flat_y)))
             parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in range(0, max(1, len(flat_x)), rows)]
             values = np.concatenate(parts, axis=-2)

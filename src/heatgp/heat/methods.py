@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..arguments import as_times, check_flag, check_jobs, check_seed
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
 from ..manifolds.roots import log_unit_ball_volume
@@ -193,8 +194,10 @@ class Simulated(Method):
         if self.step is not None:
             check_step(self.step)
         object.__setattr__(self, "times", checked_times(self.times))
-        if isinstance(self.rng, list):
-            object.__setattr__(self, "rng", tuple(self.rng))
+        object.__setattr__(self, "rng", check_seed(self.rng))
+        check_jobs(self.n_jobs)
+        if not isinstance(self.cache, (bool, str, Path)):
+            raise InvalidInput(f"cache must be True, False or a folder; got {self.cache!r}.")
 
     @property
     def lasting(self) -> bool | str | Path:
@@ -232,14 +235,9 @@ def checked_times(times: Any) -> Times:
     """One positive time, a tuple of times, or None; else an error."""
     if times is None:
         return None
-    try:
-        values = np.asarray(times, dtype=float)
-    except (TypeError, ValueError):
-        values = np.array(math.nan)
-    if values.ndim == 0 and not (math.isfinite(values) and values > 0):
+    values = as_times(times)
+    if values.ndim == 0 and values <= 0:
         raise InvalidInput(f"times must be positive and finite; got {times!r}.")
-    if values.ndim > 1 or not values.size:
-        raise InvalidInput(f"times must be a number or a non-empty list of numbers; got {times!r}.")
     return tuple(values.tolist()) if values.ndim else float(values)
 
 
@@ -385,6 +383,7 @@ class Strip(FromSamples):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_counting(self.paths, self.epsilon)
+        check_flag("distance", self.distance)
 
     def check(self, manifold: Homogeneous) -> None:
         Coordinates(manifold, self.distance)
@@ -469,6 +468,7 @@ class Reference(Simulated):
                 f"{self.references}, paths = {self.paths}."
             )
         check_epsilon(self.epsilon)
+        check_flag("ball", self.ball)
         if self.ball and self.epsilon is None:
             raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
 
@@ -514,6 +514,7 @@ class FibreAverage(Method):
         return replace(self, rng=independent_seed(self.rng, number))
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rng", check_seed(self.rng))
         if self.fibre is not None:
             check_count("fibre", self.fibre)
 

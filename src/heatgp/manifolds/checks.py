@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from functools import wraps
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..arguments import as_array, check_count, check_memory, generator, is_integer
 from ..array import Array, namespace
-from ..errors import InvalidInput, OffManifold
+from ..errors import InputWarning, InvalidInput, OffManifold, warn
 
 if TYPE_CHECKING:
     from .contract import Manifold
@@ -23,10 +26,12 @@ def require(condition: bool, message: str) -> None:
         raise InvalidInput(message)
 
 
-def require_integer(owner: str, name: str, value: object, least: int) -> None:
+def require_integer(owner: str, name: str, value: Any, least: int) -> None:
     """Raise InvalidInput unless the parameter `name` of `owner` is an integer of at least `least`."""
-    valid = isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= least)
-    require(valid, f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.")
+    require(
+        is_integer(value) and bool(value >= least),
+        f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.",
+    )
 
 
 def require_positive_integers(manifold: Manifold) -> None:
@@ -75,12 +80,10 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     OffManifold
         If a point is not finite or not on the manifold.
     """
-    if not hasattr(x, "__array_namespace__"):
-        x = np.asarray(x)
-    if isinstance(x, np.ndarray) and x.dtype.kind in "iu":
-        x = x.astype(float)
+    kind = f"a numeric array of points of {manifold!r}"
+    x = as_floats(x, name, kind)
     if not hasattr(x.dtype, "kind") or x.dtype.kind not in "fc":
-        raise InvalidInput(f"{name} must be a numeric array of points of {manifold!r}; its dtype is {x.dtype}.")
+        raise InvalidInput(f"{name} must be {kind}; its dtype is {x.dtype}.")
     if x.ndim < len(manifold.shape) or x.shape[x.ndim - len(manifold.shape) :] != manifold.shape:
         raise InvalidInput(
             f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}, "
@@ -109,6 +112,7 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
             f"{_first(name, defect > limit)} is not on {manifold!r}: "
             f"{manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
         )
+    warn_of_degrees(manifold, x, name)
     return x
 
 
@@ -122,6 +126,75 @@ def refuse(manifold: Manifold, bad: np.ndarray, reason: str) -> None:
     """Raise OffManifold, with the first bad place of x and the reason why it has no nearest point, if there is one."""
     if bad.any():
         raise OffManifold(f"{_first('x', bad)} has no nearest point on {manifold!r}: {reason}. Check or remove it.")
+
+
+def as_floats(x: Any, name: str, kind: str = "numbers") -> Array:
+    """x as a floating array: those of other libraries pass, all else becomes a NumPy array, integers become doubles."""
+    if isinstance(x, np.ndarray) or not hasattr(x, "__array_namespace__"):
+        x = as_array(x, name, kind)
+        return x.astype(float) if x.dtype.kind in "iu" else x
+    return x
+
+
+def warn_of_degrees(manifold: Manifold, x: Array, name: str) -> None:
+    """Warn where a coordinate that is an angle is more than one turn away from zero."""
+    if manifold.periodic is None or not isinstance(x, np.ndarray):
+        return
+    angles = np.array([period == 2 * math.pi for period in manifold.periodic])
+    beyond = angles & (np.abs(x) > 2 * math.pi * (1 + 1e-9))
+    if beyond.any():
+        warn(
+            f"{_first(name, beyond)} = {x.flat[np.argmax(beyond)]:g} is beyond 2 pi, and angles of {manifold!r} are in "
+            f"radians. Pass numpy.radians({name}) if they are in degrees, numpy.remainder({name}, 2 * numpy.pi) if "
+            "they are not.",
+            InputWarning,
+        )
+
+
+def checked_random(random: Callable) -> Callable:
+    """A manifold's `random` that takes seeds too, and refuses numbers of points that are none or do not fit."""
+
+    @wraps(random)
+    def checked(self: Manifold, rng: Any, n: int, *more: Any, **named: Any) -> Array:
+        count = check_count("n", n, 0)
+        check_memory(float(count) * math.prod(self.shape) * (2 if self.is_complex else 1), f"{n} points of {self!r}")
+        return random(self, generator(rng), count, *more, **named)
+
+    return checked
+
+
+def checked_pair(function: Callable) -> Callable:
+    """A manifold's function of two arrays of points or tangent vectors that takes lists too, and names wrong shapes."""
+
+    @wraps(function)
+    def checked(self: Manifold, x: Any, y: Any, *more: Any, **named: Any) -> Array:
+        called = f"{type(self).__name__}.{function.__name__}"
+        x, y = _part(self, x, f"the first argument of {called}"), _part(self, y, f"the second argument of {called}")
+        try:
+            np.broadcast_shapes(x.shape, y.shape)
+        except ValueError:
+            raise InvalidInput(
+                f"{called} got shapes {tuple(x.shape)} and {tuple(y.shape)}, whose batch axes do not broadcast. All "
+                "pairs are x[:, None] and y[None]."
+            ) from None
+        return function(self, x, y, *more, **named)
+
+    return checked
+
+
+def _part(manifold: Manifold, x: Any, name: str) -> Array:
+    """x as a floating array of the shape of points, complex only where points are."""
+    x = as_floats(x, name)
+    axes = len(manifold.shape)
+    if x.ndim < axes or tuple(x.shape[x.ndim - axes :]) != tuple(manifold.shape):
+        raise InvalidInput(f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}.")
+    if isinstance(x, np.ndarray) and (x.dtype.kind == "b" or (x.dtype.kind == "c" and not manifold.is_complex)):
+        raise InvalidInput(f"{name} has dtype {x.dtype}; the points of {manifold!r} are real numbers.")
+    return x
+
+
+CHECKED = {"random": checked_random, "exp": checked_pair, "distance": checked_pair}
+"""The members of a manifold that users call by hand, and how their arguments are checked."""
 
 
 def _first(name: str, bad: np.ndarray) -> str:

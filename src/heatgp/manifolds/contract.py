@@ -58,7 +58,7 @@ import numpy as np
 
 from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
-from .checks import TOLERANCE, points_to_project, refuse
+from .checks import CHECKED, TOLERANCE, points_to_project, refuse
 from .roots import Roots
 
 
@@ -126,6 +126,13 @@ class Manifold(ABC):
     """What `defect` measures, for messages."""
     remedy: ClassVar[str] = "Use M.project(x), the nearest point, for data with few digits."
     """What to do with points off the manifold, for messages."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Check the arguments of the members that users call by hand, in every class, also of users."""
+        super().__init_subclass__(**options)
+        for name, checked in CHECKED.items():
+            if callable(own := vars(cls).get(name)):
+                setattr(cls, name, checked(own))
 
     # Required.
 

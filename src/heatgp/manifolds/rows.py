@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import as_array
 from ..errors import InvalidInput
 from .checks import check_points
 from .composed.product import flat_size, unflatten
@@ -41,9 +42,7 @@ def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
     array([[[1., 0.],
             [0., 1.]]])
     """
-    array = np.asarray(X)
-    if array.dtype == object or array.dtype.kind not in "fciu":
-        raise InvalidInput(f"{name} must be a numeric array of points of {manifold!r}; its dtype is {array.dtype}.")
+    array = as_array(X, name, f"a numeric array of points of {manifold!r}")
     size = math.prod(manifold.shape)
     if array.ndim == 2 and len(manifold.shape) != 1 and array.shape[1] == size:
         array = array.reshape(-1, *manifold.shape)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import as_times, check_count, check_jobs, check_seed
 from ..errors import InvalidInput
 
 Seed = int | tuple[int, ...] | np.random.Generator | np.random.SeedSequence | None
@@ -38,9 +39,7 @@ def schedule(times: Times, step: float, *, shorten_first: bool = False) -> Sched
 
     A step that is longer than the first time is an error, unless the first step may be shortened.
     """
-    t = np.atleast_1d(np.asarray(times, dtype=float))
-    if t.ndim != 1 or not t.size or not np.isfinite(t).all():
-        raise InvalidInput(f"times must be a non-empty list of finite numbers; got {times!r}.")
+    t = np.atleast_1d(as_times(times))
     if t[0] < 0:
         raise InvalidInput(f"times must not be negative; got {t[0]:g}. Brownian motion starts at time 0.")
     if (np.diff(t) <= 0).any():
@@ -67,14 +66,9 @@ def check_step(step: Any) -> None:
         raise InvalidInput(f"step must be a positive number; got {step!r}. A hundredth of the first time is a start.")
 
 
-def check_count(name: str, value: Any) -> None:
-    """A positive integer, or a clear error."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise InvalidInput(f"{name} must be a positive integer; got {value!r}.")
-
-
 def entropy(rng: Seed) -> tuple[int, ...]:
     """The root of all random streams of one simulation: four or more words, the same for the same seed."""
+    rng = check_seed(rng)
     if isinstance(rng, tuple):
         return rng
     if isinstance(rng, np.random.Generator):
@@ -101,6 +95,7 @@ class Simulation:
         """The simulation that the arguments of `walk` ask for, or an error that names the wrong one."""
         plan = schedule(times, step)
         check_count("paths", paths)
+        check_jobs(how.get("n_jobs"))
         return cls(plan, paths, entropy(rng), **how)
 
     def require_positive_times(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from ..arguments import generator
 from ..errors import NotConverged, Unsupported
 from ..manifolds import Homogeneous, Manifold
 from .style import new_axes, styled
@@ -44,11 +45,11 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     >>> along_geodesic(Sphere(2), 100.0, 3)[0].round(3)
     array([0.   , 1.571, 3.142])
     """
-    generator = np.random.default_rng(rng)
-    start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(generator, 1)[0]
-    noise = generator.standard_normal(start.shape)
+    numbers = generator(rng)
+    start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(numbers, 1)[0]
+    noise = numbers.standard_normal(start.shape)
     if manifold.is_complex:
-        noise = noise + 1j * generator.standard_normal(start.shape)
+        noise = noise + 1j * numbers.standard_normal(start.shape)
     direction = manifold.noise(start, noise)
     speed = math.sqrt(float(manifold.separation(start, manifold.exp(start, 1e-3 * direction)))) / 1e-3
     direction = direction / speed

@@ -62,6 +62,14 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
     return drawn
 
 
+def check_picture(path: Any) -> str:
+    """The suffix of a picture, or InvalidInput where pictures are not written so; no suffix where there is no path."""
+    suffix = Path(path).suffix if path else ""
+    if path and suffix not in (".png", ".svg", ".pdf"):
+        raise InvalidInput(f"{path}: pictures are written as .png, .svg or .pdf.")
+    return suffix
+
+
 def save_figure(figure: Figure, path: Any) -> None:
     """Write a figure to a file; the same figure gives the same bytes on every day.
 
@@ -76,9 +84,7 @@ def save_figure(figure: Figure, path: Any) -> None:
     InvalidInput
         If the suffix is another one.
     """
-    suffix = Path(path).suffix
-    if suffix not in (".png", ".svg", ".pdf"):
-        raise InvalidInput(f"{path}: pictures are written as .png, .svg or .pdf.")
+    suffix = check_picture(path)
     undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
     with matplotlib.rc_context(STYLE), whole_file(path) as stream:
         figure.savefig(stream, format=suffix[1:], dpi=150, metadata=undated)

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import as_array
 from ..errors import InvalidInput
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
@@ -21,9 +22,7 @@ def reject(bad: np.ndarray, values: np.ndarray, name: str, problem: str) -> None
 
 def numbers(x: ArrayLike, name: str, *tail: int) -> np.ndarray:
     """x as an array of finite numbers, doubles or complex, whose last axes have the lengths `tail`."""
-    x = np.asarray(x)
-    if x.dtype.kind not in "biufc":
-        raise InvalidInput(f"{name} must be numbers; the dtype is {x.dtype}.")
+    x = as_array(x, name)
     x = x.astype(complex if x.dtype.kind == "c" else float)
     if tail and x.shape[-len(tail) :] != tail:
         raise InvalidInput(f"{name} has shape {x.shape}; it must have shape (..., {', '.join(map(str, tail))}).")
@@ -33,4 +32,4 @@ def numbers(x: ArrayLike, name: str, *tail: int) -> np.ndarray:
 
 def check(manifold: Manifold, x: ArrayLike, name: str) -> np.ndarray:
     """x as checked points of the manifold."""
-    return check_points(manifold, np.asarray(x), name)
+    return np.asarray(check_points(manifold, x, name))

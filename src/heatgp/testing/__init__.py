@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ..arguments import generator
 from ..manifolds import Homogeneous, Manifold
 from . import geometry, law, symmetry
 from .compiled import under_jax
@@ -36,7 +37,6 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
     if missing:
         return missing
-    rng = np.random.default_rng(rng)
     checks = [*geometry.PROPERTIES, *law.PROPERTIES, under_jax]
     checks += symmetry.PROPERTIES if isinstance(manifold, Homogeneous) else ()
-    return problems_of(checks, Sample(manifold, rng, tolerance))
+    return problems_of(checks, Sample(manifold, generator(rng), tolerance))

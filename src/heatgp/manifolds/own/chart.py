@@ -83,6 +83,7 @@ class Chart(Manifold):
     def __post_init__(self) -> None:
         require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
         require_integer("Chart", "dim", self.dim, 1)
+        require(self.wrap is None or callable(self.wrap), f"Chart needs a function as wrap; got {self.wrap!r}.")
         periods = tuple(self.periodic) if self.periodic is not None else (None,) * self.dim
         valid = len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods)
         require(valid, f"Chart needs a period or None for each of {self.dim} coordinates; got {self.periodic!r}.")

@@ -74,6 +74,8 @@ class Implicit(Manifold):
 
     def __post_init__(self) -> None:
         require(callable(self.constraint), f"Implicit needs a function of points; got {self.constraint!r}.")
+        valid = self.jacobian is None or callable(self.jacobian)
+        require(valid, f"Implicit needs a function as jacobian; got {self.jacobian!r}.")
         require_integer("Implicit", "dim", self.dim, 1)
         require_integer("Implicit", "ambient", self.ambient, self.dim + 1)
         if self.bounds is not None:

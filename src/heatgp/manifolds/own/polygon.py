@@ -13,6 +13,8 @@ from ...errors import InvalidInput
 
 RASTER = 256
 """Cells along each side of the table of distances; with it, most points need no comparison with every edge."""
+PAIRS = 1 << 20
+"""Pairs of edges compared at once, some 100 MB."""
 BOUNCES = 32
 """The largest number of reflections in one step. A path that needs more, as in a corner, does not move."""
 
@@ -37,11 +39,62 @@ class Polygon:
             raise InvalidInput(
                 "A polygon needs finite vertices of shape (k, 2), k >= 3, or a list of such rings (outline and holes)."
             )
-        rings = [ring[:-1] if (ring[0] == ring[-1]).all() else ring for ring in rings]
+        rings = [ring[(ring != np.roll(ring, -1, axis=0)).any(axis=1)] for ring in rings]  # a vertex given twice is one
+        if any(np.linalg.matrix_rank(ring - ring[:1]) < 2 for ring in rings):
+            raise InvalidInput("A ring of the polygon has no area: it needs three vertices that are not on one line.")
         polygon = cls(tuple(tuple((float(a), float(b)) for a, b in ring) for ring in rings))
+        if meeting := polygon.meeting_edges():
+            one, other = (
+                f"edge {edge}, ({', '.join(f'{value:g}' for value in start)}) to "
+                f"({', '.join(f'{value:g}' for value in end)}),"
+                for edge, start, end in meeting
+            )
+            raise InvalidInput(
+                f"The polygon is not simple: {one} and {other} meet. Edges may only share the vertex between them; "
+                "mend the order of the vertices, and give holes and islands as rings of their own that do not touch."
+            )
         if not polygon.area > 1e-12 * float(np.prod(np.diff(polygon.box, axis=0))):
             raise InvalidInput(f"The polygon has no area ({polygon.area:.1e}): holes must lie within the outline.")
         return polygon
+
+    def meeting_edges(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
+        """Two edges that share more than the vertex between neighbours, each as number, start and end; else none.
+
+        Edges are sorted by their left ends. An edge can only meet those that begin before it ends: of a coastline these
+        are few, so that the work is far below that of all pairs.
+        """
+        starts, vectors = self.edges
+        ends, number = starts + vectors, len(starts)
+        after = np.concatenate([np.roll(first + np.arange(len(ring)), -1) for first, ring in self._numbered])
+        low, high = np.minimum(starts, ends), np.maximum(starts, ends)
+        order = np.argsort(low[:, 0], kind="stable")
+        reach = np.searchsorted(low[order, 0], high[order, 0], side="right")
+        counts = np.maximum(reach - np.arange(number) - 1, 0)
+        total = np.cumsum(counts)
+        for part in np.split(np.arange(number), np.searchsorted(total, np.arange(PAIRS, total[-1], PAIRS))):
+            one = np.repeat(part, counts[part])
+            other = one + 1 + np.arange(len(one)) - np.repeat(np.cumsum(counts[part]) - counts[part], counts[part])
+            i, j = order[one], order[other]
+            beside = (low[i, 1] <= high[j, 1]) & (low[j, 1] <= high[i, 1])
+            i, j = i[beside], j[beside]
+            neighbours = (after[i] == j) | (after[j] == i)
+            # Signs say on which side of one edge the ends of the other lie: 0 is on its line.
+            sides = [
+                np.sign(_cross(vectors[a], b - starts[a]))
+                for a, b in ((i, starts[j]), (i, ends[j]), (j, starts[i]), (j, ends[i]))
+            ]
+            meet = (sides[0] * sides[1] <= 0) & (sides[2] * sides[3] <= 0)
+            back = np.sum(vectors[i] * vectors[j], axis=1) < 0  # neighbours on one line that go back over themselves
+            on_one_line = (sides[0] == 0) & (sides[1] == 0)
+            for k in np.flatnonzero(meet & (~neighbours | (on_one_line & back)))[:1]:
+                return [(int(edge), starts[edge], ends[edge]) for edge in sorted((i[k], j[k]))]
+        return []
+
+    @property
+    def _numbered(self) -> list[tuple[int, Ring]]:
+        """The rings, each with the number of its first edge."""
+        lengths = [len(ring) for ring in self.rings]
+        return list(zip(np.cumsum([0, *lengths[:-1]]).tolist(), self.rings))
 
     @cached_property
     def edges(self) -> tuple[np.ndarray, np.ndarray]:
@@ -162,3 +215,8 @@ class Polygon:
             v = xp.where(first > 1, v, (1 - first) * mirrored)
             last = xp.where(first[..., 0] > 1, last, edge)
         return x + v
+
+
+def _cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The third component of the cross product of vectors of the plane."""
+    return a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 
+from ...arguments import generator
 from ...errors import AccuracyWarning, Unsupported
 from ...heat.kernel import HeatKernel
 from ..sample import problems_of
@@ -59,7 +60,7 @@ def check_kernel(
         return [f"{type(kernel).__name__} is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)  # the stated error says the same, and that is checked
-        sample = KernelSample(kernel, np.random.default_rng(rng), draws, tolerance, reproducible)
+        sample = KernelSample(kernel, generator(rng), draws, tolerance, reproducible)
         try:
             sample.accepts(max(kernel.times[0], min(1.0, kernel.times[1])))
         except Unsupported as error:

@@ -1,0 +1,149 @@
+"""Checks of arguments that many functions take: seeds, cores, counts, flags, times, arrays.
+
+Each returns the value in the form that the code works with, or raises InvalidInput with the value and what to pass
+instead. Arrays of other libraries (JAX) are left to `manifolds.checks.check_points`.
+"""
+
+import math
+import os
+from contextlib import suppress
+from numbers import Complex, Number, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from .errors import InvalidInput
+
+MOST_JOBS = 1024
+"""More processes than this are a mistake: they would exhaust the machine before the first of them works."""
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a value is an integer of Python or NumPy; truth values are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def check_count(name: str, value: Any, least: int = 1) -> int:
+    """An integer of at least `least`, which is 0 or 1."""
+    if not is_integer(value) or value < least:
+        kind = "a positive integer" if least else "an integer, 0 or more"
+        raise InvalidInput(f"{name} must be {kind}; got {value!r}.")
+    return int(value)
+
+
+def check_flag(name: str, value: Any) -> bool:
+    """True or False: any other value would count as one of them, and not always as the one that is meant."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(f"{name} must be True or False; got {value!r}.")
+    return bool(value)
+
+
+def check_jobs(n_jobs: Any) -> int | None:
+    """A number of cores as in joblib: None, a positive integer, or a negative one that counts from all of them."""
+    if n_jobs is None or (is_integer(n_jobs) and n_jobs != 0 and n_jobs <= MOST_JOBS):
+        return None if n_jobs is None else int(n_jobs)
+    raise InvalidInput(f"n_jobs must be None, -1 for all cores, or from 1 to {MOST_JOBS}; got {n_jobs!r}.")
+
+
+def check_seed(rng: Any, name: str = "rng") -> Any:
+    """A seed: None, an integer of at least 0, several of them as a tuple, a Generator or a SeedSequence."""
+    if isinstance(rng, (list, tuple)) and rng and all(is_integer(word) and word >= 0 for word in rng):
+        return tuple(int(word) for word in rng)
+    if isinstance(rng, np.random.BitGenerator):
+        return np.random.Generator(rng)
+    # `integers` is what a Generator has and the old RandomState has not.
+    known = rng is None or isinstance(rng, np.random.SeedSequence) or hasattr(rng, "integers")
+    if known or (is_integer(rng) and rng >= 0):
+        return rng
+    old = isinstance(rng, np.random.RandomState) or rng is np.random
+    got = "the old RandomState" if old else repr(rng)
+    raise InvalidInput(
+        f"{name} must be an integer of at least 0, a numpy Generator such as numpy.random.default_rng(0), or None; "
+        f"got {got}."
+    )
+
+
+def generator(rng: Any, name: str = "rng") -> Any:
+    """The random numbers of a seed; a Generator is itself."""
+    seed = check_seed(rng, name)
+    return seed if hasattr(seed, "integers") else np.random.default_rng(seed)
+
+
+def as_array(x: Any, name: str, kind: str = "numbers") -> np.ndarray:
+    """x as a NumPy array of numbers or truth values.
+
+    Lists, data frames and objects that are numbers are converted; half and extended precision become double, which
+    linear algebra needs. Refused are masked values, sparse matrices, rows of different lengths, text, dates and
+    missing values of pandas.
+
+    >>> as_array([[1, 2], [3, 4]], "x").shape
+    (2, 2)
+    """
+    refuse_masked(x, name)
+    if issparse(x):
+        raise InvalidInput(f"{name} is a sparse matrix; {kind} in a dense array are needed. Pass {name}.toarray().")
+    try:
+        array = np.asarray(x)
+    except Exception as error:  # an object decides itself what its conversion raises
+        ragged = "inhomogeneous" in str(error)
+        problem = "its rows have different lengths" if ragged else f"{type(error).__name__}: {error}"
+        raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
+    if array.dtype.kind == "O":
+        array = _of_objects(array, name, kind)
+    if array.dtype.kind not in "biufc":
+        raise InvalidInput(f"{name} must be {kind}; its dtype is {array.dtype}.")
+    if array.dtype.kind in "fc" and array.dtype.char not in "fdFD":
+        array = array.astype(complex if array.dtype.kind == "c" else float)
+    return array
+
+
+def refuse_masked(x: Any, name: str) -> None:
+    """Raise InvalidInput for arrays with masked values, which a conversion would take for data."""
+    parts = x if isinstance(x, (list, tuple)) else [x]
+    if any(isinstance(part, np.ma.MaskedArray) and np.ma.is_masked(part) for part in parts):
+        raise InvalidInput(
+            f"{name} has masked values, which would be used as if they were data. Leave out these points, or fill the "
+            "values in: numpy.ma.filled(x, value)."
+        )
+
+
+def _of_objects(array: np.ndarray, name: str, kind: str) -> np.ndarray:
+    """Objects that are numbers as doubles or complex numbers, or an error that names the first that is none."""
+    for index, value in np.ndenumerate(array):
+        if not isinstance(value, Number) or isinstance(value, (bool, np.bool_)):
+            place = f"{name}[{', '.join(map(str, index))}]" if index else name
+            shown = repr(value) if len(repr(value)) < 40 else f"a {type(value).__name__}"
+            raise InvalidInput(f"{name} must be {kind}; its dtype is object, and {place} is {shown}.")
+    is_complex = any(isinstance(value, Complex) and not isinstance(value, Real) for value in array.flat)
+    try:
+        return array.astype(complex if is_complex else float)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(f"{name} must be {kind}; its objects are no floating numbers: {error}.") from None
+
+
+def as_times(times: Any, name: str = "times") -> np.ndarray:
+    """Times as finite real numbers: one (no axis), or a list that is not empty (one axis)."""
+    try:
+        values = as_array(times, name)
+    except InvalidInput:  # the message below shows the value
+        values = np.empty(0)
+    if values.dtype.kind not in "iuf" or values.ndim > 1 or not values.size or not np.isfinite(values).all():
+        raise InvalidInput(f"{name} must be a number or a non-empty list of finite numbers; got {times!r}.")
+    return values.astype(float)
+
+
+def check_memory(numbers: float, what: str) -> None:
+    """Raise InvalidInput where an array of so many doubles does not fit into the memory of this machine."""
+    needed, available = 8.0 * numbers, memory()
+    if needed > available:
+        raise InvalidInput(
+            f"{what}: {needed / 2**30:.3g} GiB of memory, but this machine has {available / 2**30:.3g}. Ask for less."
+        )
+
+
+def memory() -> float:
+    """Bytes of memory of this machine; inf where the system does not say."""
+    with suppress(AttributeError, ValueError, OSError):
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return math.inf

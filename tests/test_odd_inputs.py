@@ -1,0 +1,429 @@
+"""Odd arguments as a new user gives them: each is understood, or refused with its value and what to pass instead."""
+
+import re
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import heatgp as hg
+from heatgp import points
+from heatgp.arguments import as_array, check_memory
+from heatgp.cli import main
+from heatgp.errors import HeatGPError, InputWarning, InvalidInput
+from heatgp.plots import along_geodesic
+from heatgp.testing import check_kernel, check_manifold
+
+pd = pytest.importorskip("pandas")
+
+S2 = hg.Sphere(2)
+X = S2.random(0, 24)
+Y = X[:, 0] * X[:, 2]
+FIXED = {"time": 0.5, "amplitude": 1.0, "noise": 0.1}
+EXACT = hg.heat_kernel(S2)
+
+
+def says(text, call):
+    with pytest.raises(InvalidInput, match=re.escape(text)):
+        call()
+
+
+# Seeds.
+
+SEEDED = {
+    "random": lambda rng: S2.random(rng, 3),
+    "walk": lambda rng: hg.walk(S2, X[0], 0.1, paths=8, step=0.05, rng=rng),
+    "Smooth": lambda rng: hg.Smooth(rng=rng),
+    "Ball": lambda rng: hg.Ball(rng=rng),
+    "Reference": lambda rng: hg.Reference(rng=rng),
+    "FibreAverage": lambda rng: hg.FibreAverage(rng=rng),
+    "heat_kernel": lambda rng: hg.heat_kernel(S2, rng=rng),
+    "GPRegressor": lambda rng: hg.GPRegressor(S2, rng=rng, **FIXED).fit(X, Y),
+    "GPClassifier": lambda rng: hg.GPClassifier(S2, rng=rng, time=1.0, amplitude=1.0).fit(X, Y > 0),
+    "sample_y": lambda rng: hg.GPRegressor(S2, **FIXED).fit(X, Y).sample_y(X, random_state=rng),
+    "compare": lambda rng: hg.compare(S2, X, Y, methods=["linear"], splits=2, rng=rng),
+    "check_manifold": lambda rng: check_manifold(S2, rng),
+    "check_kernel": lambda rng: check_kernel(EXACT, rng),
+    "along_geodesic": lambda rng: along_geodesic(S2, 0.1, 3, rng),
+}
+
+
+@pytest.mark.parametrize("call", SEEDED.values(), ids=SEEDED)
+@pytest.mark.parametrize("rng", ["abc", -1, 1.5, True, (), [1, -2], {}, np.random], ids=repr)
+def test_wrong_seeds_are_refused_everywhere(call, rng):
+    says("must be an integer of at least 0, a numpy Generator", lambda: call(rng))
+
+
+def test_the_old_random_state_is_named():
+    says("got the old RandomState", lambda: S2.random(np.random.RandomState(0), 3))
+
+
+@pytest.mark.parametrize("rng", [0, np.int64(3), (1, 2), np.random.SeedSequence(1), np.random.PCG64(2)], ids=repr)
+def test_every_kind_of_seed_is_a_seed(rng):
+    assert S2.random(rng, 3).shape == (3, 3)
+    assert hg.walk(S2, X[0], 0.1, paths=8, step=0.05, rng=rng).shape == (1, 8, 3)
+    np.testing.assert_array_equal(S2.random(5, 3), S2.random(np.random.default_rng(5), 3))
+
+
+# Cores, counts and flags.
+
+
+@pytest.mark.parametrize("n_jobs", [0, 1.5, "2", True, 10**9], ids=repr)
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda n: hg.walk(S2, X[0], 0.1, paths=8, step=0.05, n_jobs=n),
+        lambda n: hg.Strip(n_jobs=n),
+        lambda n: hg.Auto(n_jobs=n),
+        lambda n: hg.GPRegressor(S2, n_jobs=n, **FIXED).fit(X, Y),
+    ],
+    ids=["walk", "Strip", "Auto", "GPRegressor"],
+)
+def test_wrong_numbers_of_cores_are_refused_everywhere(call, n_jobs):
+    says(f"n_jobs must be None, -1 for all cores, or from 1 to 1024; got {n_jobs!r}.", lambda: call(n_jobs))
+
+
+ODD_ARGUMENTS = {
+    "random -1": (lambda: S2.random(0, -1), "n must be an integer, 0 or more; got -1"),
+    "random 2.5": (lambda: S2.random(0, 2.5), "n must be an integer, 0 or more; got 2.5"),
+    "random '5'": (lambda: S2.random(0, "5"), "n must be an integer, 0 or more; got '5'"),
+    "random many": (lambda: S2.random(0, 10**13), "10000000000000 points of Sphere(2): 2.24e+05 GiB of memory, but"),
+    "n_samples": (
+        lambda: hg.GPRegressor(S2, **FIXED).fit(X, Y).sample_y(X, n_samples=-1),
+        "number of samples must be a positive integer; got -1",
+    ),
+    "times empty": (lambda: hg.Smooth(times=[]), "times must be a number or a non-empty list of finite numbers"),
+    "times text": (lambda: hg.Ball(times="soon"), "list of finite numbers; got 'soon'"),
+    "times nan": (lambda: hg.Auto(times=[0.1, np.nan]), "list of finite numbers; got [0.1, nan]"),
+    "times ragged": (lambda: hg.Strip(times=[[0.1], [0.1, 0.2]]), "list of finite numbers; got [[0.1], [0.1, 0.2]]"),
+    "times complex": (lambda: hg.Strip(times=[1j]), "list of finite numbers; got [1j]"),
+    "walk no times": (lambda: hg.walk(S2, X[0], [], paths=8, step=0.05), "list of finite numbers; got []"),
+    "walk text times": (lambda: hg.walk(S2, X[0], "abc", paths=8, step=0.05), "list of finite numbers; got 'abc'"),
+    "kernel no times": (lambda: EXACT(X, time=[]), "time is an empty list; give one time or more"),
+    "kernel text": (lambda: EXACT(X, time="0.1"), "time must be a positive number, or an array of them; got '0.1'"),
+    "kernel bool": (lambda: EXACT(X, time=True), "time must be a positive number; got True"),
+    "kernel complex": (lambda: EXACT(X, time=0.1 + 0j), "time must be a positive number; got (0.1+0j)"),
+    "kernel ragged": (lambda: EXACT(X, time=[[0.1], [0.1, 0.2]]), "its rows have different lengths"),
+    "kernel None": (lambda: EXACT(X, time=None), "time must be a positive number, or an array of them; got None"),
+    "normalize": (
+        lambda: hg.GPRegressor(S2, normalize="no", **FIXED).fit(X, Y),
+        "normalize must be True or False; got 'no'",
+    ),
+    "cache": (lambda: hg.Smooth(cache=3), "cache must be True, False or a folder; got 3"),
+    "distance": (lambda: hg.Strip(distance="no"), "distance must be True or False; got 'no'"),
+    "ball": (lambda: hg.Reference(ball=1), "ball must be True or False; got 1"),
+    "paths": (lambda: hg.heat_kernel(S2, paths=0), "paths must be a positive integer; got 0"),
+    "wrap": (
+        lambda: hg.Chart(lambda x: np.eye(1) + 0 * x[..., None], 1, (1.0,), wrap=3),
+        "Chart needs a function as wrap; got 3",
+    ),
+    "jacobian": (
+        lambda: hg.Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3, jacobian=3),
+        "Implicit needs a function as jacobian; got 3",
+    ),
+}
+
+
+@pytest.mark.parametrize("call, text", ODD_ARGUMENTS.values(), ids=ODD_ARGUMENTS)
+def test_odd_arguments_are_refused(call, text):
+    says(text, call)
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_work():
+    many = np.broadcast_to(X[0], (10**6, 3))
+    says("a value for each time and pair of points", lambda: EXACT(many, many, time=0.1))
+    check_memory(1e6, "a million numbers")
+
+
+# Arrays.
+
+ODD_ARRAYS = {
+    "ragged": ([[1.0, 0, 0], [0.0, 1]], "its rows have different lengths"),
+    "text": ([["a", "b", "c"]], "its dtype is <U1"),
+    "object": (
+        np.array([[1.0, 0, None]], dtype=object),
+        "its dtype is object, and {}[0, 2] is None|X[0] is not finite",
+    ),
+    "dates": (np.array([["2020-01-01"] * 3], dtype="datetime64[D]"), "its dtype is datetime64[D]"),
+    "missing": (pd.DataFrame({0: pd.array([1.0, None], "Float64"), 1: 0.0, 2: 0.0}), "and {}[1, 0] is <NA>"),
+    "sparse": (sparse.csr_array(np.eye(3)), "is a sparse matrix|sparse data are not supported"),
+    "masked": (np.ma.masked_array(X, mask=X > 0.9), "has masked values, which would be used as if they were data"),
+    "set": ({1.0, 2.0}, "its dtype is object"),
+    "huge": ([[10**400, 0, 0]], "int too large to convert to float"),
+}
+TAKE_ARRAYS = {
+    "distance": (lambda x: S2.distance(x, X[0]), "the first argument of Sphere.distance"),
+    "exp": (lambda x: S2.exp(X[0], x), "the second argument of Sphere.exp"),
+    "kernel": (lambda x: EXACT(x, time=0.1), "X"),
+    "fit": (lambda x: hg.GPRegressor(S2, **FIXED).fit(x, [0.0]), "X"),
+    "predict": (lambda x: hg.GPRegressor(S2, **FIXED).fit(X, Y).predict(x), "X"),
+    "compare": (lambda x: hg.compare(S2, x, [0.0]), "X"),
+    "points": (lambda x: points.sphere_to_latlon(x), "x"),
+    "numbers": (lambda x: points.matrix_to_subspace(x, 1), "A"),
+    "walk": (lambda x: hg.walk(S2, x, 0.1, paths=1, step=0.05), "x0"),
+}
+
+
+@pytest.mark.parametrize("array, text", ODD_ARRAYS.values(), ids=ODD_ARRAYS)
+@pytest.mark.parametrize("call, name", TAKE_ARRAYS.values(), ids=TAKE_ARRAYS)
+def test_arrays_that_are_none_are_refused_everywhere(call, name, array, text):
+    texts = map(re.escape, text.format(name).split("|"))
+    with pytest.raises(HeatGPError, match="|".join(texts)):
+        call(array)
+
+
+GOOD = {
+    "list": X.tolist(),
+    "tuple": tuple(map(tuple, X.tolist())),
+    "object": X.astype(object),
+    "Decimal": [[Decimal(repr(v)) for v in row] for row in X.tolist()],
+    "DataFrame": pd.DataFrame(X),
+    "Float64": pd.DataFrame(X).astype("Float64"),
+    "unmasked": np.ma.masked_array(X, mask=False),
+    "Fortran": np.asfortranarray(X),
+    "strided": np.repeat(X, 2, axis=0)[::2],
+    "long double": X.astype(np.longdouble),
+    "big endian": X.astype(">f8"),
+}
+
+
+def test_read_only_arrays_are_left_alone():
+    kept = X.copy()
+    kept.setflags(write=False)
+    assert hg.GPRegressor(S2, **FIXED).fit(kept, Y).predict(kept).shape == (24,)
+    np.testing.assert_array_equal(kept, X)
+
+
+@pytest.mark.parametrize("array", GOOD.values(), ids=GOOD)
+def test_the_same_numbers_in_any_container_give_the_same_result(array):
+    np.testing.assert_allclose(EXACT(array, X, time=0.2), EXACT(X, X, time=0.2), atol=1e-13)
+    np.testing.assert_allclose(S2.distance(array, X[0]), S2.distance(X, X[0]), atol=1e-13)
+    model = hg.GPRegressor(S2, **FIXED)
+    np.testing.assert_allclose(model.fit(array, Y).predict(array), model.fit(X, Y).predict(X), atol=1e-12)
+    np.testing.assert_allclose(points.sphere_to_latlon(array), points.sphere_to_latlon(X), atol=1e-12)
+
+
+def test_half_precision_becomes_double():
+    assert as_array(np.ones(3, dtype=np.float16), "x").dtype == float
+    assert hg.Euclidean(3).distance(np.ones(3, np.float16), np.zeros(3, np.float16)).dtype == float
+    assert hg.SpecialOrthogonal(3).distance(np.eye(3, dtype=np.float16), np.eye(3, dtype=np.float16)) == 0
+
+
+MISFITS = {
+    "short": (
+        lambda: S2.distance([1, 0], [0, 1, 0]),
+        "the first argument of Sphere.distance has shape (2,); points of",
+    ),
+    "batches": (
+        lambda: S2.distance(X[:4], X[:5]),
+        "Sphere.distance got shapes (4, 3) and (5, 3), whose batch axes do not broadcast. All pairs are x[:, None]",
+    ),
+    "complex": (lambda: S2.exp(X + 0j, X), "the first argument of Sphere.exp has dtype complex128; the points of"),
+    "truth": (lambda: S2.exp(X > 0, X), "the first argument of Sphere.exp has dtype bool"),
+}
+
+
+@pytest.mark.parametrize("call, text", MISFITS.values(), ids=MISFITS)
+def test_geometry_names_what_does_not_fit(call, text):
+    says(text, call)
+
+
+def test_classes_of_users_are_checked_too():
+    class Line(hg.Manifold):
+        shape, dim = (1,), 1
+
+        def noise(self, x, z):
+            return z
+
+        def exp(self, x, v):
+            return x + v
+
+        def random(self, rng, n):
+            return rng.standard_normal((n, 1))
+
+        def defect(self, x):
+            return 0 * x[..., 0]
+
+    assert Line().random(0, 2).shape == (2, 1)
+    assert Line().exp([1.0], [2]).tolist() == [3.0]
+    says("got 'abc'", lambda: Line().random("abc", 2))
+
+
+@pytest.mark.parametrize("y", [np.ma.masked_array(Y, mask=Y > 0.2), [*Y[:-1], np.nan], [*Y[:-1], None]], ids=repr)
+def test_targets_that_are_missing_are_refused_everywhere(y):
+    says("y", lambda: hg.GPRegressor(S2, **FIXED).fit(X, y))
+    says("y", lambda: hg.GPClassifier(S2, time=1.0, amplitude=1.0).fit(X, y))
+    says("y", lambda: hg.compare(S2, X, y))
+
+
+def test_degrees_on_a_torus_give_a_warning():
+    T2, angles = hg.Torus(2), np.array([[10.0, 350.0], [0.1, 0.2]])
+    with pytest.warns(
+        InputWarning, match=re.escape("X[0, 0] = 10 is beyond 2 pi, and angles of Torus(2) are in radia")
+    ):
+        hg.heat_kernel(T2)(angles, time=0.1)
+    with pytest.warns(InputWarning, match=re.escape("Pass numpy.radians(X) if they are in degrees")):
+        hg.GPRegressor(hg.Product(hg.Torus(2), S2), **FIXED).fit(np.hstack((angles, X[:2])), [0.0, 1.0])
+    hg.heat_kernel(T2)(np.radians(angles), time=0.1)
+    hg.heat_kernel(T2)([[2 * np.pi, -2 * np.pi]], time=0.1)
+    hg.heat_kernel(hg.Euclidean(2))(angles, time=0.1)
+
+
+# Comparisons.
+
+COMPARISONS = {
+    "no methods": ({"methods": []}, "methods must be a list of one or more names, or estimators by name; got []"),
+    "no estimators": ({"methods": {}}, "methods must be a list of one or more names, or estimators by name; got {}"),
+    "one name": ({"methods": "linear"}, "methods must be a list of one or more names"),
+    "a number": ({"methods": 3}, "methods must be a list of one or more names"),
+    "mixed": ({"methods": ["linear", 3]}, "There is no method 3; there are 'heatgp'"),
+    "splits text": ({"splits": "abc"}, "splits must be an integer or pairs (train, test) of indices of 24 points"),
+    "splits none": ({"splits": []}, "splits must be an integer or pairs (train, test)"),
+    "splits flag": ({"splits": True}, "splits must be an integer or pairs (train, test)"),
+    "splits beyond": ({"splits": [([0, 1], [24])]}, "splits must be an integer or pairs (train, test)"),
+    "splits empty": ({"splits": [([0, 1], [])]}, "splits must be an integer or pairs (train, test)"),
+    "splits triples": ({"splits": [([0, 1], [2], [3])]}, "splits must be an integer or pairs (train, test)"),
+    "groups": ({"groups": [1, 2]}, "groups has shape (2,); one label for each of 24 points is needed"),
+    "task": ({"task": "abc"}, "task must be 'regression' or 'classification'; got 'abc'"),
+}
+
+
+@pytest.mark.parametrize("options, text", COMPARISONS.values(), ids=COMPARISONS)
+def test_comparisons_say_what_is_wrong(options, text):
+    says(text, lambda: hg.compare(S2, X, Y, **options))
+
+
+def test_comparisons_need_points_of_a_manifold():
+    says("compare needs a manifold, such as Sphere(2); got 3", lambda: hg.compare(3, X, Y))
+    says("X has shape (1, 24, 3); needed are points (N, 3)", lambda: hg.compare(S2, X[None], [0.0]))
+
+
+# The command line.
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"{a},{b},{c},{y}" for (a, b, c), y in zip(X.tolist(), Y.tolist())]
+    (tmp_path / "train.csv").write_text("\n".join(["a,b,c,y", *lines]))
+    (tmp_path / "xyz.csv").write_text("\n".join(["x,y,z,height", *lines]))
+    (tmp_path / "plain.csv").write_text("\n".join(lines))
+    (tmp_path / "semicolon.csv").write_text("\n".join(["a,b,c,y", *lines]).replace(",", ";"))
+    (tmp_path / "tab.csv").write_text("\n".join(["a,b,c,y", *lines]).replace(",", "\t"))
+    (tmp_path / "unnamed.csv").write_text("\n".join(["a,,c,y", *lines]))
+    (tmp_path / "folder.csv").mkdir()
+    return tmp_path
+
+
+FIT = ("fit", "--manifold", "Sphere(2)", "--train")
+PREDICT = (*FIT, "train.csv", "--predict", "train.csv")
+COMMANDS = {
+    "out a folder": ((*PREDICT, "--out", "folder.csv"), "folder.csv is a folder. Give the name of a file in it."),
+    "save a folder": ((*FIT, "train.csv", "--save", "folder.csv"), "folder.csv is a folder."),
+    "save nowhere": (
+        (*FIT, "train.csv", "--save", "no/m.joblib"),
+        "no/m.joblib: there is no folder no. Make it first.",
+    ),
+    "out in /proc": ((*PREDICT, "--out", "/proc/p.csv"), "/proc/p.csv cannot be written: "),
+    "save in /proc": ((*FIT, "train.csv", "--save", "/proc/m.joblib"), "/proc/m.joblib cannot be written: "),
+    "plot in /proc": (("kernel", "Sphere(2)", "--time", "0.1", "--plot", "/proc/k.png"), "/proc/k.png cannot be writ"),
+    "plot kind": (("kernel", "Sphere(2)", "--time", "0.1", "--plot", "k.txt"), "k.txt: pictures are written as .png"),
+    "results a file": (("reproduce", "compare", "--out", "train.csv"), "train.csv is a file, not a folder."),
+    "results in /proc": (("reproduce", "compare", "--out", "/proc/r"), "/proc/r cannot be written: "),
+    "jobs": (
+        ("reproduce", "compare", "--jobs", "0"),
+        "n_jobs must be None, -1 for all cores, or from 1 to 1024; got 0",
+    ),
+    "train a folder": ((*FIT, "folder.csv"), "folder.csv: no such file."),
+    "no header": ((*FIT, "plain.csv"), "plain.csv has no header: its first line, "),
+    "semicolons": ((*FIT, "semicolon.csv"), "semicolon.csv is separated by semicolons; write commas between columns"),
+    "tabs": ((*FIT, "tab.csv"), "tab.csv is separated by tabs; write commas between columns"),
+    "unnamed": ((*FIT, "unnamed.csv"), "unnamed.csv: column 2 has no name; the header is a, , c, y."),
+    "y a coordinate": (
+        (*FIT, "xyz.csv"),
+        "xyz.csv: is column 'y' the target or, beside 'x', a coordinate? The columns are x, y, z, height. Name the",
+    ),
+    "ignored": ((*FIT, "train.csv", "--kernel", "exact", "--paths", "0"), "--paths 0 has no effect: exact has no such"),
+    "ignored too": (
+        ("kernel", "Sphere(2)", "--time", "0.1", "--method", "exact", "--references", "5"),
+        "--references 5 has no effect: exact has no such option",
+    ),
+    "seed": (("kernel", "Sphere(2)", "--time", "0.1", "--seed", "-1"), "--seed must be an integer of at least 0"),
+    "check seed": (("check", "Sphere(2)", "--seed", "-1"), "--seed must be an integer of at least 0"),
+}
+
+
+@pytest.mark.parametrize("arguments, text", COMMANDS.values(), ids=COMMANDS)
+def test_the_command_line_refuses_before_it_works(folder, capsys, monkeypatch, arguments, text):
+    def work(*_, **__):
+        raise AssertionError("it has begun to work")
+
+    monkeypatch.setattr("heatgp.cli.fit.train", work)
+    monkeypatch.setattr("heatgp.cli.kernel.heat_kernel", work)
+    assert main(list(arguments)) == 2
+    said = capsys.readouterr()
+    assert text in said.err
+    assert said.err.startswith("heatgp: ")
+    assert said.err.count("\n") == 1
+    assert not said.out
+
+
+def test_a_coordinate_called_y_is_read_when_the_target_is_named(folder, capsys):
+    assert main([*FIT, "xyz.csv", "--target", "height", "--predict", "xyz.csv", "--out", "p.csv"]) == 0
+    assert main([*FIT, "train.csv", "--predict", "train.csv", "--out", "q.csv"]) == 0
+    assert (folder / "p.csv").read_text() == (folder / "q.csv").read_text()
+
+
+def test_columns_without_names_of_pandas_are_read(folder):
+    pd.DataFrame(np.column_stack((X, Y))).to_csv("numbered.csv", index=False)
+    assert main([*FIT, "numbered.csv", "--target", "3", "--predict", "numbered.csv", "--out", "p.csv"]) == 0
+
+
+def test_an_error_of_the_disk_is_one_line(folder, capsys, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device", "p.csv")
+
+    monkeypatch.setattr("heatgp.cli.fit.write_columns", full)
+    assert main([*PREDICT, "--out", "p.csv"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == "heatgp: [Errno 28] No space left on device: 'p.csv'"
+
+
+# Polygons.
+
+SQUARE = [(0, 0), (4, 0), (4, 4), (0, 4)]
+NOT_SIMPLE = {
+    "bow tie": ([(0, 0), (1, 1), (1, 0), (0, 1)], "edge 0, (0, 0) to (1, 1), and edge 2, (1, 0) to (0, 1), meet."),
+    "crossed base": (
+        [(0, 0), (2, 0), (2, 2), (1, -1), (0, 2)],
+        "edge 0, (0, 0) to (2, 0), and edge 3, (1, -1) to (0, 2), meet.",
+    ),
+    "a vertex twice": ([(0, 0), (1, 1), (0, 2), (2, 2), (1, 1), (2, 0)], "to (1, 1), meet."),
+    "a vertex on an edge": ([(0, 0), (2, 0), (2, 2), (1, 0), (0, 2)], "edge 0, (0, 0) to (2, 0), and edge "),
+    "twice around": (SQUARE * 2, "meet. Edges may only share the vertex between them"),
+    "a slit": ([(0, 0), (4, 0), (4, 4), (2, 4), (2, 2), (2, 4), (0, 4)], "meet. Edges may only share the vertex"),
+    "a hole across": (
+        [SQUARE, [(1, 1), (5, 1), (5, 2)]],
+        "edge 1, (4, 0) to (4, 4), and edge 4, (1, 1) to (5, 1), mee",
+    ),
+    "a common border": ([SQUARE, [(4, 0), (8, 0), (8, 4), (4, 4)]], "give holes and islands as rings of their own"),
+    "on one line": ([(0, 0), (1, 1), (2, 2), (0, 0)], "A ring of the polygon has no area: it needs three vertices"),
+}
+
+
+@pytest.mark.parametrize("vertices, text", NOT_SIMPLE.values(), ids=NOT_SIMPLE)
+def test_polygons_that_meet_themselves_are_refused(vertices, text):
+    says(text, lambda: hg.Domain(hg.Euclidean(2), vertices))
+
+
+def test_simple_polygons_keep_their_area():
+    def area(vertices):
+        return hg.Domain(hg.Euclidean(2), vertices).volume
+
+    assert area([(0, 0), (0.5, 0), (1, 0), (1, 1), (0, 1)]) == 1  # a vertex on a straight side
+    assert area([(0, 0), (1, 0), (1, 0), (1, 1), (0, 1), (0, 0)]) == 1  # vertices given twice, and closed
+    assert area([SQUARE, [(1, 1), (3, 1), (3, 3), (1, 3)], [(1.5, 1.5), (2.5, 1.5), (2.5, 2.5)]]) == 16 - 4 + 0.5
+    angles, rng = np.linspace(0, 2 * np.pi, 5000, endpoint=False), np.random.default_rng(0)
+    coast = (1 + 0.01 * rng.standard_normal(5000))[:, None] * np.stack((np.cos(angles), np.sin(angles)), axis=-1)
+    wide, tall = coast[:, 0], coast[:, 1]
+    np.testing.assert_allclose(area(coast), abs(wide @ np.roll(tall, -1) - tall @ np.roll(wide, -1)) / 2)
