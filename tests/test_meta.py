@@ -25,9 +25,11 @@ MAY_IMPORT = {
     "whole_file": set(),
     "arguments": {"errors"},
     "covariance": {"errors"},
+    "progress": set(),
+    "cost": {"errors", "progress"},
     "manifolds": {"arguments", "array", "errors"},
-    "paths": {"arguments", "array", "errors", "manifolds", "whole_file"},
-    "heat": {"arguments", "array", "errors", "covariance", "manifolds", "paths", "whole_file"},
+    "paths": {"arguments", "array", "cost", "errors", "manifolds", "progress", "whole_file"},
+    "heat": {"arguments", "array", "cost", "errors", "covariance", "manifolds", "paths", "progress", "whole_file"},
     "gp": {"arguments", "array", "errors", "covariance"},
     "testing": {"arguments", "array", "errors", "manifolds", "heat"},
 }
