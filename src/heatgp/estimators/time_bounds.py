@@ -35,7 +35,7 @@ def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> 
     except HeatGPError:
         distances = np.sqrt(manifold.rough_separation(X[:, None], X[None]))
     distances = np.where(np.isfinite(distances), distances, 0.0)  # between components
-    nearest = np.array([row[row > 1e-9].min(initial=np.inf) for row in distances])
+    nearest = np.array([row[row > 1e-14 * np.abs(X).max()].min(initial=np.inf) for row in distances])
     nearest = nearest[np.isfinite(nearest)]
     largest = distances.max(initial=0.0)
     if not nearest.size:  # one point, or all the same: any length will do
