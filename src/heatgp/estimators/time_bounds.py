@@ -42,5 +42,11 @@ def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> 
         nearest, largest = np.array([1.0]), 1.0
     if not times[0] < times[1]:
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
+    if (3 * largest) ** 2 <= times[0] and np.isinf(times[1]):
+        raise InvalidInput(
+            f"the points of {manifold!r} are within {largest:.2g} of each other; the kernel's shortest time, "
+            f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
+            "heat_kernel for shorter times, or take a manifold of the size of the data."
+        )
     low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
     return (float(low), float(high)) if low < high else times
