@@ -48,13 +48,19 @@ def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
     except HeatGPError:
         distances = np.sqrt(of_all(manifold.rough_separation))
     distances = np.where(np.isfinite(distances), distances, 0.0)  # between components
-    nearest = np.array([row[row > 1e-9].min(initial=np.inf) for row in distances])
+    nearest = np.array([row[row > 1e-14 * np.abs(X).max()].min(initial=np.inf) for row in distances])
     nearest = nearest[np.isfinite(nearest)]
     largest = distances.max(initial=0.0)
     if not nearest.size:  # one point, or all the same: any length will do
         nearest, largest = np.array([1.0]), 1.0
     if not times[0] < times[1]:
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
+    if (3 * largest) ** 2 <= times[0] and np.isinf(times[1]):
+        raise InvalidInput(
+            f"the points of {manifold!r} are within {largest:.2g} of each other; the kernel's shortest time, "
+            f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
+            "heat_kernel for shorter times, or take a manifold of the size of the data."
+        )
     low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
     if not low < high:
         return times

@@ -112,6 +112,11 @@ class Profile(ABC):
         return True
 
     @property
+    def expands_short_times(self) -> bool:
+        """Whether it is its short-time expansion at short times, which is positive definite there but for rounding."""
+        return False
+
+    @property
     def estimate(self) -> Profile:
         """What was estimated from paths, before it was made positive definite; by default itself."""
         return self
