@@ -27,12 +27,12 @@ METHOD_STYLES: dict[str, tuple[str, str]] = {
     "reference": (SKY, "P"),
     "fibre-average": (ORANGE, "X"),
     "rbf": (ORANGE, "v"),
-    "rbf untuned": (ORANGE, "1"),
-    "rbf projector": (ORANGE, "*"),
+    "rbf untuned": (ORANGE, "<"),
+    "rbf projector": (ORANGE, ">"),
     "svm": (SKY, "P"),
-    "svm untuned": (SKY, "+"),
+    "svm untuned": (SKY, "h"),
     "linear": (BLACK, "X"),
-    "linear untuned": (BLACK, "x"),
+    "linear untuned": (BLACK, "d"),
     "nearest": ("#777777", "d"),
 }
 """Colour and marker of each method, the same in every picture. Variants of a method share its colour. Kernels and
