@@ -22,9 +22,11 @@ MAY_IMPORT = {
     "array": {"errors"},
     "errors": set(),
     "covariance": {"errors"},
+    "progress": set(),
+    "cost": {"errors", "progress"},
     "manifolds": {"array", "errors"},
-    "paths": {"array", "errors", "manifolds"},
-    "heat": {"array", "errors", "covariance", "manifolds", "paths"},
+    "paths": {"array", "cost", "errors", "manifolds", "progress"},
+    "heat": {"array", "cost", "errors", "covariance", "manifolds", "paths", "progress"},
     "gp": {"array", "errors", "covariance"},
     "testing": {"array", "errors", "manifolds", "heat"},
 }

@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..cost import Cost
 from ..errors import Unsupported
 from ..manifolds.contract import Homogeneous
 from ..manifolds.parse import can_be_named
 from .disk import StoredArray, cache_folder
 from .simulation import Seed, Simulation, schedule
-from .walk import BLOCK, simulate
+from .walk import BLOCK, simulate, simulation_cost
 
 VERSION = 1
 """Goes up whenever a seed gives other samples than before."""
@@ -109,12 +110,16 @@ def orbit_samples(
 
 def _simulate(manifold: Homogeneous, simulation: Simulation, file: StoredArray | None) -> np.ndarray:
     """Orbit coordinates (times, paths, r); what an interrupted run has stored is not simulated again."""
+    visit = partial(_orbits, manifold)
+    samples_cost(manifold, simulation).accept(
+        f"Brownian motion on {manifold!r}", "Take fewer `paths`, longer steps, or more cores (`n_jobs`)."
+    )
     theta = np.empty((len(simulation.plan.times), simulation.paths, len(manifold.chamber)))
     stored = file.read("partial") if file else None
     done = 0 if stored is None else stored.shape[1]
     if stored is not None:
         theta[:, :done] = stored
-    chunks = simulate(manifold, manifold.origin, simulation, partial(_orbits, manifold), done // BLOCK)
+    chunks = simulate(manifold, manifold.origin, simulation, visit, done // BLOCK)
     kept, last = done, clock.monotonic()
     try:
         for first, part in chunks:
@@ -131,6 +136,13 @@ def _simulate(manifold: Homogeneous, simulation: Simulation, file: StoredArray |
         file.write("npz", theta)
         file.remove("partial")
     return theta
+
+
+def samples_cost(manifold: Homogeneous, simulation: Simulation) -> Cost:
+    """What a simulation of orbit coordinates takes that is not on disk."""
+    kept = 8 * len(simulation.plan.times) * simulation.paths * len(manifold.chamber)
+    visit = partial(_orbits, manifold)
+    return simulation_cost(manifold, manifold.origin, simulation, visit) + Cost(bytes=2 * kept)
 
 
 def _orbits(manifold: Homogeneous, positions: np.ndarray) -> np.ndarray:
