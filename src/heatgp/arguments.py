@@ -4,9 +4,6 @@ Each returns the value in the form that the code works with, or raises InvalidIn
 instead. Arrays of other libraries (JAX) are left to `manifolds.checks.check_points`.
 """
 
-import math
-import os
-from contextlib import suppress
 from numbers import Complex, Number, Real
 from typing import Any
 
@@ -131,19 +128,3 @@ def as_times(times: Any, name: str = "times") -> np.ndarray:
     if values.dtype.kind not in "iuf" or values.ndim > 1 or not values.size or not np.isfinite(values).all():
         raise InvalidInput(f"{name} must be a number or a non-empty list of finite numbers; got {times!r}.")
     return values.astype(float)
-
-
-def check_memory(numbers: float, what: str) -> None:
-    """Raise InvalidInput where an array of so many doubles does not fit into the memory of this machine."""
-    needed, available = 8.0 * numbers, memory()
-    if needed > available:
-        raise InvalidInput(
-            f"{what}: {needed / 2**30:.3g} GiB of memory, but this machine has {available / 2**30:.3g}. Ask for less."
-        )
-
-
-def memory() -> float:
-    """Bytes of memory of this machine; inf where the system does not say."""
-    with suppress(AttributeError, ValueError, OSError):
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return math.inf

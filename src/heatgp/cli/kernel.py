@@ -37,7 +37,7 @@ def add_simulation(parser: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the kernel of each method, and plot it if asked to."""
-    from ..plots import along_geodesic, kernel_figure, save_figure
+    from ..plots import along_geodesic, distance_label, kernel_figure, save_figure
     from ..plots.style import check_picture
 
     if not options.time > 0 or not math.isfinite(options.time):
@@ -52,7 +52,8 @@ def run(options: argparse.Namespace) -> None:
     check_seed(options.seed, "--seed")
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
-    kernels = {method: kernel_for_time(manifold, method, options) for method in options.method}
+    made = {method: kernel_for_time(manifold, method, options) for method in options.method}
+    kernels = {kernel.method if method == "auto" else method: kernel for method, kernel in made.items()}
 
     def curves(points: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
         pairs = {"X": points[0], "Y": points, "time": options.time}
@@ -70,7 +71,8 @@ def run(options: argparse.Namespace) -> None:
         print(f"{length:10.4f}{cells}")
     if options.plot:
         lengths, points = along_geodesic(manifold, options.time, 121)
-        figure = kernel_figure(lengths, curves(points), f"{manifold!r}, t = {options.time:g}")
+        title = f"{manifold!r}, t = {options.time:g}"
+        figure = kernel_figure(lengths, curves(points), title, distance_label(manifold))
         save_figure(figure, options.plot)
         print(f"# plotted to {options.plot}")
 

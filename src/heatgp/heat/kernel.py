@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import as_array, check_memory
+from ..arguments import as_array
 from ..array import Array
+from ..cost import check_memory
 from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous, Manifold
 from ..manifolds.checks import check_points
+from ..progress import tracked
 
 if TYPE_CHECKING:
     from ..paths.samples import Samples
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
+MANY = 32
+"""Chunks from which on progress is shown."""
 
 Function = Callable[[np.ndarray], np.ndarray]
 """From orbit coordinates (..., r) to numbers (...)."""
@@ -260,6 +264,19 @@ class HeatKernel(Kernel):
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
+    def check_pairs(self, rows: int, columns: int, arrays: float) -> None:
+        """An error where so many arrays of all pairs do not fit into memory."""
+        check_memory(
+            8.0 * rows * columns * arrays,
+            f"{self!r} of {rows:,} x {columns:,} points",
+            "Ask for fewer points at once. A model of so many needs a part of them, or method='reference', whose cost "
+            "is linear in the points.",
+        )
+
+    def _tracked(self, blocks: Sequence[Any]) -> Iterable[Any]:
+        """The blocks of pairs, with progress where they are many."""
+        return tracked(blocks, len(blocks), f"Pairs of {self!r}") if len(blocks) > MANY else blocks
+
     def _over_times(self, read: Callable[[Evaluation, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
         time = as_array(time, "time", f"a positive number, or an array of them; got {time!r}")
         many = self.parameters == 1 and time.ndim > 0
@@ -275,15 +292,16 @@ class HeatKernel(Kernel):
         batch_x = X.shape[: X.ndim - point_axes]
         flat_x = X.reshape(-1, *self.manifold.shape)
         if Y is None:
-            check_memory(float(len(times)) * len(flat_x) ** 2, "a value for each time and pair of points")
+            self.check_pairs(len(flat_x), len(flat_x), 2 * len(times))
             values, batch_y = values_of(self.pairs(flat_x)), batch_x
         else:
             Y = self._points(Y, "Y")
             batch_y = Y.shape[: Y.ndim - point_axes]
             flat_y = Y.reshape(-1, *self.manifold.shape)
-            check_memory(float(len(times)) * len(flat_x) * len(flat_y), "a value for each time and pair of points")
+            self.check_pairs(len(flat_x), len(flat_y), 2 * len(times))
             rows = max(1, CHUNK // max(1, len(flat_y)))
-            parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in range(0, max(1, len(flat_x)), rows)]
+            starts = self._tracked(range(0, max(1, len(flat_x)), rows))
+            parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in starts]
             values = np.concatenate(parts, axis=-2)
         return values.reshape((*np.shape(time)[: many * np.ndim(time)], *values.shape[1:-2], *batch_x, *batch_y))
 
@@ -336,12 +354,14 @@ class OrbitKernel(MadeKernel):
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X) if Y is None else len(Y))
+        coordinates = len(self.manifold.chamber)
+        self.check_pairs(*shape, 1 + (coordinates / 2 if Y is None else coordinates))
         blocks = tuple(self._orbit_blocks(np.asarray(X), Y))
 
         def at(time: float) -> Evaluation:
             def matrix(function: Function, factor: float = 1.0) -> np.ndarray:
                 out = np.empty(shape)
-                for rows, columns, theta in blocks:
+                for rows, columns, theta in self._tracked(blocks):
                     values = function(theta)
                     if factor != 1.0:
                         values *= factor
@@ -367,7 +387,7 @@ class OrbitKernel(MadeKernel):
         size = math.ceil(math.prod(self.manifold.shape) / 16)  # large points, fewer pairs: many copy both
         at_most = max(1, CHUNK // max(1, columns * size))
         rows = at_most if Y is not None else max(1, min(at_most, math.ceil(len(X) / 16)))
-        for i in range(0, len(X), rows):
+        for i in self._tracked(range(0, len(X), rows)):
             own = slice(i, min(i + rows, len(X)))
             if Y is not None:
                 yield own, slice(0, columns), self.manifold.orbits(X[own], Y)

@@ -21,7 +21,7 @@ from .counting.ball import ball_profile
 from .counting.ball_kernel import BallKernel
 from .counting.coordinates import Coordinates
 from .counting.counted import CountedProfile, CountedTable
-from .counting.strip import check_counting, check_epsilon, strip_profile
+from .counting.strip import check_counting, check_epsilon, refuse_to_count, strip_profile
 from .exact.fibre import Cosets, FibreKernel, exact_stiefel, fibre_group, group_order
 from .exact.find import exact_profile
 from .kernel import HeatKernel, MadeKernel, OrbitKernel, Profile, Replicates
@@ -322,7 +322,17 @@ class Ball(Simulated):
         super().__post_init__()
         check_counting(self.paths, self.epsilon)
 
+    def refuse_simple(self, manifold: Manifold) -> None:
+        refuse_to_count(manifold)
+
+    def simple_cost(self, manifold: Manifold) -> Cost:
+        """The walk, where one simulation serves all pairs; else a call of the kernel simulates."""
+        if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
+            return Cost()
+        return samples_cost(manifold, self.simulation(*self.design(manifold)))
+
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        self.refuse_simple(manifold)
         times, step = self.design(manifold)
         own = self.resolved(times, step)
         if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
@@ -389,8 +399,8 @@ class FromSamples(Simulated):
                 f"{manifold!r} is not homogeneous: no one simulation serves every pair, which method={self.name!r} "
                 "needs. Use method='reference' (what 'auto' takes), or 'ball'."
             )
-        times, step = self.design(manifold)
         self.check(manifold)
+        times, step = self.design(manifold)
         return manifold, times, step
 
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
@@ -449,6 +459,7 @@ class Strip(FromSamples):
         check_flag("distance", self.distance)
 
     def check(self, manifold: Homogeneous) -> None:
+        refuse_to_count(manifold)
         Coordinates(manifold, self.distance)
 
     def profile(self, samples: Samples) -> Profile:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import as_array, check_count, check_memory, generator, is_integer
+from ..arguments import as_array, check_count, generator, is_integer
 from ..array import Array, namespace
+from ..cost import check_memory
 from ..errors import InputWarning, InvalidInput, OffManifold, warn
 
 if TYPE_CHECKING:
@@ -157,7 +158,8 @@ def checked_random(random: Callable) -> Callable:
     @wraps(random)
     def checked(self: Manifold, rng: Any, n: int, *more: Any, **named: Any) -> Array:
         count = check_count("n", n, 0)
-        check_memory(float(count) * math.prod(self.shape) * (2 if self.is_complex else 1), f"{n} points of {self!r}")
+        size = 8.0 * math.prod(self.shape) * (2 if self.is_complex else 1)
+        check_memory(count * size, f"{n} points of {self!r}", "Ask for less.")
         return random(self, generator(rng), count, *more, **named)
 
     return checked

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.spatial import cKDTree
 
-from ...cost import Cost, available_memory
+from ...cost import Cost, available_memory, check_memory
 from ...errors import AccuracyWarning, Unsupported, warn
 from ...manifolds import Manifold
 from ...manifolds.roots import log_unit_ball_volume
@@ -47,7 +47,7 @@ def references_for(contrast: float, dim: int) -> float:
 
 
 def refuse_unresolved(manifold: Manifold, references: int, remedy: str) -> None:
-    """An error where the kernel is constant at every time that the reference points resolve.
+    """An error where the kernel is constant at every time that the reference points resolve, or needs too much memory.
 
     Parameters
     ----------
@@ -57,6 +57,8 @@ def refuse_unresolved(manifold: Manifold, references: int, remedy: str) -> None:
     """
     least, enough = (np.ceil(references_for(contrast, manifold.dim)) for contrast in CONTRAST)
     if references >= least:
+        what = f"The kernel of {manifold!r} through {references} reference points"
+        check_memory(_bytes(manifold, references, 4), what, "Take fewer `references`.")
         return
     more = f"Take references={least:.0f} or more ({enough:.0f} without a warning)."
     possible = least < 1e6 and _bytes(manifold, least, 4) < available_memory()
