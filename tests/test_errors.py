@@ -135,14 +135,14 @@ POINTS = [
         hg.Grassmann(5, 2),
         1.01 * FRAME,
         OffManifold,
-        "X is not on Grassmann(5, 2): |x*x - I| = 2.0e-02 > 1e-06. Orthonormalise with numpy.linalg.qr.",
+        "X is not on Grassmann(5, 2): |x*x - I| = 2.0e-02 > 1e-06. Use M.project(x), the nearest point, for",
     ),
     (hg.Stiefel(5, 2), 1.01 * FRAME, OffManifold, "X is not on Stiefel(5, 2): |x*x - I| = 2.0e-02 > 1e-06."),
     (
         hg.SpecialOrthogonal(3),
         np.diag([1.0, 1, -1]),
         OffManifold,
-        "X is not on SpecialOrthogonal(3): |x'x - I| or |det x - 1| = 2.0e+00 > 1e-06. Take the nearest rotation",
+        "X is not on SpecialOrthogonal(3): |x'x - I| or |det x - 1| = 2.0e+00 > 1e-06. Use M.project(x), the nearest",
     ),
     (
         hg.SpecialUnitary(2),
@@ -154,7 +154,7 @@ POINTS = [
         hg.Product(hg.Torus(1), hg.Sphere(2)),
         np.append(np.zeros((5, 1)), OFF, axis=1),
         OffManifold,
-        "X[3] is not on Product(Torus(1), Sphere(2)): the largest defect of a factor = 3.0e-02 > 1e-06. Project each",
+        "X[3] is not on Product(Torus(1), Sphere(2)): the largest defect of a factor = 3.0e-02 > 1e-06. Use M.pr",
     ),
 ]
 

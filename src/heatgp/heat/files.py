@@ -73,9 +73,10 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
     if written != FORMAT:
         raise InvalidInput(f"{path} has format {written!r}; this version reads {FORMAT}. Make it again.")
     try:
-        kernel = restore(description["kernel"], arrays, manifold)
-        if not description["kernel"]["named"]:
-            check_fingerprint(path, kernel.manifold, description["fingerprint"], description["python"])
+        stored = description["kernel"]
+        if manifold is not None and not stored["named"] and repr(manifold) == stored["manifold"]:
+            check_fingerprint(path, manifold, description["fingerprint"], description["python"])
+        kernel = restore(stored, arrays, manifold)
     except (HeatGPError, MemoryError):
         raise
     except Exception as error:  # a part that is missing, or of another kind, can raise anything

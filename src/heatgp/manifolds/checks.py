@@ -101,6 +101,8 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     if not finite.all():
         where = _first(name, ~finite)
         raise OffManifold(f"{where} is not finite (NaN or infinity). Remove or impute it before the fit.")
+    if np.isinf(tolerance):
+        return x
     single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
     limit = max(tolerance, 1e-4) if single else tolerance
     defect = np.asarray(manifold.defect(x))
@@ -181,6 +183,18 @@ def _part(manifold: Manifold, x: Any, name: str) -> Array:
 
 CHECKED = {"random": checked_random, "exp": checked_pair, "distance": checked_pair}
 """The members of a manifold that users call by hand, and how their arguments are checked."""
+
+
+def points_to_project(manifold: Manifold, x: object) -> np.ndarray:
+    """x as an array in double precision, finite and of the shape of points, however far from the manifold."""
+    points = np.asarray(check_points(manifold, x, "x", tolerance=np.inf))
+    return points.astype(complex if manifold.is_complex else float)
+
+
+def refuse(manifold: Manifold, bad: np.ndarray, reason: str) -> None:
+    """Raise OffManifold, with the first bad place of x and the reason why it has no nearest point, if there is one."""
+    if bad.any():
+        raise OffManifold(f"{_first('x', bad)} has no nearest point on {manifold!r}: {reason}. Check or remove it.")
 
 
 def _first(name: str, bad: np.ndarray) -> str:

@@ -14,7 +14,7 @@ shape, dim                required                          -
 noise, exp                required                          Brownian motion
 random, defect            required                          checks of points, starting points, property tests
 is_complex                False                             points that are complex arrays
-violation, remedy         "defect", "Project ..."           error messages that name what is wrong and what to do
+violation, remedy         "defect", "Use M.project(x)..."   error messages that name what is wrong and what to do
 distance                  raises Unsupported                the ball method, nearest neighbours, search intervals
 within                    distance(x, y) < radius           the ball method where the distance is expensive
 separation                distance², else from `noise`      reference kernels that are accurate at short times
@@ -26,6 +26,7 @@ step_limit                inf                               a step of time that 
 curvature_step_limit      step_limit                        the same without the boundary of a domain
 covering                  None                              Brownian motion simulated on a simpler manifold
 polish                    x                                 points on the manifold after millions of steps
+project                   polish, repeated                  data with few digits
 draws_evenly              False                             quasi-random points for reference kernels
 embed                     the coordinates of x              methods that use no geometry; plots
 straight, difference,     False, y - x,                     domains of it see a boundary between two points and
@@ -57,7 +58,7 @@ import numpy as np
 
 from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
-from .checks import CHECKED
+from .checks import CHECKED, TOLERANCE, points_to_project, refuse
 from .roots import Roots
 
 
@@ -123,7 +124,7 @@ class Manifold(ABC):
     """Whether points are complex arrays."""
     violation: ClassVar[str] = "defect"
     """What `defect` measures, for messages."""
-    remedy: ClassVar[str] = "Project the points onto the manifold first."
+    remedy: ClassVar[str] = "Use M.project(x), the nearest point, for data with few digits."
     """What to do with points off the manifold, for messages."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -277,6 +278,43 @@ class Manifold(ABC):
         """x without the rounding errors that have moved it off the manifold."""
         return x
 
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest point of the manifold, in the distance of the array's entries.
+
+        Data written with three or four digits are not on a curved manifold. Their nearest points are: polar factors of
+        frames and of matrices of groups, vectors divided by their norm, coordinates in their usual range. Signs of
+        columns do not change. By default `polish` until there is no defect left.
+
+        Parameters
+        ----------
+        x : array or nested list of shape (..., *shape)
+            Any finite numbers.
+
+        Returns
+        -------
+        array of shape (..., *shape), in double precision
+
+        Raises
+        ------
+        InvalidInput
+            If x is not numeric or has another shape.
+        OffManifold
+            If a point is not finite or has no nearest point, as the zero vector has none on a sphere.
+
+        Examples
+        --------
+        >>> from heatgp import Sphere
+        >>> Sphere(1).project([[3.0, 4.0]])
+        array([[0.6, 0.8]])
+        """
+        points = points_to_project(self, x)
+        for _ in range(30):
+            if np.max(self.defect(points), initial=0.0) <= 1e-14:
+                break
+            points = np.asarray(self.polish(points))
+        refuse(self, ~(np.asarray(self.defect(points)) <= TOLERANCE), "`polish` does not lead to one")
+        return points
+
     draws_evenly: ClassVar[bool] = False
     """Whether `random` asks its generator for all its numbers in one call.
 
@@ -379,8 +417,9 @@ class Homogeneous(Manifold):
     def orbits(self, X: Array, Y: Array) -> Array:
         """Orbit coordinates of all pairs, (N, M, r).
 
-        They may differ from `orbit` in the order of coordinates and by 1e-8 near the walls of the chamber, which
-        changes no smooth invariant function by more than rounding.
+        Their errors must be small relative to the distance, so that kernels of very short times can be computed from
+        them. They may differ from `orbit` in the order of coordinates, and those of far pairs by 1e-8 near the walls of
+        the chamber, which changes no smooth invariant function by more than rounding.
         """
         return self.orbit(X[:, None, ...], Y[None, ...])
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...array import Array, namespace, real_vector
 from ...errors import InvalidInput
+from ..checks import points_to_project
 from ..contract import Manifold
 
 
@@ -63,7 +64,7 @@ class Product(Manifold):
 
     factors: tuple[Manifold, ...]
     violation = "the largest defect of a factor"
-    remedy = "Project each factor's part (Product.split) onto its manifold."
+    remedy = "Use M.project(x): it projects each factor's part (Product.split) onto its manifold."
 
     def __init__(self, *factors: Manifold) -> None:
         if not factors or not all(isinstance(f, Manifold) for f in factors):
@@ -157,6 +158,10 @@ class Product(Manifold):
 
     def polish(self, x: Array) -> Array:
         return self.join(*self._values("polish", x))
+
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest point of each factor."""
+        return np.asarray(self.join(*self._values("project", points_to_project(self, x))))
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
         """n points, each part independent of the others."""

@@ -5,14 +5,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.stats import qmc
 
 from ...array import Array, namespace
 from ...errors import InvalidInput, Unsupported
-from ..checks import check_bounds, require, require_integer, require_shape
+from ..checks import check_bounds, points_to_project, require, require_integer, require_shape
 from ..contract import Manifold
 from .curvature import ricci
 from .differentiate import derivative, is_numpy, repeat
@@ -78,7 +78,7 @@ class Chart(Manifold):
     draws_evenly: ClassVar[bool] = True
     straight: ClassVar[bool] = True
     violation: ClassVar[str] = "the distance outside the bounds, in coordinates"
-    remedy: ClassVar[str] = "Bring the coordinates into the bounds."
+    remedy: ClassVar[str] = "Bring the coordinates into the bounds; M.project(x) gives the nearest point there."
 
     def __post_init__(self) -> None:
         require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
@@ -195,6 +195,11 @@ class Chart(Manifold):
                 "coordinates close (periodic, wrap), or take Domain(chart, inside) for a reflecting boundary."
             )
         return x
+
+    def project(self, x: Any) -> np.ndarray:
+        """The point of the bounds with the nearest coordinates."""
+        points = np.asarray(self.canonical(points_to_project(self, x)))
+        return points if self.bounds is None else np.clip(points, *self.box)
 
     def geodesic(
         self, x: Array, v: Array, drift: float = DRIFT, finer: tuple[int, ...] = SUBSTEPS, quick: bool = False

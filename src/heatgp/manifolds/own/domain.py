@@ -9,7 +9,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..checks import check_bounds, require, require_shape
+from ..checks import TOLERANCE, check_bounds, refuse, require, require_shape
 from ..composed.wrapper import Wrapper
 from ..contract import Manifold
 from ..spaces.euclidean import Euclidean
@@ -66,7 +66,7 @@ class Domain(Wrapper):
     inside: Any
     bounds: tuple[tuple[float, float], ...] | None = None
     violation: ClassVar[str] = "the distance outside"
-    remedy: ClassVar[str] = "Remove the points outside the domain, or move them to its nearest point."
+    remedy: ClassVar[str] = "Remove the points outside the domain, or move them to its nearest point by M.project(x)."
     covering: ClassVar[None] = None  # a path on a covering manifold would not see the boundary
     distance = Manifold.distance
 
@@ -196,6 +196,37 @@ class Domain(Wrapper):
             value = xp.where(value, 1.0, -1.0)
         outside = xp.maximum(self.base.defect(x), xp.maximum(-value, 0.0 * value))
         return outside if self._box is None else xp.maximum(outside, -depth_in_box(x, self._box))
+
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest point of the domain; of points outside, one on its boundary.
+
+        Raises OffManifold for points outside where the domain is given by truth values.
+        """
+        points = self.base.project(x)
+        outside = np.asarray(~self.contains(points))
+        if outside.any():
+            points[outside] = (self._polygon.nearest if self._polygon else self._nearest)(points[outside])
+        refuse(
+            self,
+            np.asarray(self.defect(points)) > TOLERANCE,
+            "it is outside, and the way to the boundary is too far or not known",
+        )
+        return points
+
+    def _nearest(self, x: np.ndarray) -> np.ndarray:
+        """The nearest point with the value 0 of the function that is positive inside; x where none is found."""
+        y = x
+        if self._signed is None or namespace(x).isdtype(self.inside(x).dtype, "bool"):
+            return y
+        for _ in range(100):
+            slope = gradient(self._signed, y, self._extent)
+            normal = self.base.gradient(y, slope)
+            excess = (self._signed(y) + dot(slope, x - y)) / dot(slope, normal)
+            y, before = self.base.project(x - excess[..., None] * normal), y
+            change = norm(y - before)
+            if change.max() < 1e-14 * self._extent:
+                break
+        return np.where(change[..., None] < 1e-9 * self._extent, y, x)
 
     def separation(self, x: Array, y: Array) -> Array:
         """That of the base; infinite if a point at a quarter, half or three quarters of the way is outside."""

@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from ...array import Array, namespace, norm, sinc
 from ...errors import InvalidInput, NotConverged
-from ..checks import check_bounds, require, require_integer, require_shape
+from ..checks import check_bounds, points_to_project, refuse, require, require_integer, require_shape
 from ..contract import Manifold
 from ..roots import log_unit_ball_volume
 from .differentiate import derivative, gradient, is_numpy, largest, repeat
@@ -71,7 +71,6 @@ class Implicit(Manifold):
     draws_evenly: ClassVar[bool] = True
     straight: ClassVar[bool] = True
     violation: ClassVar[str] = "the distance |g(x)|/|g'(x)|"
-    remedy: ClassVar[str] = "Project the points with manifold.project(x)."
 
     def __post_init__(self) -> None:
         require(callable(self.constraint), f"Implicit needs a function of points; got {self.constraint!r}.")
@@ -206,8 +205,8 @@ class Implicit(Manifold):
     def polish(self, x: Array) -> Array:
         return x - normal(self.normals(x), self.value(x))
 
-    def project(self, x: Array, iterations: int = 60) -> Array:
-        """A point of the manifold close to x, by Newton's method.
+    def project(self, x: Any, iterations: int = 60) -> np.ndarray:
+        """The nearest point of the manifold, by Newton's method.
 
         Parameters
         ----------
@@ -218,8 +217,28 @@ class Implicit(Manifold):
         Returns
         -------
         array of shape (..., ambient)
-            nan where the method does not converge.
+
+        Raises
+        ------
+        OffManifold
+            If the method does not converge: x is too far away.
         """
+        x = points_to_project(self, x)
+        y = x
+        with np.errstate(all="ignore"):
+            for _ in range(iterations):
+                rows, before = self.normals(y), y
+                y = x - normal(rows, self.value(y) + np.sum(rows * (x - y)[..., None, :], axis=-1))
+                change = norm(y - before)
+                if not (change > 1e-14 * norm(y)).any():
+                    break
+        y = self._newton(y.reshape(-1, self.ambient)).reshape(x.shape)
+        far = ~((change <= 1e-9 * norm(y)) & np.isfinite(y).all(axis=-1))
+        refuse(self, far, "Newton's method does not converge, it is too far away")
+        return y
+
+    def _newton(self, x: Array, iterations: int = 60) -> Array:
+        """A point of the manifold close to x, nan where the method does not converge."""
         with np.errstate(all="ignore"):
             for _ in range(iterations):
                 x = self.polish(x)
@@ -259,7 +278,7 @@ class Implicit(Manifold):
         low, high = np.array(self.bounds or [(-1.0, 1.0)] * self.ambient).T
         found = np.empty((0, self.ambient))
         for k, start in enumerate(starts):
-            x = self._usable(self.project((low + high) / 2 + np.max(high - low) / 2 * start))
+            x = self._usable(self._newton((low + high) / 2 + np.max(high - low) / 2 * start))
             if self.bounds is None and len(x):
                 extent = np.max(high - low)
                 low, high = (x.min(0), x.max(0)) if k == 0 else (np.minimum(low, x.min(0)), np.maximum(high, x.max(0)))
@@ -292,7 +311,7 @@ class Implicit(Manifold):
         usual = max(np.median(steepness), np.median(least(x + 0.1 * size * rng.standard_normal(x.shape))))
         worst, value, reach = x[np.argmin(steepness)], steepness.min(), 0.3 * size
         for _ in range(200):
-            near = self._usable(self.project(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20))
+            near = self._usable(self._newton(worst + reach * rng.standard_normal((64, self.ambient)), iterations=20))
             steepness = least(near)
             if len(near) and steepness.min() < 0.9 * value:
                 worst, value = near[np.argmin(steepness)], steepness.min()
@@ -369,5 +388,5 @@ class Implicit(Manifold):
         steep = 2 * float(np.max(norm(self.normals(self._points), 2)))
         x = x[norm(self.value(x)) < 2 * steep * self._radius]
         x = x[self.defect(x) < 2 * self._radius]
-        y = self.project(x)
+        y = self._newton(x)
         return y[norm(x - y) < self._radius]

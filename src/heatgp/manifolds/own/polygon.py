@@ -131,12 +131,22 @@ class Polygon:
 
     def distance(self, x: Array) -> Array:
         """Distance to the nearest edge."""
+        gap = self._gaps(x)
+        return namespace(x).sqrt(namespace(x).min(gap[..., 0] ** 2 + gap[..., 1] ** 2, axis=-1))
+
+    def nearest(self, x: np.ndarray) -> np.ndarray:
+        """The nearest point on an edge."""
+        gap = self._gaps(x)
+        edge = np.argmin(gap[..., 0] ** 2 + gap[..., 1] ** 2, axis=-1)
+        return x - np.take_along_axis(gap, edge[..., None, None], axis=-2)[..., 0, :]
+
+    def _gaps(self, x: Array) -> Array:
+        """x less the nearest point on each edge, (..., k, 2)."""
         xp = namespace(x)
         starts, vectors = (xp.asarray(part, dtype=x.dtype) for part in self.edges)
         d = x[..., None, :] - starts
         share = (d[..., 0] * vectors[:, 0] + d[..., 1] * vectors[:, 1]) / xp.sum(vectors * vectors, axis=-1)
-        gap = d - xp.clip(share, 0, 1)[..., None] * vectors
-        return xp.sqrt(xp.min(gap[..., 0] ** 2 + gap[..., 1] ** 2, axis=-1))
+        return d - xp.clip(share, 0, 1)[..., None] * vectors
 
     @cached_property
     def _raster(self) -> np.ndarray:

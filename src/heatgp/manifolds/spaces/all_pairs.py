@@ -1,24 +1,85 @@
 """Orbit coordinates of all pairs of two sets, by matrix products and closed forms: no decomposition for each pair.
 
-A coordinate near a wall of the chamber may lose half its digits here. Smooth invariant functions, such as heat kernels,
-do not change by more than rounding: the trace of every power of x*y is accurate to rounding. NumPy only.
+Matrix products give the cosines of angles to rounding, so that the square of a distance has an error of 1e-16, much for
+close points. Coordinates of pairs closer than `NEAR` are therefore those of `orbit`, which is accurate relative to the
+distance; or differences are taken from the start.
+
+A coordinate of far points that is near a wall of the chamber may lose half its digits here. Smooth invariant functions,
+such as heat kernels, do not change by more than rounding: the trace of every power of x*y is accurate to rounding.
+NumPy only.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ...array import wrap
 
 CACHED = 1 << 13
 """Pairs whose arrays fit a core's cache."""
+NEAR = 0.3
+"""Norm of the orbit coordinates below which `orbit` replaces fast formulas, whose relative error is 1e-16 / NEAR²."""
+FEW = 8
+"""Numbers of a point up to which differences of all pairs are as fast as a matrix product."""
+
+DOUBLE = 1e-3
+"""Eigenvalues of 3 x 3 matrices are taken from LAPACK where the cosine of the cubic's angle is so close to 1 or -1."""
+
+Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""Orbit coordinates (P, r) of pairs of points (P, *shape)."""
 
 
-def rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def refined(theta: np.ndarray, X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+    """theta (N, M, r), the coordinates of close pairs replaced by the more accurate ones of `orbit`."""
+    close = np.einsum("...i,...i->...", theta, theta) < NEAR**2 if theta.shape[-1] > 1 else theta[..., 0] < NEAR
+    rows, columns = np.divmod(np.flatnonzero(close), max(1, len(Y)))
+    many = max(1, 2 * CACHED // math.prod(X.shape[1:]))
+    X, Y = (np.ascontiguousarray(np.moveaxis(Z, 0, -1)) for Z in (X, Y))  # loops over pairs are long ones
+    for i in range(0, len(rows), many):
+        x, y = rows[i : i + many], columns[i : i + many]
+        theta[x, y] = orbit(*(np.moveaxis(Z.take(k, axis=-1), -1, 0) for Z, k in ((X, x), (Y, y))))
+    return theta
+
+
+def chord_angles(X: np.ndarray, Y: np.ndarray, diameter: float) -> np.ndarray:
+    """2 arcsin(|x - y| / diameter) of all pairs, (N, M): the angles of points on a sphere of this diameter."""
+    return _chord_angle(cdist(_rows(X), _rows(Y)), diameter)
+
+
+def _chord_angle(chord: np.ndarray, diameter: float) -> np.ndarray:
+    """The same of chords, in place."""
+    chord *= 1 / diameter
+    np.minimum(chord, 1.0, out=chord)
+    np.arcsin(chord, out=chord)
+    chord *= 2
+    return chord
+
+
+def sphere_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+    """Angles (N, M, 1) of unit vectors."""
+    if X.shape[-1] <= FEW:
+        return chord_angles(X, Y, 2.0)[..., None]
+    return refined(_angle(X @ Y.T)[..., None], X, Y, orbit)
+
+
+def line_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+    """Angles (N, M, 1) between the lines that unit vectors span."""
+    if X.shape[-1] <= FEW and not np.iscomplexobj(X):
+        return _chord_angle(np.minimum(cdist(X, Y), cdist(X, -Y)), 2.0)[..., None]
+    return refined(_angle(np.abs(np.conj(X) @ Y.T))[..., None], X, Y, orbit)
+
+
+def rotation_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
     """Rotation angles (N, M, n // 2) of x'y, in any order, for rotations X (N, n, n) and Y (M, n, n)."""
+    if X.shape[-1] <= 3:  # |x - y|² = 2 tr(I - x'y) = 8 sin²(angle/2)
+        return chord_angles(X, Y, math.sqrt(8))[..., None]
+    return refined(_far_rotation_orbits(X, Y), X, Y, orbit)
+
+
+def _far_rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     n = X.shape[-1]
-    if n <= 3:  # the trace is 1 + 2 cos or 2 cos
-        return _angle((_traces(X, Y) - n % 2) / 2)[..., None]
     if n == 4:
         return _double_cover_angles(X, Y)
     # I - (x'y + y'x)/2 has the eigenvalues u = 1 - cos, each twice, and 0 once more where n is odd.
@@ -32,33 +93,32 @@ def rotation_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return _angle(1 - np.stack((mean + spread, np.maximum(mean - spread, 0.0)), axis=-1))
 
 
-def orthogonal_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+def orthogonal_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
     """The same for orthogonal matrices; infinite between the two components."""
     first = np.eye(X.shape[-1])[:, :1]
     sign_x, sign_y = (np.sign(np.linalg.det(Z))[:, None, None] for Z in (X, Y))
     # Reflections with their first row negated are rotations; x'y of two reflections does not change.
-    theta = rotation_orbits(*(np.where(first * sign < 0, -Z, Z) for Z, sign in ((X, sign_x), (Y, sign_y))))
+    X, Y = (np.where(first * sign < 0, -Z, Z) for Z, sign in ((X, sign_x), (Y, sign_y)))
+    theta = rotation_orbits(X, Y, orbit)
     return np.where(sign_x == sign_y[:, 0, 0, None], theta, math.inf)
 
 
-def unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
-    """Eigenangles (N, M, n) of x*y, increasing, for n <= 2; None beyond, where there is no closed form here."""
-    n = X.shape[-1]
-    if n == 1:
-        return np.angle(np.conj(X[:, None, 0]) * Y[None, :, 0])
-    if n > 2:
+def unitary_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray | None:
+    """Eigenangles (N, M, n) of x*y, increasing, for n = 2; None where `orbit` is as fast or has the only formula."""
+    if X.shape[-1] != 2:
         return None
     trace = _traces(X, Y)
     centre = np.angle(np.conj(np.linalg.det(X))[:, None] * np.linalg.det(Y)) / 2
     half = _angle((trace * np.exp(-1j * centre)).real / 2)
-    return np.sort(wrap(np.stack((centre - half, centre + half), axis=-1)), axis=-1)
+    theta = np.sort(wrap(np.stack((centre - half, centre + half), axis=-1)), axis=-1)
+    return refined(theta, X, Y, orbit)
 
 
-def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
+def special_unitary_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray | None:
     """The same on SU(n), for n <= 3, in any order and up to a common sign: heat kernels do not change with it."""
     n = X.shape[-1]
-    if n == 2:
-        half = _angle(_traces(X, Y).real / 2)
+    if n == 2:  # the sphere S^3
+        half = chord_angles(X, Y, math.sqrt(8))
         return np.stack((-half, half), axis=-1)
     if n > 3:
         return None
@@ -66,7 +126,7 @@ def special_unitary_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray | None:
     rows = max(1, CACHED // max(1, len(Y)))
     for i in range(0, len(X), rows):
         out[i : i + rows] = _su3_angles(X[i : i + rows], Y)
-    return out
+    return refined(out, X, Y, orbit)
 
 
 def _su3_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -88,10 +148,15 @@ def _su3_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     return np.stack((small, middle, np.where(turn, large, -large)), axis=-1)
 
 
-def subspace_orbits(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
-    """Principal angles (N, M, k), increasing, of the subspaces spanned by orthonormal X (N, n, k) and Y (M, n, k)."""
-    k = X.shape[-1]
-    a = _cross(X, Y)
+def subspace_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+    """The min(k, n - k) principal angles that need not vanish, increasing, of the subspaces spanned by X and Y."""
+    n, k = X.shape[-2:]
+    return refined(_far_principal_angles(_cross(X, Y))[..., k - min(k, n - k) :], X, Y, orbit)
+
+
+def _far_principal_angles(a: np.ndarray) -> np.ndarray:
+    """All k principal angles from x*y."""
+    k = a.shape[-1]
     if k > 3:
         return np.arccos(np.minimum(np.linalg.svdvals(a), 1.0))
     sines = np.eye(k) - np.conj(a.swapaxes(-1, -2)) @ a  # eigenvalues sin²
@@ -125,9 +190,20 @@ def _cubic(diagonal: list[np.ndarray], above: list[tuple[np.ndarray, np.ndarray]
     triple = (xr * zr - xi * zi) * yr + (xr * zi + xi * zr) * yi
     determinant = a * b * c + 2 * triple - a * zz - b * yy - c * xx
     safe = np.where(scale > 0, scale, 1.0)
-    third = np.arccos(np.clip(determinant / (2 * safe * safe * safe), -1.0, 1.0)) / 3
+    ratio = determinant / (2 * safe * safe * safe)
+    third = np.arccos(np.clip(ratio, -1.0, 1.0)) / 3
     cosine, sine = scale * np.cos(third), math.sqrt(3) * scale * np.sin(third)
-    return mean - cosine - sine, mean - cosine + sine, mean + 2 * cosine
+    values = mean - cosine - sine, mean - cosine + sine, mean + 2 * cosine
+    # Where two eigenvalues (almost) coincide, the ratio is (almost) 1 or -1, and the arccosine loses half the digits.
+    double = np.abs(ratio) > 1 - DOUBLE
+    if double.any():
+        lower = [[a, None, None], [xr - 1j * xi, b, None], [yr - 1j * yi, zr - 1j * zi, c]]
+        s = np.zeros((int(double.sum()), 3, 3), dtype=complex)
+        for i, j in zip(*np.tril_indices(3)):
+            s[:, i, j] = np.broadcast_to(lower[i][j], double.shape)[double]
+        for value, exact in zip(values, np.linalg.eigvalsh(s).T):
+            value[double] = mean[double] + exact
+    return values
 
 
 def _double_cover_angles(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
@@ -155,7 +231,14 @@ def unit_quaternions(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _traces(X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """tr(x*y) of all pairs, (N, M), as one product of large matrices."""
-    return np.conj(X.reshape(len(X), -1)) @ Y.reshape(len(Y), -1).T
+    size = math.prod(X.shape[1:])
+    return np.conj(X.reshape(len(X), size)) @ Y.reshape(len(Y), size).T
+
+
+def _rows(X: np.ndarray) -> np.ndarray:
+    """Points (N, *shape) as real rows (N, size)."""
+    rows = np.ascontiguousarray(X.reshape(len(X), math.prod(X.shape[1:])))
+    return rows.view(rows.real.dtype)
 
 
 def _cross(X: np.ndarray, Y: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from ...array import Array, namespace, norm
 from ..contract import forwarded
@@ -47,6 +48,9 @@ class Euclidean(Flat):
 
     def orbit(self, x: Array, y: Array) -> Array:
         return norm(x - y)[..., None]
+
+    def orbits(self, X: Array, Y: Array) -> Array:
+        return cdist(X, Y)[..., None] if isinstance(X, np.ndarray) else super().orbits(X, Y)
 
     def log_strip(self, theta: Array) -> Array:
         """log of the area of the sphere of radius theta."""

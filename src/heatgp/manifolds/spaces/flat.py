@@ -1,12 +1,12 @@
 """The common members of Euclidean space and flat tori."""
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...array import Array, namespace, wrap
-from ..checks import require_positive_integers
+from ..checks import points_to_project, require_positive_integers
 from ..contract import Homogeneous, Symmetric
 from ..roots import Roots
 
@@ -43,6 +43,10 @@ class Flat(Homogeneous):
         """Zero: any real numbers are coordinates of a point."""
         return namespace(x).zeros(x.shape[:-1])
 
+    def project(self, x: Any) -> np.ndarray:
+        """x itself, with coordinates in their usual range."""
+        return np.asarray(self.canonical(points_to_project(self, x)))
+
     @property
     def origin(self) -> np.ndarray:
         return np.zeros(self.dim)
@@ -68,7 +72,7 @@ class Angles(Flat, Symmetric):
 
     def orbit(self, x: Array, y: Array) -> Array:
         """Absolute angle differences, each in [0, pi]: reflections of a circle are isometries too."""
-        return namespace(x).abs(wrap(x - y))
+        return namespace(x).abs(_shortest_way(x, y))
 
     @property
     def roots(self) -> Roots:
@@ -78,3 +82,19 @@ class Angles(Flat, Symmetric):
     @property
     def log_chamber_integral(self) -> float:
         return self.dim * math.log(math.pi)
+
+
+TURN_REST = 2.4492935982947064e-16
+"""2 pi minus its nearest double."""
+
+
+def _shortest_way(x: Array, y: Array) -> Array:
+    """x - y modulo 2 pi, in [-pi, pi], accurate relative to itself across the seam too.
+
+    The rounding error of x - y is known (Knuth, The Art of Computer Programming 2, Theorem 4.2.2.B), and that of 2 pi.
+    """
+    way = x - y
+    back = way - x
+    rest = (x - (way - back)) - (y + back)
+    turns = namespace(way).round(way / (2 * math.pi))
+    return (way - 2 * math.pi * turns) + (rest - TURN_REST * turns)

@@ -10,6 +10,7 @@ from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespac
 from ..contract import Symmetric
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
+from .differences import angles_of_sines, beside_subspace, singular_values
 from .frames import Field, Frames
 
 
@@ -84,15 +85,13 @@ class Grassmann(Frames, Symmetric):
         at both ends. Reference: Björck and Golub (1973), Math. Comp. 27, 579-594.
         """
         xp = namespace(x)
-        c = matmul(adjoint(x), y)
-        cosines = xp.linalg.svdvals(c)  # decreasing
-        sines = xp.flip(xp.linalg.svdvals(y - matmul(x, c)), axis=-1)  # increasing
-        return xp.atan2(sines, cosines)[..., self.k - self.rank :]
+        angles = angles_of_sines(singular_values(beside_subspace(x, y)), matmul(adjoint(x), y))
+        return xp.flip(angles, axis=-1)[..., self.k - self.rank :]
 
     def orbits(self, X: Array, Y: Array) -> Array:
         if not isinstance(X, np.ndarray):
             return super().orbits(X, Y)
-        return subspace_orbits(X, Y)[..., self.k - self.rank :]
+        return subspace_orbits(X, Y, self.orbit)
 
     @property
     def roots(self) -> Roots:

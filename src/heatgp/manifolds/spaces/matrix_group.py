@@ -7,6 +7,7 @@ import numpy as np
 from ...array import Array, adjoint, expm_skew, matmul, namespace, skew
 from ..checks import require_integer
 from ..contract import Symmetric
+from .differences import group_difference
 from .orthonormal import OrthonormalColumns
 
 
@@ -22,9 +23,9 @@ class MatrixGroup(OrthonormalColumns, Symmetric):
     smallest: ClassVar[int] = 2
     """The smallest n."""
     angles: ClassVar[Any]
-    """A function: orbit coordinates (..., coordinates) of group elements r = x*y."""
+    """A function: orbit coordinates (..., coordinates) of group elements x*y, from x*y - I."""
     all_angles: ClassVar[Any]
-    """A function: orbit coordinates of all pairs of X and Y by a faster formula; None if there is none for this n."""
+    """A function of X, Y and `orbit`: orbit coordinates of all pairs, or None if there is no faster formula for n."""
     n: int
 
     def __post_init__(self) -> None:
@@ -58,8 +59,8 @@ class MatrixGroup(OrthonormalColumns, Symmetric):
         return matmul(adjoint(x), y)
 
     def orbit(self, x: Array, y: Array) -> Array:
-        return self.angles(matmul(adjoint(x), y))
+        return self.angles(group_difference(x, y))
 
     def orbits(self, X: Array, Y: Array) -> Array:
-        found = self.all_angles(X, Y) if isinstance(X, np.ndarray) else None
+        found = self.all_angles(X, Y, self.orbit) if isinstance(X, np.ndarray) else None
         return super().orbits(X, Y) if found is None else found

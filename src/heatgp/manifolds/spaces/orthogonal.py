@@ -2,43 +2,46 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ...array import Array, expm_series, identity_like, matmul, namespace, sinc, stack_last
+from ...array import Array, expm_series, identity_like, matmul, namespace, newton_schulz, sinc, stack_last
+from ..checks import refuse
 from ..contract import Cover
 from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import orthogonal_orbits, rotation_orbits
+from .differences import angles_of_sines, singular_values
 from .matrix_group import MatrixGroup
+from .orthonormal import full_rank_svd
 from .sphere import Sphere
 
 
-def rotation_angles(r: Array) -> Array:
-    """Angles in [0, pi] of rotations (..., n, n), decreasing: (..., n // 2).
+def rotation_angles(a: Array) -> Array:
+    """Angles in [0, pi] of rotations r = I + a, decreasing: (..., n // 2).
 
-    The singular values of I - r are 2 sin(a/2) and those of I + r are 2 cos(a/2), each twice, so that atan2 is
-    accurate at both ends. Up to n = 3 closed forms.
+    The singular values of a/2 are sin(angle/2) and those of I + a/2 are cos(angle/2), each twice. Up to n = 3 closed
+    forms.
     """
-    xp = namespace(r)
-    n = r.shape[-1]
+    xp = namespace(a)
+    n = a.shape[-1]
     if n == 2:
-        return xp.atan2(xp.abs(r[..., 1, 0] - r[..., 0, 1]), r[..., 0, 0] + r[..., 1, 1])[..., None]
+        return xp.atan2(xp.abs(a[..., 1, 0] - a[..., 0, 1]), 2 + a[..., 0, 0] + a[..., 1, 1])[..., None]
     if n == 3:
-        x, y, z = (r[..., i, j] - r[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
+        x, y, z = (a[..., i, j] - a[..., j, i] for i, j in ((2, 1), (0, 2), (1, 0)))
         sine = xp.sqrt(x * x + y * y + z * z)
-        return xp.atan2(sine, r[..., 0, 0] + r[..., 1, 1] + r[..., 2, 2] - 1)[..., None]
-    one = identity_like(r)
-    sines = xp.linalg.svdvals(one - r)  # decreasing: the pairs, and for odd n a zero at the end
-    cosines = xp.flip(xp.linalg.svdvals(one + r), axis=-1)  # increasing: the pairs, and for odd n a two at the end
-    return 2 * xp.atan2(sines, cosines)[..., : 2 * (n // 2) : 2]
+        return xp.atan2(sine, 2 + a[..., 0, 0] + a[..., 1, 1] + a[..., 2, 2])[..., None]
+    half = angles_of_sines(
+        singular_values(a / 2), identity_like(a) + a / 2
+    )  # in pairs, and for odd n a zero at the end
+    return 2 * half[..., : 2 * (n // 2) : 2]
 
 
-def orthogonal_angles(r: Array) -> Array:
-    """The same for orthogonal matrices; infinite for those of determinant -1."""
-    xp = namespace(r)
-    return xp.where(xp.linalg.det(r)[..., None] > 0, rotation_angles(r), math.inf)
+def orthogonal_angles(a: Array) -> Array:
+    """The same for orthogonal matrices I + a; infinite for those of determinant -1."""
+    xp = namespace(a)
+    return xp.where(xp.linalg.det(identity_like(a) + a)[..., None] > 0, rotation_angles(a), math.inf)
 
 
 def skew_from_entries(z: Array, n: int) -> Array:
@@ -154,9 +157,19 @@ class SpecialOrthogonal(OrthogonalGroup):
     n: int
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
-    remedy: ClassVar[str] = "Take the nearest rotation: u @ vt of numpy.linalg.svd, with determinant one."
     angles = staticmethod(rotation_angles)
     all_angles = staticmethod(rotation_orbits)
+
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest rotation: the polar factor, with the direction of the smallest singular value turned if needed.
+
+        A reflection is refused: it is equally far from many rotations. Reference: Kabsch (1976), Acta Cryst. A32, 922.
+        """
+        u, s, vh = full_rank_svd(self, x)
+        sign = np.sign(np.linalg.det(u @ vh))
+        refuse(self, (sign < 0) & (s[..., -1] > s[..., -2] / 2), "it is a reflection, its determinant is negative")
+        u[..., -1] *= sign[..., None]
+        return newton_schulz(u @ vh)
 
     @property
     def covering(self) -> Cover | None:

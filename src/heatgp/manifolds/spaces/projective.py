@@ -4,9 +4,13 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from ...array import Array, inner, namespace, real_vector
+import numpy as np
+
+from ...array import Array, inner, namespace, norm, real_vector
 from ..roots import Roots, log_sphere_volume
-from .unit_vectors import UnitVectors, angle, log_sine_integral
+from .all_pairs import line_orbits
+from .differences import beside_line
+from .unit_vectors import UnitVectors, log_sine_integral
 
 
 class Lines(UnitVectors):
@@ -19,14 +23,10 @@ class Lines(UnitVectors):
     def orbit(self, x: Array, y: Array) -> Array:
         """Angle between the lines, in [0, pi/2], accurate at both ends."""
         xp = namespace(x)
-        c = inner(x, y)
-        size = xp.abs(c)
-        phase = xp.where(size == 0, 1.0, c / xp.where(size == 0, 1.0, size))
-        return angle(phase * x, y)
+        return xp.atan2(norm(beside_line(x, y)), xp.abs(inner(x, y)[..., 0]))[..., None]
 
     def orbits(self, X: Array, Y: Array) -> Array:
-        xp = namespace(X)
-        return xp.acos(xp.clip(xp.abs(xp.conj(X) @ Y.T), 0, 1))[..., None]
+        return line_orbits(X, Y, self.orbit) if isinstance(X, np.ndarray) else super().orbits(X, Y)
 
     @property
     def volume(self) -> float:

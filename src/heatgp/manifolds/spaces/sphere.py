@@ -4,8 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, final
 
-from ...array import Array, namespace
+import numpy as np
+
+from ...array import Array
 from ..roots import Roots, log_sphere_volume
+from .all_pairs import sphere_orbits
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
 
@@ -40,8 +43,7 @@ class Sphere(UnitVectors):
         return angle(x, y)
 
     def orbits(self, X: Array, Y: Array) -> Array:
-        xp = namespace(X)
-        return xp.acos(xp.clip(X @ Y.T, -1, 1))[..., None]
+        return sphere_orbits(X, Y, self.orbit) if isinstance(X, np.ndarray) else super().orbits(X, Y)
 
     @property
     def roots(self) -> Roots:

@@ -1,12 +1,12 @@
 """The common members of spheres and projective spaces: their points are unit vectors."""
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...array import Array, cos_sinc_numbers, inner, is_complex, namespace, norm, sinc, white_noise
-from ..checks import require_positive_integers
+from ..checks import points_to_project, refuse, require_positive_integers
 from ..contract import Symmetric
 
 
@@ -49,6 +49,13 @@ class UnitVectors(Symmetric):
     def polish(self, x: Array) -> Array:
         """x / |x|."""
         return x / norm(x)[..., None]
+
+    def project(self, x: Any) -> np.ndarray:
+        """x / |x|."""
+        points = points_to_project(self, x)
+        largest = np.abs(points).max(axis=-1, keepdims=True)
+        refuse(self, largest[..., 0] == 0, "it is zero")
+        return self.polish(self.polish(points / largest))  # twice: to the last digit
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
         return self.polish(white_noise(rng, (n, *self.shape), self.is_complex))

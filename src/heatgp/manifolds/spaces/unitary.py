@@ -2,20 +2,36 @@
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, final
+from typing import Any, ClassVar, final
 
-from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex
+import numpy as np
+
+from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex, wrap
+from ..checks import refuse
 from ..roots import Roots, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
 from .matrix_group import MatrixGroup
+from .orthonormal import full_rank_svd
 
 
-def eigenangles(u: Array) -> Array:
-    """Angles in (-pi, pi] of the eigenvalues of unitary matrices (..., n, n), increasing."""
-    xp = namespace(u)
-    if u.shape[-1] == 1:
-        return xp.angle(u[..., 0])
-    return xp.sort(xp.angle(xp.linalg.eigvals(u)), axis=-1)
+def eigenangles(a: Array) -> Array:
+    """Angles in (-pi, pi] of the eigenvalues of unitary matrices I + a, (..., n, n), increasing.
+
+    The eigenvalues of a normal matrix have errors relative to its norm, and 1 + z has the imaginary part of z. Up to
+    n = 2 closed forms: I + a = exp(i centre) (cos(half) + i sin(half) m) with m of trace 0 and square I.
+    """
+    xp = namespace(a)
+    if a.shape[-1] > 2:
+        return xp.sort(xp.angle(1 + xp.linalg.eigvals(a)), axis=-1)
+    first, last = a[..., 0, 0], a[..., -1, -1]
+    if a.shape[-1] == 1:
+        return xp.angle(1 + first)[..., None]
+    b, c = a[..., 0, 1], a[..., 1, 0]
+    centre = xp.angle(1 + (first + last + first * last - b * c)) / 2
+    cosine = xp.real((1 + (first + last) / 2) * xp.exp(-1j * centre))
+    sine = xp.sqrt((xp.abs(first - last) ** 2 / 2 + xp.abs(b) ** 2 + xp.abs(c) ** 2) / 2)
+    half = xp.atan2(sine, cosine)
+    return xp.sort(wrap(xp.stack((centre - half, centre + half), axis=-1)), axis=-1)
 
 
 def log_unitary_volume(n: int) -> float:
@@ -111,8 +127,13 @@ class SpecialUnitary(UnitaryGroup):
     n: int
     special: ClassVar[bool] = True
     violation: ClassVar[str] = "|x*x - I| or |det x - 1|"
-    remedy: ClassVar[str] = "Orthonormalise with numpy.linalg.qr and divide a column by the determinant."
     all_angles = staticmethod(special_unitary_orbits)
+
+    @staticmethod
+    def angles(a: Array) -> Array:
+        """Eigenangles whose sum is a multiple of 2 pi: determinants that rounding errors moved off 1 do not enter."""
+        theta = eigenangles(a)
+        return theta - wrap(namespace(a).sum(theta, axis=-1, keepdims=True)) / a.shape[-1]
 
     def algebra(self, z: Array) -> Array:
         """White noise of su(n): without the multiple of the identity that carries the trace."""
@@ -126,3 +147,26 @@ class SpecialUnitary(UnitaryGroup):
         y = super().polish(x)
         phase = xp.angle(xp.linalg.det(y)) / self.n
         return y * xp.exp(-1j * phase)[..., None, None]
+
+    def project(self, x: Any) -> np.ndarray:
+        """The nearest matrix of determinant one: the polar factor, its singular directions turned by small angles.
+
+        With singular values s and the determinant's angle a, the angles phi that make the sum of s cos(phi) largest and
+        add up to -a have s sin(phi) = c for one number c. Refused is what needs an angle beyond pi/2.
+        """
+        u, s, vh = full_rank_svd(self, x)
+        total = -np.angle(np.linalg.det(u @ vh))[..., None]
+        least = s[..., -1:]
+        refuse(
+            self,
+            np.abs(total[..., 0]) > np.sum(np.arcsin(least / s), axis=-1) + 1e-9,
+            "its determinant is too far from one",
+        )
+        low, high = -least, least
+        for _ in range(60):  # the sum of the angles increases with c
+            middle = (low + high) / 2
+            below = np.sum(np.arcsin(middle / s), axis=-1, keepdims=True) < total
+            low, high = np.where(below, middle, low), np.where(below, high, middle)
+        phi = np.arcsin((low + high) / 2 / s)
+        phi += (total - np.sum(phi, axis=-1, keepdims=True)) / self.n
+        return np.asarray(self.polish((u * np.exp(1j * phi)[..., None, :]) @ vh))
