@@ -6,8 +6,12 @@ import sys
 import pytest
 
 import heatgp
+from catalog import CATALOG, is_supported
+from heatgp import heat_kernel
 from heatgp.cli import main
-from heatgp.manifolds.parse import NAMES
+from heatgp.cli.manifolds import taken, works
+from heatgp.heat.methods import METHODS
+from own_manifolds import OWN
 
 
 def test_it_starts_as_a_module():
@@ -25,11 +29,38 @@ def test_starting_it_draws_nothing():
 
 def test_manifolds_are_listed_as_they_are_called(capsys):
     assert main(["manifolds"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert [line.partition("(")[0] for line in lines] == list(NAMES)
-    calls = [line.partition(":")[0] for line in lines]
+    _, *lines = capsys.readouterr().out.splitlines()
+    heads = [line for line in lines if line and not line.startswith(" ")]
+    assert [line.partition("(")[0] for line in heads] == sorted({type(m).__name__ for m in [*CATALOG, *OWN]})
+    calls = [line.partition(":")[0] for line in heads]
     assert {"Sphere(dim)", "Grassmann(n, k, field)", "Product(*factors)", "Scaled(base, scale)"} <= set(calls)
-    assert all(line.partition(": ")[2] for line in lines)
+    assert all(line.partition(": ")[2] for line in heads)
+    estimated = "ball, strip, smooth, reference; 'auto' takes"
+    assert f"    Grassmann(5, 2): {estimated} smooth" in lines
+    assert f"    Product(Sphere(2), Grassmann(5, 2)): {estimated} exact and smooth" in lines
+
+
+def test_methods_of_one_manifold(capsys):
+    assert main(["manifolds", "Euclidean(4)", "Stiefel(6, 2)"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Euclidean(4): exact, ball, strip; 'auto' takes exact",
+        "Stiefel(6, 2): ball, reference, fibre-average; 'auto' takes fibre-average",
+    ]
+
+
+ONE_OF_EACH = {type(manifold): manifold for manifold in reversed(OWN)}.values()
+
+
+@pytest.mark.parametrize("manifold", [*CATALOG, *ONE_OF_EACH], ids=repr)
+def test_the_methods_listed_are_those_that_work(manifold):
+    """The library's own answer, from what methods refuse, beside the rules of the catalog, written by hand."""
+    expected = {name for name in METHODS if name != "auto" and is_supported(manifold, name)}
+    assert {name for name in METHODS if name != "auto" and works(METHODS[name](), manifold)} == expected
+    if taken(manifold) == ["exact"]:
+        assert "exact" in expected
+        assert set(heat_kernel(manifold).method.split(" x ")) == {"exact"}
+    else:
+        assert "exact" not in expected
 
 
 def test_kernel_prints_one_column_per_method(capsys, tmp_path):

@@ -1,4 +1,4 @@
-"""The project as a whole: layers, a complete catalog, documented names, a README that runs."""
+"""The project as a whole: layers, a complete catalog, documented names."""
 
 import ast
 import inspect
@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import matplotlib
 import pytest
 
 import heatgp
@@ -128,16 +127,6 @@ def test_modules_are_documented(file):
 def test_nothing_names_this_machine():
     for file in [*FILES, *ROOT.glob("*.md")]:
         assert not re.search(r"/work/|/tmp/|/home/", file.read_text()), file
-
-
-@pytest.mark.parametrize("page", ["README.md", "docs/extend.md"])
-def test_code_of_a_page_runs(page, tmp_path, monkeypatch):
-    """Its blocks in order, in one namespace, as a reader would type them."""
-    matplotlib.use("Agg")
-    monkeypatch.chdir(tmp_path)
-    namespace = {"__name__": "__main__"}
-    for number, block in enumerate(re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)):
-        exec(compile(block, f"{page}, block {number}", "exec"), namespace)
 
 
 def runtime_imports(file):

@@ -1,7 +1,6 @@
 """The command line: manifolds, check, kernel, fit, reproduce."""
 
 import argparse
-import inspect
 import sys
 import warnings
 from typing import Any
@@ -9,8 +8,7 @@ from typing import Any
 from .. import __version__
 from ..arguments import check_seed
 from ..errors import HeatGPError
-from ..manifolds.parse import NAMES
-from . import fit, kernel, reproduce
+from . import fit, kernel, manifolds, reproduce
 from .manifold_argument import read_object
 
 
@@ -57,24 +55,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"heatgp {__version__}")
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    manifolds = commands.add_parser("manifolds", help="list the manifolds and which kernels they have")
-    manifolds.set_defaults(run=_manifolds)
-
     check = commands.add_parser("check", help="run the property suite on a manifold of your own")
     check.add_argument("what", help="module:Class, module:instance, or a manifold such as 'Sphere(2)'")
     check.add_argument("--seed", type=int, default=0)
     check.set_defaults(run=_check)
 
-    for command in (kernel, fit, reproduce):
+    for command in (manifolds, kernel, fit, reproduce):
         command.add_command(commands)
     return parser
-
-
-def _manifolds(options: argparse.Namespace) -> None:
-    for name, cls in NAMES.items():
-        parameters = inspect.signature(cls).parameters.values()
-        arguments = ", ".join("*" * (p.kind is p.VAR_POSITIONAL) + p.name for p in parameters)
-        print(f"{name}({arguments}): {(inspect.getdoc(cls) or '').splitlines()[0]}")
 
 
 def _check(options: argparse.Namespace) -> int:

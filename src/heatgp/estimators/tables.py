@@ -75,7 +75,10 @@ def checked_targets(estimator: Any, y: Any) -> np.ndarray:
         name = type(estimator).__name__
         raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
     refuse_masked(y, "y")
-    array = np.asarray(y)
+    try:
+        array = y if isinstance(y, np.ndarray) else np.asarray(y)
+    except ValueError as error:
+        raise InvalidInput(f"y is no array: {error}. Give one target for each point.") from None
     if array.ndim == 2 and array.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
