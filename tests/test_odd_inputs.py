@@ -1,5 +1,6 @@
 """Odd arguments as a new user gives them: each is understood, or refused with its value and what to pass instead."""
 
+import json
 import re
 from decimal import Decimal
 
@@ -427,3 +428,96 @@ def test_simple_polygons_keep_their_area():
     coast = (1 + 0.01 * rng.standard_normal(5000))[:, None] * np.stack((np.cos(angles), np.sin(angles)), axis=-1)
     wide, tall = coast[:, 0], coast[:, 1]
     np.testing.assert_allclose(area(coast), abs(wide @ np.roll(tall, -1) - tall @ np.roll(wide, -1)) / 2)
+
+
+# Files of kernels.
+
+
+def shore(height):
+    return hg.Domain(hg.Euclidean(2), [(0, 0), (1, 0), (1, height), (0, 1)])
+
+
+def ellipsoid(length):
+    return hg.Implicit(lambda x: x[..., 0] ** 2 / length**2 + (x[..., 1:] ** 2).sum(-1) - 1, 2, 3)
+
+
+SMALL = {"references": 20, "paths": 400, "rng": 0, "cache": False}
+
+
+@pytest.mark.parametrize(
+    "make", [shore, ellipsoid, lambda a: hg.Product(shore(a), S2)], ids=["shore", "own", "product"]
+)
+def test_a_kernel_of_another_manifold_is_refused(make, tmp_path):
+    file = tmp_path / "kernel.npz"
+    kernel = hg.heat_kernel(make(1.0), **SMALL)
+    kernel.save(file)
+    points = make(1.0).random(0, 3)
+    same = hg.load_kernel(file, make(1.0))
+    np.testing.assert_array_equal(same(points, time=2.0), kernel(points, time=2.0))
+    says(
+        "vertices, functions or numbers differ from those of the manifold given",
+        lambda: hg.load_kernel(file, make(1.5)),
+    )
+
+
+def rewrite(file, change):
+    """The file with another description or other arrays."""
+    with np.load(file) as archive:
+        arrays = dict(archive)
+    description = json.loads(str(arrays["description"]))
+    change(description, arrays)
+    arrays["description"] = np.array(json.dumps(description))
+    with file.open("wb") as stream:
+        np.savez(stream, **arrays)
+
+
+DAMAGE = {
+    "no array": lambda d, a: [a.pop(name) for name in list(a) if name != "description"],
+    "no kernel": lambda d, a: d.pop("kernel"),
+    "no fingerprint": lambda d, a: d.pop("fingerprint"),
+    "no options": lambda d, a: d["kernel"].pop("options"),
+    "options a list": lambda d, a: d["kernel"].update(options=[1, 2]),
+    "wrong option": lambda d, a: d["kernel"]["options"].update(paths="many"),
+    "no method": lambda d, a: d["kernel"].update(method="none"),
+    "kernel a number": lambda d, a: d.update(kernel=3),
+}
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    file = tmp_path_factory.mktemp("kernels") / "kernel.npz"
+    hg.heat_kernel(shore(1.0), **SMALL).save(file)
+    return file.read_bytes()
+
+
+@pytest.mark.parametrize("change", DAMAGE.values(), ids=DAMAGE)
+def test_incomplete_files_are_refused(change, tmp_path, stored):
+    file = tmp_path / "kernel.npz"
+    file.write_bytes(stored)
+    rewrite(file, change)
+    with pytest.raises(InvalidInput):
+        hg.load_kernel(file, shore(1.0))
+
+
+@pytest.mark.parametrize("keep", [0, 10, 200, -1], ids=repr)
+def test_cut_off_files_are_refused(keep, tmp_path, stored):
+    file = tmp_path / "kernel.npz"
+    file.write_bytes(stored[:keep])
+    says("is not a kernel of heatgp, or is damaged", lambda: hg.load_kernel(file, shore(1.0)))
+
+
+def test_files_of_another_python_are_read_with_a_warning(tmp_path, stored):
+    file = tmp_path / "kernel.npz"
+    file.write_bytes(stored)
+    rewrite(file, lambda d, a: d.update(python="3.0.0 (old)", fingerprint="other"))
+    with pytest.warns(InputWarning, match=r"was written by Python 3\.0\.0, so it cannot be compared"):
+        hg.load_kernel(file, shore(1.0))
+
+
+def test_columns_of_a_table_in_another_order_are_refused():
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = hg.GPRegressor(S2, **FIXED).fit(table, Y)
+    assert model.feature_names_in_.tolist() == ["a", "b", "c"]
+    np.testing.assert_array_equal(model.predict(table), hg.GPRegressor(S2, **FIXED).fit(X, Y).predict(X))
+    says("Feature names must be in the same order as they were in fit", lambda: model.predict(table[["b", "a", "c"]]))
+    says("Feature names unseen at fit time", lambda: model.predict(table.rename(columns={"a": "d"})))

@@ -1,13 +1,15 @@
 """Kernels on disk: an .npz file with a description in JSON and the arrays of the simulation; no code is run."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import InvalidInput, Unsupported
+from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
 from ..manifolds import Manifold
+from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
 from ..whole_file import whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
@@ -24,7 +26,8 @@ def save_kernel(kernel: HeatKernel, path: Any) -> None:
     The file is written whole or not at all: where the disk is full, what was there before is unchanged.
     """
     arrays: Arrays = {}
-    description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, "")})
+    of_manifold = {"fingerprint": fingerprint(kernel.manifold), "python": sys.version}
+    description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, ""), **of_manifold})
     with whole_file(path) as stream:  # a name without .npz stays as it is
         np.savez_compressed(stream, description=np.array(description), **arrays)  # type: ignore[arg-type]
 
@@ -37,7 +40,8 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
     path : str or Path
     manifold : Manifold, default None
         A manifold made of functions of your own (Implicit, Chart, Domain, Quotient, a class) is not in the file: pass
-        it again.
+        it again. It must be the same: its vertices, functions and numbers are compared with those of the file, as far
+        as they can be read; an InputWarning says where they cannot.
 
     Returns
     -------
@@ -45,7 +49,7 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
 
     Raises
     ------
-    InvalidInput : where the file is missing, damaged or of another manifold.
+    InvalidInput : where the file is missing, damaged, incomplete or of another manifold.
 
     Examples
     --------
@@ -65,14 +69,42 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
         description = json.loads(str(arrays.pop("description")))
     except Exception as error:  # zip, zlib and npy each have their own for what a flipped bit does
         raise InvalidInput(f"{path} is not a kernel of heatgp, or is damaged: {error}.") from None
-    if description.get("format") != FORMAT:
+    written = description.get("format") if isinstance(description, dict) else None
+    if written != FORMAT:
+        raise InvalidInput(f"{path} has format {written!r}; this version reads {FORMAT}. Make it again.")
+    try:
+        stored = description["kernel"]
+        if manifold is not None and not stored["named"] and repr(manifold) == stored["manifold"]:
+            check_fingerprint(path, manifold, description["fingerprint"], description["python"])
+        kernel = restore(stored, arrays, manifold)
+    except (HeatGPError, MemoryError):
+        raise
+    except Exception as error:  # a part that is missing, or of another kind, can raise anything
         raise InvalidInput(
-            f"{path} has format {description.get('format')!r}; this version reads {FORMAT}. Make it again."
-        )
-    kernel = restore(description["kernel"], arrays, manifold)
+            f"{path} is damaged or incomplete ({type(error).__name__}: {error}). Make the kernel again."
+        ) from None
     if manifold is not None and kernel.manifold != manifold:
         raise InvalidInput(f"{path} holds a kernel of {kernel.manifold!r}; the manifold given is {manifold!r}.")
     return kernel
+
+
+def check_fingerprint(path: Any, manifold: Manifold, stored: str | None, python: str) -> None:
+    """Raise InvalidInput where a manifold of functions is not the one of the file; warn where nobody can tell."""
+    found = fingerprint(manifold)
+    if stored is not None and found == stored:
+        return
+    if stored is None or found is None or python != sys.version:
+        why = f"was written by Python {python.split()[0]}" if python != sys.version else "uses what cannot be read"
+        warn(
+            f"{path}: {manifold!r} {why}, so it cannot be compared with the manifold of the kernel. Make sure that it "
+            "is the same.",
+            InputWarning,
+        )
+        return
+    raise InvalidInput(
+        f"{path} holds a kernel of another {manifold!r}: vertices, functions or numbers differ from those of the "
+        "manifold given. Pass the same manifold, or make the kernel again."
+    )
 
 
 def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
