@@ -181,6 +181,8 @@ def with_scale(values: Array, log_scale: float) -> Array:
     if log_scale == 0:
         return values
     if abs(log_scale) > LARGEST:
+        if not values.any():
+            return values
         raise InvalidInput(
             f"densities of the size exp({log_scale:.6g}) are beyond floating point numbers. Ask the kernel for "
             "log=True (on the command line --log); models work with normalize=True."

@@ -28,8 +28,11 @@ from ..kernel import Profile, Slice, no_error
 from ..special.cubic_table import CubicTable
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from ..special.jacobi import difference_recurrence
+from .far import FarLog
 from .short_time import short_time
 
+NEAR = 1e-3
+"""Ratios to the peak from which the series gives their logarithm to 1e-13."""
 _LONG = np.longdouble  # the series is made once for each time, and its derivatives amplify rounding errors
 
 
@@ -49,7 +52,8 @@ class JacobiProfile(Profile):
 
     def prepare(self, time: float) -> Slice:
         series = JacobiSeries(self, float(time))
-        return Slice(series.value, series.slope, no_error, series.log_scale)
+        log = series.log if self.rank == 1 else None
+        return Slice(series.value, series.slope, no_error, series.log_scale, log)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,19 @@ class JacobiSeries:
     def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t, over p_t(identity)."""
         return self._evaluate(theta, 1)
+
+    def log(self, theta: np.ndarray) -> np.ndarray:
+        """Rank one: the logarithm of the ratio at any distance, by the series near the diagonal."""
+        c, r = self.profile, np.asarray(theta, dtype=float)[..., 0]
+        flat = r.reshape(-1)
+        inside = np.minimum(flat, self.reach)
+        ratio = divided_differences(self.series, self._coordinate(inside)[None])[0, 0]
+        near = (flat <= self.reach) & (ratio > NEAR)
+        out = np.log(np.where(near, ratio, 1.0))
+        if not near.all():
+            far = FarLog(c.alpha, c.beta, c.speed, self.time)
+            out[~near] = far(flat[~near]) - (self.log_scale + c.log_volume)
+        return out.reshape(r.shape)
 
     @property
     def log_scale(self) -> float:
