@@ -142,3 +142,22 @@ def test_no_points_at_all(M):
     assert kernel(none, time=0.5).shape == (0, 0)
     assert kernel(one, none, time=0.5).shape == (1, 0)
     assert kernel.standard_error(none, one, time=0.5).shape == (0, 1)
+
+
+@pytest.mark.parametrize("size", [(4, 2), (5, 3), (3, 2, "complex"), (4, 3, "complex")], ids=repr)
+@pytest.mark.parametrize("time", [1e-3, 1e-2])
+def test_only_the_near_part_of_the_circle_counts(size, time, rng, monkeypatch):
+    """The average over the whole circle, which at short times is nearly all zeros, is the same."""
+    M = hg.Stiefel(*size)
+    x = np.broadcast_to(M.origin, (8, *M.shape))
+    noise = rng.standard_normal((2, *x.shape))
+    z = noise[0] + 1j * noise[1] if M.is_complex else noise[0]
+    X = np.asarray(M.exp(x, 0.5 * np.sqrt(time) * M.noise(x, z)))
+    X = np.concatenate([X, M.random(rng, 4)])
+    kernel = Exact().kernel(M)
+    found, slope = kernel(X, time=time), kernel.derivative(X, time=time)
+    monkeypatch.setattr("heatgp.heat.exact.fibre.MARGIN", 1e9)
+    peak = kernel.diag(X[0], time)
+    np.testing.assert_allclose(found, kernel(X, time=time), atol=1e-11 * peak)
+    np.testing.assert_allclose(slope, kernel.derivative(X, time=time), atol=1e-10 * peak / time)
+    assert (found > 1e-6 * peak).mean() > 0.3

@@ -791,4 +791,9 @@ def spread_time(manifold: Manifold) -> float:
         return 1.0
     if not math.isfinite(volume):
         return 1.0
+    if volume == 0:
+        raise Unsupported(
+            f"the volume of {manifold!r} is below the smallest floating point number: paths cannot resolve so many "
+            "dimensions. Use method='exact'."
+        )
     return math.exp(2 * (math.log(volume) - log_unit_ball_volume(manifold.dim)) / manifold.dim) / 4
