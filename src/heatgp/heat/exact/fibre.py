@@ -23,6 +23,7 @@ from ...manifolds.spaces.frames import completed
 from ...manifolds.spaces.orthogonal import log_rotation_volume
 from ...manifolds.spaces.orthonormal import random_matrices
 from ...manifolds.spaces.unitary import log_unitary_volume
+from ...progress import tracked
 from ..kernel import CHUNK, Function, MadeKernel, OrbitKernel, Profile
 from .families import sphere
 from .find import exact_profile
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
 GOLDEN = (1 + math.sqrt(5)) / 2
 ELEMENTS = 4
 """Elements to average over for each patch of the fibre that the kernel tells apart, at the shortest time."""
+ARC = 18
+"""Elements of a circle on each side of the nearest one that count at a short time."""
+SPARSE = 8
+"""The arc is taken where the whole circle has so many times its elements."""
 WITNESSES = 4
 """Random cosets with which the average is compared, to estimate its error."""
 Fibre = Callable[[Stiefel, float], np.ndarray]
@@ -56,10 +61,19 @@ def circle(M: Stiefel, time: float) -> np.ndarray:
     The mode e^(ikφ) of the kernel decays like e^(-k² t/2) on SO(2) and e^(-k² t) on U(1), whose metric is half as long;
     m elements alias the mode m, and e^(-36) is below rounding.
     """
-    m = max(8, math.ceil(math.sqrt(36 * (1 if M.is_complex else 2) / time)))
-    angle = 2 * math.pi * np.arange(m) / m
+    order = circle_order(M, time)
+    return circle_elements(M, 2 * math.pi * np.arange(order) / order)
+
+
+def circle_order(M: Stiefel, time: float) -> int:
+    """How many elements that cyclic group has."""
+    return max(8, math.ceil(math.sqrt(36 * (1 if M.is_complex else 2) / time)))
+
+
+def circle_elements(M: Stiefel, angle: np.ndarray) -> np.ndarray:
+    """Angles (...) to elements (..., n-k, n-k) of SO(2) or U(1)."""
     if M.is_complex:
-        return np.exp(1j * angle)[:, None, None]
+        return np.exp(1j * angle)[..., None, None]
     c, s = np.cos(angle), np.sin(angle)
     return np.stack((np.stack((c, -s), axis=-1), np.stack((s, c), axis=-1)), axis=-2)
 
@@ -226,8 +240,34 @@ class FibreKernel(MadeKernel):
     def _average(self, time: float, functions: Sequence[Function], gx: np.ndarray, gy: np.ndarray) -> list[np.ndarray]:
         M, fibre = self.manifold, self.fibre
         assert fibre is not None
+        if fibre is circle and circle_order(M, time) > SPARSE * (2 * ARC + 1):
+            return self._arc_sum(circle_order(M, time), functions, gx, gy)
         left = fibre.representatives(M) if isinstance(fibre, Cosets) else np.eye(M.n - M.k)[None]
         return self._sum(functions, left, fibre(M, time), gx, gy)
+
+    def _arc_sum(self, order: int, functions: Sequence[Function], gx: np.ndarray, gy: np.ndarray) -> list[np.ndarray]:
+        """The mean over the circle at a short time, when it is zero but for a short arc around the nearest element.
+
+        The trapezoid rule is as exact for a grid that starts there.
+        """
+        k, M = self.manifold.k, self.manifold
+        out = [np.zeros((len(gx), len(gy))) for _ in functions]
+        angles = 2 * math.pi / order * np.arange(-ARC, ARC + 1)
+        rows = max(1, CHUNK // max(1, len(gy) * len(angles)))
+        starts = range(0, len(gx), rows)
+        for i in tracked(starts, len(starts), f"Averages over the fibre of {M!r}"):
+            g = gx[i : i + rows].conj().swapaxes(-1, -2)[:, None] @ gy
+            b = g[..., k:, k:]
+            if M.is_complex:
+                nearest = -np.angle(b[..., 0, 0])
+            else:
+                nearest = np.arctan2(b[..., 0, 1] - b[..., 1, 0], b[..., 0, 0] + b[..., 1, 1])
+            turned = np.repeat(g[:, :, None], len(angles), axis=2)
+            turned[..., k:] = turned[..., k:] @ circle_elements(M, nearest[..., None] + angles)
+            theta = np.asarray(self.group.manifold.orbit(self.group.manifold.origin, turned))
+            for values, function in zip(out, functions):
+                values[i : i + rows] = function(theta).sum(axis=-1)
+        return [self.fibre_volume / order * values for values in out]
 
     def _sum(
         self, functions: Sequence[Function], left: np.ndarray, h: np.ndarray, gx: np.ndarray, gy: np.ndarray
@@ -235,14 +275,17 @@ class FibreKernel(MadeKernel):
         """vol(H) times the mean of each function over the elements `left` of H on one side and h on the other."""
         k, n = self.manifold.k, self.manifold.n
         out = [np.zeros((len(gx), len(gy))) for _ in functions]
-        rows = max(1, CHUNK // max(1, len(gy) * len(h)))
-        turned_y = (gy[:, None] @ np.array([_block(k, b) for b in h])).reshape(-1, n, n)
-        for a in left:
-            turned_x = gx @ _block(k, a)
-            for i in range(0, len(turned_x), rows):
-                theta = self.group.manifold.orbits(turned_x[i : i + rows], turned_y)
+        columns = max(1, min(len(gy), CHUNK // len(h)))
+        rows = max(1, CHUNK // (columns * len(h)))
+        turns = np.array([_block(k, b) for b in h])
+        starts = [(i, j) for j in range(0, len(gy), columns) for i in range(0, len(gx), rows)]
+        for i, j in tracked(starts, len(starts), f"Averages over the fibre of {self.manifold!r}"):
+            turned_y = (gy[j : j + columns, None] @ turns).reshape(-1, n, n)
+            for a in left:
+                theta = self.group.manifold.orbits(gx[i : i + rows] @ _block(k, a), turned_y)
                 for values, function in zip(out, functions):
-                    values[i : i + rows] += function(theta).reshape(len(theta), len(gy), len(h)).sum(axis=-1)
+                    terms = function(theta).reshape(len(theta), -1, len(h))
+                    values[i : i + rows, j : j + columns] += terms.sum(axis=-1)
         return [self.fibre_volume / (len(left) * len(h)) * values for values in out]
 
 
