@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -29,6 +30,7 @@ from .positive import positive_profile
 from .reference.build import GROUPS, reference_kernel
 from .reference.cost import reference_cost, refuse_unresolved, warn_where_hardly_resolved
 from .reference.kernel import ReferenceKernel
+from .smooth.density import has_few_modes
 from .smooth.fit import default_design, smooth_profile, smoothable
 
 FIBRE_TERMS = 2000
@@ -483,6 +485,7 @@ class Smooth(FromSamples):
     """
 
     name: ClassVar[str] = "smooth"
+    remedy: ClassVar[str] = "another method: there are too many spherical functions to go on with"
 
     def check(self, manifold: Homogeneous) -> None:
         smoothable(manifold)
@@ -578,12 +581,15 @@ def without_references(manifold: Manifold) -> str:
     """What to use on a manifold of too many dimensions for reference points: a sentence."""
     if Exact().find(manifold) is not None:
         return "Use method='exact'."
-    if isinstance(manifold, Symmetric) and manifold.rank <= 3:
-        return "Use method='smooth'."
-    terms = FibreAverage.terms(manifold)
-    fibre = f"method='fibre-average', with {terms:,} terms for each pair of points, or " if terms else ""
+    terms, other = FibreAverage.terms(manifold), ""
+    if terms:
+        other = f"method='fibre-average', with {terms:,} terms for each pair of points, or "
+    with suppress(Unsupported):
+        if has_few_modes(smoothable(manifold)):
+            return "Use method='smooth'."
+        other = "method='smooth', up to its horizon and not for models, or "
     return (
-        f"Use {fibre}an RBF kernel of the embedding, which is no heat kernel but works in any dimension: "
+        f"Use {other}an RBF kernel of the embedding, which is no heat kernel but works in any dimension: "
         "heatgp.baselines.baseline('rbf', manifold, 'regression')."
     )
 
@@ -703,7 +709,7 @@ class Auto(Method):
         return exact or self._as(self._estimate(manifold)).simple_kernel(manifold)
 
     def _estimate(self, manifold: Manifold) -> type[Method]:
-        if isinstance(manifold, Symmetric) and manifold.rank <= 3:
+        if isinstance(manifold, Symmetric) and manifold.rank <= 3 and has_few_modes(manifold):
             return Smooth
         terms = FibreAverage.terms(manifold)
         return Reference if terms is None or terms > FIBRE_TERMS else FibreAverage

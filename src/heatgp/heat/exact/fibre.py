@@ -23,6 +23,7 @@ from ...manifolds.spaces.frames import completed
 from ...manifolds.spaces.orthogonal import log_rotation_volume
 from ...manifolds.spaces.orthonormal import random_matrices
 from ...manifolds.spaces.unitary import log_unitary_volume
+from ...progress import tracked
 from ..kernel import CHUNK, Function, MadeKernel, OrbitKernel, Profile
 from ..special.determinant import NEGLIGIBLE
 from .families import sphere
@@ -246,14 +247,17 @@ class FibreKernel(MadeKernel):
         """The mean of each function over the elements `left` of H on one side and h on the other."""
         k, n = self.manifold.k, self.manifold.n
         out = [np.zeros((len(gx), len(gy))) for _ in functions]
-        rows = max(1, CHUNK // max(1, len(gy) * len(h)))
-        turned_y = (gy[:, None] @ np.array([_block(k, b) for b in h])).reshape(-1, n, n)
-        for a in left:
-            turned_x = gx @ _block(k, a)
-            for i in range(0, len(turned_x), rows):
-                theta = self.group.manifold.orbits(turned_x[i : i + rows], turned_y)
+        columns = max(1, min(len(gy), CHUNK // len(h)))
+        rows = max(1, CHUNK // (columns * len(h)))
+        turns = np.array([_block(k, b) for b in h])
+        starts = [(i, j) for j in range(0, len(gy), columns) for i in range(0, len(gx), rows)]
+        for i, j in tracked(starts, len(starts), f"Averages over the fibre of {self.manifold!r}"):
+            turned_y = (gy[j : j + columns, None] @ turns).reshape(-1, n, n)
+            for a in left:
+                theta = self.group.manifold.orbits(gx[i : i + rows] @ _block(k, a), turned_y)
                 for values, function in zip(out, functions):
-                    values[i : i + rows] += function(theta).reshape(len(theta), len(gy), len(h)).sum(axis=-1)
+                    terms = function(theta).reshape(len(theta), -1, len(h))
+                    values[i : i + rows, j : j + columns] += terms.sum(axis=-1)
         return [values / (len(left) * len(h)) for values in out]
 
     def _near_sum(
