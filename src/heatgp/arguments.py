@@ -8,6 +8,7 @@ import math
 import os
 from contextlib import suppress
 from numbers import Complex, Number, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,10 @@ from scipy.sparse import issparse
 
 from .errors import InvalidInput
 
+EXTREME = 1e100
+"""Coordinates, times and their inverses up to this have squares and quotients that floating point can hold."""
+SMALL = 1 << 28
+"""Bytes below which nobody asks how much memory there is."""
 MOST_JOBS = 1024
 """More processes than this are a mistake: they would exhaust the machine before the first of them works."""
 
@@ -22,6 +27,11 @@ MOST_JOBS = 1024
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer of Python or NumPy; truth values are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one finite real number; truth values and arrays are not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -80,15 +90,7 @@ def as_array(x: Any, name: str, kind: str = "numbers") -> np.ndarray:
     >>> as_array([[1, 2], [3, 4]], "x").shape
     (2, 2)
     """
-    refuse_masked(x, name)
-    if issparse(x):
-        raise InvalidInput(f"{name} is a sparse matrix; {kind} in a dense array are needed. Pass {name}.toarray().")
-    try:
-        array = np.asarray(x)
-    except Exception as error:  # an object decides itself what its conversion raises
-        ragged = "inhomogeneous" in str(error)
-        problem = "its rows have different lengths" if ragged else f"{type(error).__name__}: {error}"
-        raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
+    array = as_labels(x, name, kind)
     if array.dtype.kind == "O":
         array = _of_objects(array, name, kind)
     if array.dtype.kind not in "biufc":
@@ -96,6 +98,19 @@ def as_array(x: Any, name: str, kind: str = "numbers") -> np.ndarray:
     if array.dtype.kind in "fc" and array.dtype.char not in "fdFD":
         array = array.astype(complex if array.dtype.kind == "c" else float)
     return array
+
+
+def as_labels(x: Any, name: str, kind: str = "labels") -> np.ndarray:
+    """x as a NumPy array of anything; refused are masked values, sparse matrices and rows of different lengths."""
+    refuse_masked(x, name)
+    if issparse(x):
+        raise InvalidInput(f"{name} is a sparse matrix; {kind} in a dense array are needed. Pass {name}.toarray().")
+    try:
+        return np.asarray(x)
+    except Exception as error:  # an object decides itself what its conversion raises
+        ragged = "inhomogeneous" in str(error)
+        problem = "its rows have different lengths" if ragged else f"{type(error).__name__}: {error}"
+        raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
 
 
 def refuse_masked(x: Any, name: str) -> None:
@@ -134,16 +149,17 @@ def as_times(times: Any, name: str = "times") -> np.ndarray:
 
 
 def check_memory(numbers: float, what: str) -> None:
-    """Raise InvalidInput where an array of so many doubles does not fit into the memory of this machine."""
-    needed, available = 8.0 * numbers, memory()
-    if needed > available:
-        raise InvalidInput(
-            f"{what}: {needed / 2**30:.3g} GiB of memory, but this machine has {available / 2**30:.3g}. Ask for less."
-        )
+    """Raise InvalidInput where an array of so many doubles, and one more of its size, do not fit into the memory."""
+    needed = 16.0 * numbers
+    if needed > SMALL and needed > (there := available_memory()):
+        raise InvalidInput(f"{what}: {needed / 2**30:.3g} GiB of memory; {there / 2**30:.3g} are free. Ask for less.")
 
 
-def memory() -> float:
-    """Bytes of memory of this machine; inf where the system does not say."""
+def available_memory() -> float:
+    """Bytes of memory that are free, or those of the whole machine; inf where the system does not say."""
+    with suppress(OSError, KeyError, ValueError):
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        return 1024.0 * int(lines["MemAvailable"].split()[0])
     with suppress(AttributeError, ValueError, OSError):
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     return math.inf
