@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+MINIMUM := .venv-minimum
 export OMP_NUM_THREADS ?= 2
 
-.PHONY: demo test test-slow lint bench clean
+.PHONY: demo test test-slow test-minimum lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/heatgp reproduce all --quick
@@ -17,6 +18,18 @@ test: $(VENV)/.installed-test
 
 test-slow: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
+
+# The oldest versions that pyproject.toml allows, in an environment of their own. Old packages warn of what newer ones
+# of others will no longer have: that is not for us to mend.
+test-minimum: $(MINIMUM)/.installed-test
+	OMP_NUM_THREADS=1 $(MINIMUM)/bin/python -m pytest -n 2 -m "not slow" -W ignore::DeprecationWarning
+
+$(MINIMUM)/.installed-test: pyproject.toml .ci/minimum_versions.py
+	$(PYTHON) -m venv --clear $(MINIMUM)
+	$(MINIMUM)/bin/python .ci/minimum_versions.py > $(MINIMUM)/constraints.txt
+	$(MINIMUM)/bin/pip install --quiet --disable-pip-version-check --constraint $(MINIMUM)/constraints.txt \
+		--editable ".[test]"
+	touch $@
 
 bench: $(VENV)/.installed-test
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[bench]"
@@ -34,4 +47,4 @@ $(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MINIMUM) .pytest_cache .mypy_cache .ruff_cache

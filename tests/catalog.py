@@ -142,11 +142,11 @@ def is_supported(manifold, method):
     """Whether a manifold has a kernel of this method; products, quotients and scaled ones if all their parts have."""
     rules = {
         "exact": has_exact,
-        "auto": lambda M: True,
+        "auto": lambda M: any(is_supported(M, name) for name in ("exact", "smooth", "fibre-average", "reference")),
         "smooth": lambda M: isinstance(M, hg.manifolds.Symmetric) and M.rank <= 3,
         "strip": lambda M: M in HOMOGENEOUS and not isinstance(M, Stiefel) and M.rank <= 3,
         "ball": lambda M: M in CATALOG,
-        "reference": lambda M: not isinstance(M, Euclidean),
+        "reference": lambda M: not isinstance(M, Euclidean) and M.dim <= max(REFERENCES),
         "fibre-average": lambda M: (
             isinstance(M, Stiefel) and (M.n <= 6 if M.is_complex else M.n <= 8 and 1 < M.k < M.n - 1)
         ),
@@ -154,19 +154,24 @@ def is_supported(manifold, method):
     return all(rules[method](M) for M in parts(manifold))
 
 
+REFERENCES = {1: 40, 2: 40, 3: 40, 4: 90, 5: 390}
+"""Reference points that resolve more than a constant, by the dimension; in six dimensions hundreds would be slow."""
+
+
 def kernel_case(manifold, method):
     """The smallest sizes that say something, since what is checked is that errors are honest, not small."""
     options: dict[str, Any] = known_options(method, rng=0)
     check: dict[str, Any] = {}
-    if method == "reference" or (method == "auto" and (manifold in OWN or manifold == Grassmann(10, 4))):
-        size = {"references": 40, "paths": 2000} if manifold.dim < 4 else {"references": 20, "paths": 400}
+    if method == "reference" or (method == "auto" and manifold in OWN):
+        references = REFERENCES[min(max(M.dim for M in parts(manifold)), max(REFERENCES))]
+        size = {"references": references, "paths": (50 if manifold.dim < 4 else 20) * references}
         return KernelCase(manifold, method, options | size, {"draws": 512})
     if options:
         options |= known_options(method, paths=2000, cache=False)
     if any(isinstance(M, hg.manifolds.Homogeneous) and M.rank > 2 for M in parts(manifold)):
         check = {"draws": 512}
     if any(isinstance(M, Stiefel) for M in parts(manifold)):
-        check = {"draws": 256 if is_supported(manifold, "exact") else 64}
+        check = {"draws": 256 if is_supported(manifold, "exact") else 32 if manifold.is_complex else 64}
     if method == "ball" and any(M not in HOMOGENEOUS or M.rank > 1 or isinstance(M, Stiefel) for M in parts(manifold)):
         options, check = options | {"paths": 500}, {"draws": 128, "reproducible": False}
     return KernelCase(manifold, method, options, check)

@@ -14,6 +14,14 @@ def rng():
     return np.random.default_rng(20240601)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory):
+    """Simulations of earlier runs, and of earlier versions, are not used."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setenv("HEATGP_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture(scope="session")
 def data_home():
     """The data folder, or the reason to skip: the files belong to others and are not in the repository."""

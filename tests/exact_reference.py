@@ -91,6 +91,39 @@ def grassmannian(n, k, time, theta, slope=False):
         return in_time(kernel, time, slope)
 
 
+def rank_one(alpha, beta, speed, time, distances, precision=60):
+    """log p_t(o, o), and the ratios p_t / p_t(o, o): the sum of Jacobi polynomials over all eigenvalues."""
+    with mp.workdps(precision):
+        a, b, t = mp.mpf(alpha), mp.mpf(beta), mp.mpf(time)
+        nu = a + b + 1
+        v = [2 * mp.sin(speed * mp.mpf(float(r)) / 2) ** 2 for r in distances]
+        value, step, total = [mp.mpf(1)] * len(v), [mp.mpf(0)] * len(v), [mp.mpf(0)] * len(v)
+        dimension, peak, largest, k = mp.mpf(1), mp.mpf(0), mp.mpf(0), 0
+        while True:
+            weight = dimension * mp.exp(-(speed**2) * k * (k + nu) * t / 2)
+            peak += weight
+            total = [x + weight * y for x, y in zip(total, value)]
+            if weight < largest and weight < peak * mp.mpf(10) ** -precision:
+                break
+            largest = max(largest, weight)
+            if k == 0:
+                up, down, dimension = 2 * (a + 1) / (nu + 1), mp.mpf(0), (nu + 2) * (a + 1) / (b + 1)
+            else:
+                up = 2 * (k + nu) * (k + a + 1) / ((2 * k + nu) * (2 * k + nu + 1))
+                down = 2 * k * (k + b) / ((2 * k + nu - 1) * (2 * k + nu))
+                dimension *= (2 * k + 2 + nu) / (2 * k + nu) * (k + nu) * (k + a + 1) / ((k + 1) * (k + b + 1))
+            step = [(down * s - x * y) / up for s, x, y in zip(step, v, value)]
+            value = [y + s for y, s in zip(value, step)]
+            k += 1
+        log_volume = (a + 1) * mp.log(4 * mp.pi / speed**2) + mp.loggamma(b + 1) - mp.loggamma(a + b + 2)
+        return mp.log(peak) - log_volume, [x / peak for x in total]
+
+
+def scaled_log(found, expected):
+    """The difference of logarithms, relative to their size where that is above one."""
+    return float(abs(mp.mpf(float(found)) - expected) / max(1, abs(expected)))
+
+
 def hard_angles(rank, time, end, rng, low=0.0):
     """Identity, far corner, coinciding and nearly coinciding angles near the identity, the middle and the end."""
     short = min(np.sqrt(time), 0.5 * end)

@@ -63,6 +63,18 @@ def test_the_methods_listed_are_those_that_work(manifold):
         assert "exact" not in expected
 
 
+def test_kernel_names_the_method_that_was_used(capsys, tmp_path):
+    """Not "auto": in the table, and in the legend, whose text is in the picture's file."""
+    assert main(["kernel", "Sphere(2)", "--time", "0.2", "--points", "3", "--plot", str(tmp_path / "k.svg")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "# exact: heat_kernel(Sphere(2), method='exact')"
+    assert lines[1].split() == ["distance", "exact", "+-"]
+    picture = (tmp_path / "k.svg").read_text()
+    assert "<!-- exact -->" in picture
+    assert "<!-- distance (radians) -->" in picture
+    assert "<!-- auto -->" not in picture
+
+
 def test_kernel_prints_one_column_per_method(capsys, tmp_path):
     file = tmp_path / "kernel.svg"
     options = ["--method", "exact", "smooth", "--paths", "2000", "--points", "3", "--plot", str(file)]

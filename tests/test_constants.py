@@ -13,7 +13,10 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "heatgp"
-ROOMS = ("arguments.py", "array.py", "estimators", "gp", "heat", "manifolds", "paths", "testing")
+ROOMS = (
+    *("arguments.py", "array.py", "cost.py", "covariance.py", "progress.py"),
+    *("estimators", "gp", "heat", "manifolds", "paths", "testing"),
+)
 PAGES = (ROOT / "docs" / "theory.md", ROOT / "docs" / "constants.md")
 ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<module>[\w/]+) \| `(?P<value>[^`]+)` \|", re.MULTILINE)
 """A line of a table with the columns name, module and value."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import matplotlib
 import pytest
 
+from heatgp import errors
 from heatgp.cli.main import _parser
 
 ROOT = Path(__file__).parent.parent
@@ -69,6 +70,13 @@ def test_commands_have_the_arguments_that_pages_give_them(page, command, capsys)
     with contextlib.suppress(SystemExit):
         _parser().parse_args(arguments)
     assert not capsys.readouterr().err, page
+
+
+def test_every_error_and_warning_is_explained():
+    text = (ROOT / "docs" / "warnings.md").read_text()
+    bases = {errors.HeatGPError, errors.HeatGPWarning}
+    for kind in {v for v in vars(errors).values() if isinstance(v, type) and issubclass(v, Exception)} - bases:
+        assert f"`{kind.__name__}`" in text, f"docs/warnings.md does not explain {kind.__name__}"
 
 
 def test_readme_links_every_page():

@@ -10,7 +10,7 @@ import pytest
 from scipy.interpolate import CubicSpline
 from scipy.special import gamma
 
-from heatgp import Chart, Domain, Euclidean, Implicit, Product, Quotient, Sphere
+from heatgp import Chart, Domain, Euclidean, Implicit, Manifold, Product, Quotient, Sphere
 from heatgp.manifolds.fingerprint import fingerprint
 from own_manifolds import OWN
 
@@ -134,6 +134,35 @@ def test_a_function_that_calls_itself_has_a_fingerprint():
         return x if n == 1 else x * power(x, n - 1)
 
     assert fingerprint(surface(lambda x: power(x, 2).sum(-1) - 1)) is not None
+
+
+class Plane(Manifold):
+    """A class of the user's, without a `repr` of its own."""
+
+    shape, dim = (2,), 2
+
+    def noise(self, x, z):
+        return z
+
+    def exp(self, x, v):
+        return x + v
+
+    def random(self, rng, n):
+        return rng.random((n, 2))
+
+    def defect(self, x):
+        return 0 * x[..., 0]
+
+
+def test_two_objects_of_a_class_have_one_fingerprint():
+    one, other = Plane(), Plane()
+    assert fingerprint(one) == fingerprint(other) is not None
+
+    class Other(Plane):
+        def exp(self, x, v):
+            return x - v
+
+    assert fingerprint(Other()) != fingerprint(one)
 
 
 @pytest.mark.parametrize("manifold", OWN, ids=repr)

@@ -5,6 +5,7 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -24,9 +25,11 @@ MAY_IMPORT = {
     "whole_file": set(),
     "arguments": {"errors"},
     "covariance": {"errors"},
-    "manifolds": {"arguments", "array", "errors"},
-    "paths": {"arguments", "array", "errors", "manifolds", "whole_file"},
-    "heat": {"arguments", "array", "errors", "covariance", "manifolds", "paths", "whole_file"},
+    "progress": set(),
+    "cost": {"errors", "progress"},
+    "manifolds": {"arguments", "array", "cost", "errors"},
+    "paths": {"arguments", "array", "cost", "errors", "manifolds", "progress", "whole_file"},
+    "heat": {"arguments", "array", "cost", "errors", "covariance", "manifolds", "paths", "progress", "whole_file"},
     "gp": {"arguments", "array", "errors", "covariance"},
     "testing": {"arguments", "array", "errors", "manifolds", "heat"},
 }
@@ -44,7 +47,7 @@ ONE_FILE_EACH = {
 }
 """Optional dependencies, and the files that may import them."""
 
-REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "tqdm", "matplotlib"}
+REQUIRED = {"numpy", "scipy", "sklearn", "joblib", "threadpoolctl", "tqdm", "matplotlib"}
 
 
 def path_of(file):
@@ -146,3 +149,17 @@ def test_the_data_go_one_way_through_at_most_a_dozen_files(call, steps):
     for i, file in enumerate(files):
         before = {".".join(["heatgp", *f.relative_to(SOURCE).with_suffix("").parts]) for f in files[:i]}
         assert not [name for name in runtime_imports(file) if name in before or name.rpartition(".")[0] in before]
+
+
+def test_every_dependency_has_one_lower_bound():
+    """`make test-minimum` installs exactly the lower bounds, from one place: pyproject.toml."""
+    script = ROOT / ".ci" / "minimum_versions.py"
+    lines = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout.splitlines()
+    names = {line.partition("==")[0] for line in lines}
+    assert len(names) == len(lines)
+    assert {name.replace("scikit-learn", "sklearn") for name in names} >= REQUIRED | {"jax", "pooch", "rdata"}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    bounds = dict(line.split("==") for line in lines)
+    for requirement in (r for extra in ("jax", "data") for r in extras[extra]):
+        name, bound = requirement.split(">=")
+        assert bounds[name] == bound

@@ -11,6 +11,7 @@ import pytest
 
 import heatgp as hg
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from heatgp.estimators.kernels import chosen_kernel
 from heatgp.heat.composed import ProductKernel
 from heatgp.heat.kernel import Recent
 from heatgp.heat.methods import METHODS, method_named
@@ -202,3 +203,29 @@ def test_equal_factors_of_a_product_have_cosets_of_their_own():
     one, other = hg.heat_kernel(M).factors
     assert one.made_by.rng != other.made_by.rng
     assert one.fibre != other.fibre
+
+
+def seeds(kernel):
+    parts = kernel.factors if isinstance(kernel, ProductKernel) else ()
+    return [seed for part in parts for seed in seeds(part)] or [kernel.made_by.rng]
+
+
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("rng", [5, np.random.default_rng(5)], ids=["int", "generator"])
+def test_lists_of_kernels_have_seeds_of_their_own(number, rng):
+    """In lists of names and of methods, also where a factor is a product itself."""
+    M = (hg.Product(hg.Product(PLANES, PLANES), PLANES), hg.Product(PLANES, hg.Product(PLANES, PLANES)))[number]
+    few = hg.Smooth(paths=200, cache=False, rng=rng)
+    assert len(set(seeds(chosen_kernel(M, [few, few], None)))) == 3
+    frames = hg.Product(hg.Stiefel(5, 2), hg.Stiefel(5, 2))
+    assert len(set(seeds(chosen_kernel(frames, ["auto", "auto"], None, rng=rng)))) == 2
+
+
+def test_one_simulated_kernel_for_two_factors_is_warned_of():
+    kernel, other = (hg.heat_kernel(PLANES, "smooth", paths=200, cache=False, rng=rng) for rng in (0, 1))
+    M = hg.Product(PLANES, PLANES)
+    with pytest.warns(AccuracyWarning, match="stands for two factors: .* a seed .* of their own"):
+        chosen_kernel(M, [kernel, kernel], None)
+    chosen_kernel(M, [kernel, other], None)
+    exact = hg.heat_kernel(hg.Sphere(2))
+    chosen_kernel(hg.Product(hg.Sphere(2), hg.Sphere(2)), [exact, exact], None)

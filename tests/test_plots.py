@@ -4,14 +4,30 @@ import matplotlib
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
-from matplotlib.colors import to_rgb
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.container import ErrorbarContainer
+from matplotlib.lines import Line2D
 
-from heatgp import ComplexProjective, Euclidean, Sphere, Torus, TorusKnot
+from heatgp import (
+    ComplexProjective,
+    Domain,
+    Euclidean,
+    Product,
+    Scaled,
+    SpecialOrthogonal,
+    Sphere,
+    Stiefel,
+    Torus,
+    TorusKnot,
+)
 from heatgp.errors import InvalidInput
+from heatgp.experiments import compare, dti, gorillas, knots, projective
+from heatgp.heat.methods import METHODS
 from heatgp.plots import (
     COLOURS,
     along_geodesic,
     circle_figure,
+    distance_label,
     interval_figure,
     kernel_figure,
     kernel_panels,
@@ -23,6 +39,7 @@ from heatgp.plots import (
     sphere_figure,
     tract_figure,
 )
+from heatgp.plots.style import METHOD_STYLES
 
 ANGLES = np.linspace(-np.pi, np.pi, 50, endpoint=False)
 WAVE = np.cos(2 * ANGLES)
@@ -39,11 +56,12 @@ def test_along_geodesic_is_at_the_stated_distances():
 def test_kernel_figure_has_a_band_of_two_standard_errors():
     lengths = np.linspace(0, 1, 5)
     table = [("strip", np.exp(-lengths), 0.1 * np.ones(5)), ("exact", np.exp(-lengths), np.zeros(5))]
-    (axes,) = kernel_figure(lengths, table, "S^2").axes
+    (axes,) = kernel_figure(lengths, table, "S^2", distance_label(Sphere(2))).axes
     assert [line.get_label() for line in axes.get_lines()] == ["strip", "exact"]
     band = next(c for c in axes.collections if isinstance(c, PolyCollection)).get_paths()[0].vertices
     assert band[:, 1].max() == pytest.approx(1.2)
-    assert "radians" in axes.get_xlabel()
+    assert axes.get_xlabel() == "distance (radians)"
+    assert kernel_figure(lengths, table, "R^2").axes[0].get_xlabel() == "distance"
 
 
 def test_kernel_panels_give_each_method_one_colour():
@@ -135,6 +153,73 @@ def test_scores_have_a_mark_a_method_and_setting():
     assert axes.get_ylim()[0] > 0
     panels = scatter_figure({"a": (np.arange(3.0), np.arange(3.0), np.ones(3))}, title="30 dB").axes
     assert [axes.get_title() for axes in panels] == ["a, 30 dB"]
+
+
+def colours_by_label(figure):
+    """The colour of each line or group of marks that has a label."""
+    found = {}
+    for axes in figure.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels()):
+            line = handle.lines[0] if isinstance(handle, ErrorbarContainer) else handle
+            if isinstance(line, Line2D):
+                found[label.partition(" (")[0]] = to_hex(line.get_color())
+    return found
+
+
+def test_a_method_has_one_colour_in_every_picture():
+    ones = np.ones(4)
+    chance = (np.linspace(0, 1, 40), np.arange(40) % 2)
+    counts = [("ball", ones, ones), ("strip", ones, ones), ("exact", ones, ones)]
+    figures = [
+        kernel_figure(ones, [("smooth", ones, ones), ("exact", ones, ones)], ""),
+        kernel_figure(ones, [("mine", ones, ones), ("strip", ones, ones), ("smooth", ones, ones)], ""),
+        kernel_panels([("", "", ones, counts)], columns=1),
+        score_figure(["a"], {m: ([1.0], [0.1]) for m in ("ball", "rbf", "heatgp", "svm", "mine")}, ylabel=""),
+        tract_figure(dict.fromkeys(("rbf", "svm", "linear", "heatgp"), ones)),
+        reliability_figure({"svm": chance, "heatgp": chance, "linear": chance}),
+    ]
+    seen = {}
+    for figure in figures:
+        colours = colours_by_label(figure)
+        own = [label for label in colours if label in METHOD_STYLES or label == "mine"]
+        assert len({colours[label] for label in own}) == len(own) >= 2
+        for method in set(own) - {"mine"}:
+            assert seen.setdefault(method, colours[method]) == colours[method]
+    assert len(seen) == 8
+    panels = scatter_figure({"rbf": (ones, ones, ones), "heatgp": (ones, ones, ones)}).axes
+    assert [to_hex(axes.get_lines()[0].get_color()) for axes in panels] == [seen["rbf"], seen["heatgp"]]
+
+
+def test_every_method_and_model_has_its_colour():
+    assert {*METHODS} - {"auto"} <= set(METHOD_STYLES)
+    for methods in (
+        compare.METHODS,
+        knots.METHODS,
+        projective.METHODS,
+        gorillas.METHODS,
+        {*dti.METHODS} - {"constant"},
+    ):
+        # variants of one colour have other markers
+        assert len({METHOD_STYLES[m] for m in methods}) == len(methods)
+
+
+@pytest.mark.parametrize(
+    "manifold, angular",
+    [
+        (Sphere(2), True),
+        (Torus(2), True),
+        (SpecialOrthogonal(3), True),
+        (Product(Sphere(2), Torus(1)), True),
+        (Product(Sphere(2), Euclidean(3)), False),
+        (Scaled(Sphere(2), 6371.0), False),
+        (Euclidean(2), False),
+        (Domain(Euclidean(2), [(0, 0), (1, 0), (0, 1)]), False),
+        (Stiefel(5, 2), False),
+    ],
+    ids=repr,
+)
+def test_distances_are_in_radians_where_they_are_angles(manifold, angular):
+    assert distance_label(manifold) == ("distance (radians)" if angular else "distance")
 
 
 def luminance(colour):

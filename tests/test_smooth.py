@@ -15,6 +15,7 @@ from heatgp import (
     Stiefel,
     Torus,
     Unitary,
+    heat_kernel,
 )
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.heat.methods import Exact
@@ -296,3 +297,49 @@ def test_what_it_cannot_do_it_says():
         profile = smooth_profile(orbit_samples(Sphere(2), [0.1], paths=10, step=0.01, rng=0))
     with pytest.raises(InvalidInput, match="time must be positive and finite; got -1"):
         profile.at(-1.0)
+
+
+@pytest.mark.parametrize("manifold", [Sphere(2), ComplexProjective(2), SpecialUnitary(3), Unitary(2)], ids=repr)
+def test_short_times_against_exact_kernels(manifold):
+    profile = estimate(manifold, paths=2000)
+    formula = Exact().kernel(manifold).profile
+    rng = np.random.default_rng(1)
+    for time in (0.01, 1e-3):
+        theta = np.sqrt(time) * rng.standard_normal((200, manifold.roots.coordinates))
+        if manifold.roots.sum_zero:
+            theta -= theta.mean(axis=-1, keepdims=True)
+        theta = theta if manifold.roots.signed else np.abs(theta)
+        theta[0] = 0
+        at, truth = profile.at(time), formula.at(time)
+        assert (np.abs(at(theta) - truth(theta)) < 4 * at.error(theta)).all()
+        assert at.error(theta).max() < 1e-5 * at(theta)[0]
+        np.testing.assert_allclose(at.slope(theta), truth.slope(theta), rtol=1e-4, atol=1e-5 * truth(theta)[0] / time)
+
+
+@pytest.mark.parametrize("manifold", [Sphere(2), Sphere(9), Grassmann(4, 2), Grassmann(6, 3), Unitary(2)], ids=repr)
+def test_one_geodesic_is_enough_at_short_times(manifold):
+    """The expansion without other geodesics is the whole one, and its slope its derivative."""
+    expansion, rng = Expansion(manifold), np.random.default_rng(2)
+    for time in (expansion.single, expansion.single / 30):
+        theta = 2 * np.sqrt(time) * np.abs(rng.standard_normal((500, manifold.roots.coordinates)))
+        theta = np.minimum(theta, manifold.roots.half_period) / manifold.roots.unit
+        theta[0] = 0
+        (one, slope), whole = expansion.log_single(theta, time), expansion.log_density(theta, time)[0]
+        assert np.abs(np.exp(one - whole[0]) - np.exp(whole - whole[0])).max() < 1e-7
+        change = 1e-5 * time
+        ends = [expansion.log_single(theta, t)[0] for t in (time - change, time + change)]
+        np.testing.assert_allclose(slope, (ends[1] - ends[0]) / (2 * change), rtol=1e-5, atol=1e-6 / time)
+
+
+@pytest.mark.parametrize("manifold", [Grassmann(4, 2), Sphere(3), Orthogonal(3)], ids=repr)
+@pytest.mark.parametrize("size", [1e-3, 1e-5, 1e-8])
+def test_clusters_see_a_flat_space(manifold, size):
+    """Positive definite kernels for models exist at any short time; there the kernel is the Gaussian's."""
+    rng = np.random.default_rng(3)
+    kernel = heat_kernel(manifold, "smooth", paths=500, rng=0, cache=False).as_positive_definite()
+    centre = manifold.random(rng, 1)
+    X = manifold.exp(centre, size * manifold.noise(centre, rng.standard_normal((40, *manifold.shape))))
+    K = kernel(X, time=size**2)
+    flat = np.exp(-(manifold.distance(X[:, None], X) ** 2) / (2 * size**2))
+    np.testing.assert_allclose(K / K[0, 0], flat, atol=size**2 + 1e-12)
+    assert np.linalg.eigvalsh(K / K[0, 0])[0] > -1e-13

@@ -69,6 +69,7 @@ class Table:
     times: tuple[float, float]
     manifold: object = Euclidean(1)
     parameters: int = 1
+    is_exact: bool = False
 
 
 def test_within_the_times_of_a_table():
@@ -77,6 +78,9 @@ def test_within_the_times_of_a_table():
     assert time_bounds(Table((0.5, 1e9)), X) == (0.5, 225.0)
     for beyond in ((1e-6, 1e-5), (1e5, 1e6)):
         assert time_bounds(Table(beyond), X) == beyond
+    text = r"within 5 of each other; the kernel's shortest time, 1e\+03, is that of lengths of 32.*shorter times"
+    with pytest.raises(InvalidInput, match=text):
+        time_bounds(Table((1e3, np.inf)), X)
     with pytest.raises(InvalidInput, match=r"knows the one time 0\.4, and no other can be learned\. Give time"):
         time_bounds(Table((0.4, 0.4)), X)
 
@@ -117,3 +121,17 @@ def test_a_metric_in_other_units_than_its_coordinates(rng):
     model = GPRegressor(chart, kernel=kernel).fit(X, np.sin(X[:, 0]))
     assert kernel.times[0] <= model.time_ < 1e6
     assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-4, 1e-8, 1e-12])
+def test_they_reach_down_to_the_size_of_the_data(size, rng):
+    low, high = time_bounds(heat_kernel(Euclidean(2)), size * rng.random((100, 2)))
+    unit = time_bounds(heat_kernel(Euclidean(2)), rng.random((100, 2)))
+    assert low == pytest.approx(size**2 * unit[0], rel=0.5)
+    assert high == pytest.approx(size**2 * unit[1], rel=0.5)
+    if size > 1e-10:  # coordinates of other manifolds are rounded at 1e-16
+        M = Sphere(2)
+        x = M.random(rng, 1)
+        X = M.exp(x, size * M.noise(x, rng.standard_normal((100, 3))))
+        low, high = time_bounds(heat_kernel(M), X)
+        assert 1e-5 * size**2 < low < size**2 < high < 1e4 * size**2

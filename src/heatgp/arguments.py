@@ -5,10 +5,7 @@ instead. Arrays of other libraries (JAX) are left to `manifolds.checks.check_poi
 """
 
 import math
-import os
-from contextlib import suppress
 from numbers import Complex, Number, Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,8 +15,6 @@ from .errors import InvalidInput
 
 EXTREME = 1e100
 """Coordinates, times and their inverses up to this have squares and quotients that floating point can hold."""
-SMALL = 1 << 28
-"""Bytes below which nobody asks how much memory there is."""
 MOST_JOBS = 1024
 """More processes than this are a mistake: they would exhaust the machine before the first of them works."""
 
@@ -146,20 +141,3 @@ def as_times(times: Any, name: str = "times") -> np.ndarray:
     if values.dtype.kind not in "iuf" or values.ndim > 1 or not values.size or not np.isfinite(values).all():
         raise InvalidInput(f"{name} must be a number or a non-empty list of finite numbers; got {times!r}.")
     return values.astype(float)
-
-
-def check_memory(numbers: float, what: str) -> None:
-    """Raise InvalidInput where an array of so many doubles, and one more of its size, do not fit into the memory."""
-    needed = 16.0 * numbers
-    if needed > SMALL and needed > (there := available_memory()):
-        raise InvalidInput(f"{what}: {needed / 2**30:.3g} GiB of memory; {there / 2**30:.3g} are free. Ask for less.")
-
-
-def available_memory() -> float:
-    """Bytes of memory that are free, or those of the whole machine; inf where the system does not say."""
-    with suppress(OSError, KeyError, ValueError):
-        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
-        return 1024.0 * int(lines["MemAvailable"].split()[0])
-    with suppress(AttributeError, ValueError, OSError):
-        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return math.inf

@@ -9,24 +9,32 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
-from .errors import Unsupported
+from .errors import InvalidInput, Unsupported
 
 Array = np.ndarray
 Compute = Callable[[], np.ndarray]
 
 BLOCK = 32
 """Points whose Gram matrix is computed for its diagonal, by kernels that have no better way."""
+LARGEST = 700.0
+"""|log| of the sizes that values may have: exp(709) is the largest double, and derivatives are larger than values."""
+RESOLVED = 1e-10
+"""Ratios to the largest value from which logarithms may be taken: those of exact kernels are right to 1e-13."""
 
 
 class Evaluation:
     """Values at one time, their derivatives in the log times and their standard errors, computed when asked for.
+
+    All three are kept divided by exp(log_scale), as `relative_value`, `relative_slopes` and `relative_error`: densities
+    of high dimension are beyond every floating point number, but their ratios are not. `value`, `slopes` and `error`
+    have the scale in them, and raise InvalidInput where no number can hold it; `log` is the logarithm of the value.
 
     Where both are needed, ask for the slopes before the value: some kernels then compute both at once. An evaluation
     keeps the arrays that it was computed from, so keep the arrays that you need and let the evaluation go.
@@ -34,44 +42,88 @@ class Evaluation:
     Parameters
     ----------
     value : function of no arguments
-        Returns the values, an array of any shape.
+        Returns the values over exp(log_scale), an array of any shape.
     slopes : function of no arguments, default None
-        Returns the derivatives in the logarithm of each time, shape (parameters, *shape). None where there is no
-        derivative.
+        Returns the derivatives in the logarithm of each time over exp(log_scale), shape (parameters, *shape). None
+        where there is no derivative.
     error : function of no arguments, default None
-        Returns the standard errors, shape of the values. None where the values are exact.
+        Returns the standard errors over exp(log_scale), shape of the values. None where the values are exact.
+    log_scale : float, default 0
+        For densities, the logarithm of the largest: then ratios are at most one.
+    log : function of no arguments, default None
+        Returns the logarithms of the values over exp(log_scale), where these have digits below rounding. None: they are
+        taken from the values, as far as these have digits.
 
     Examples
     --------
     >>> e = Evaluation(lambda: np.array([2.0]), lambda: np.array([[1.0]]))
-    >>> e.scaled(3.0).value, e.scaled(3.0).slopes, e.error
+    >>> e.scaled(3.0).value.round(12), e.scaled(3.0).slopes.round(12), e.error
     (array([6.]), array([[3.]]), array([0.]))
+    >>> far = e.scaled(1e300).scaled(1e300)
+    >>> far.log.round(3), far.normalized(far, far).value
+    (array([1382.244]), array([[1.]]))
     """
 
-    def __init__(self, value: Compute, slopes: Compute | None = None, error: Compute | None = None) -> None:
+    def __init__(
+        self,
+        value: Compute,
+        slopes: Compute | None = None,
+        error: Compute | None = None,
+        log_scale: float = 0.0,
+        log: Compute | None = None,
+    ) -> None:
         self._compute = value, slopes, error
+        self._log = log
+        self.log_scale = log_scale
 
     @cached_property
-    def value(self) -> Array:
+    def relative_value(self) -> Array:
         return self._compute[0]()
 
     @cached_property
-    def slopes(self) -> Array:
+    def relative_slopes(self) -> Array:
         if self._compute[1] is None:
             raise Unsupported("this kernel has no derivative in time.")
         return self._compute[1]()
 
     @cached_property
-    def error(self) -> Array:
-        return np.zeros(self.value.shape) if self._compute[2] is None else self._compute[2]()
+    def relative_error(self) -> Array:
+        return np.zeros(self.relative_value.shape) if self._compute[2] is None else self._compute[2]()
 
-    def mapped(self, linear: Callable[[Array], Array]) -> Evaluation:
-        """A linear function of the values that acts on trailing axes; errors are taken as fully dependent."""
-        return combined(lambda arrays: linear(arrays[0]), [self])
+    @cached_property
+    def value(self) -> Array:
+        return with_scale(self.relative_value, self.log_scale)
+
+    @cached_property
+    def slopes(self) -> Array:
+        return with_scale(self.relative_slopes, self.log_scale)
+
+    @cached_property
+    def error(self) -> Array:
+        return with_scale(self.relative_error, self.log_scale)
+
+    @cached_property
+    def log(self) -> Array:
+        """The logarithm of the value; InvalidInput where the value has no digits."""
+        return self.log_scale + (resolved_log(self.relative_value) if self._log is None else self._log())
+
+    def mapped(self, mean: Callable[[Array], Array]) -> Evaluation:
+        """Values moved, or averaged with their equals, along trailing axes; errors are taken as fully dependent."""
+        return combined(lambda arrays: mean(arrays[0]), [self])
 
     def scaled(self, factor: float) -> Evaluation:
         """The values times a positive number."""
-        return self.mapped(lambda values: factor * values)
+        return self.shifted(math.log(factor))
+
+    def shifted(self, log_factor: float) -> Evaluation:
+        """The values times exp(log_factor)."""
+        return Evaluation(
+            lambda: self.relative_value,
+            lambda: self.relative_slopes,
+            lambda: self.relative_error,
+            self.log_scale + log_factor,
+            lambda: self.log - self.log_scale,
+        )
 
     def symmetrized(self) -> Evaluation:
         """The mean of a square matrix and its transpose."""
@@ -85,24 +137,27 @@ class Evaluation:
         """Values (N, M) divided by the roots of left (N,) and right (M,): k(x, y) / sqrt(k(x, x) k(y, y)).
 
         With a the derivative of (log k(x, x) + log k(y, y)) / 2, that of the quotient is (k'(x, y) - a k(x, y)) divided
-        by the same roots.
+        by the same roots. The scales cancel.
         """
+        scale = math.exp(self.log_scale - (left.log_scale + right.log_scale) / 2)
 
         def divide(values: Array) -> Array:  # in place: these are the largest arrays of a fit
-            values *= 1 / np.sqrt(left.value)[:, None]
-            values *= 1 / np.sqrt(right.value)
+            values *= scale / np.sqrt(left.relative_value)[:, None]
+            values *= 1 / np.sqrt(right.relative_value)
             return values
 
         def slopes() -> Array:
-            out = np.empty_like(self.slopes)
-            rows, columns = left.slopes / left.value / 2, right.slopes / right.value / 2
-            for k, slope in enumerate(self.slopes):
+            out = np.empty_like(self.relative_slopes)
+            rows, columns = (e.relative_slopes / e.relative_value / 2 for e in (left, right))
+            for k, slope in enumerate(self.relative_slopes):
                 np.add.outer(rows[k], columns[k], out=out[k])
-                out[k] *= self.value
+                out[k] *= self.relative_value
                 np.subtract(slope, out[k], out=out[k])
             return divide(out)
 
-        return Evaluation(lambda: divide(self.value.copy()), slopes, lambda: divide(self.error.copy()))
+        return Evaluation(
+            lambda: divide(self.relative_value.copy()), slopes, lambda: divide(self.relative_error.copy())
+        )
 
     def correlations(self) -> Evaluation:
         """A square matrix divided by the roots of its own diagonal."""
@@ -112,31 +167,71 @@ class Evaluation:
         """Features (N, R) with rows of length one: those of the normalised kernel."""
 
         def lengths() -> Array:
-            return np.linalg.norm(self.value, axis=1, keepdims=True)
+            return np.linalg.norm(self.relative_value, axis=1, keepdims=True)
 
         def slopes() -> Array:
-            moved, unit = self.slopes / lengths(), self.value / lengths()
+            moved, unit = self.relative_slopes / lengths(), self.relative_value / lengths()
             return moved - unit * (moved * unit).sum(axis=2, keepdims=True)
 
-        return Evaluation(lambda: self.value / lengths(), slopes)
+        return Evaluation(lambda: self.relative_value / lengths(), slopes)
 
 
-def combined(linear: Callable[[list[Array]], Array], parts: Sequence[Evaluation]) -> Evaluation:
-    """A linear function of a list of values; errors are taken as fully dependent."""
-    return Evaluation(
-        lambda: linear([p.value for p in parts]),
-        lambda: linear([p.slopes for p in parts]),
-        lambda: linear([p.error for p in parts]),
-    )
+def with_scale(values: Array, log_scale: float) -> Array:
+    """The values times exp(log_scale), or InvalidInput where floating point numbers do not reach so far."""
+    if log_scale == 0:
+        return values
+    if abs(log_scale) > LARGEST:
+        if not values.any():
+            return values
+        raise InvalidInput(
+            f"densities of the size exp({log_scale:.6g}) are beyond floating point numbers. Ask the kernel for "
+            "log=True (on the command line --log); models work with normalize=True."
+        )
+    return values * math.exp(log_scale)
+
+
+def resolved_log(ratio: Array) -> Array:
+    """The logarithm of ratios to the largest value, or InvalidInput where rounding has left them no digits."""
+    if (ratio < RESOLVED).any():
+        raise InvalidInput(
+            f"a density is {ratio.min():.1e} of the largest one; below {RESOLVED:g} of it this kernel has no digits. "
+            "Ask for its logarithm at a longer time, or for points that are closer."
+        )
+    return np.log(ratio)
+
+
+def combined(mean: Callable[[list[Array]], Array], parts: Sequence[Evaluation]) -> Evaluation:
+    """Values moved into one array, or averaged with their equals; errors are taken as fully dependent."""
+    return _linear(mean, parts, lambda scale: mean([p.log - scale for p in parts]))
 
 
 def total(parts: Sequence[Evaluation]) -> Evaluation:
     """The sum of values that come from one simulation: at worst their errors add."""
-    return combined(partial(reduce, np.add), parts)
+    add = partial(reduce, np.add)
+    return _linear(add, parts, lambda scale: reduce(np.logaddexp, [p.log - scale for p in parts]))
+
+
+def _linear(
+    function: Callable[[list[Array]], Array], parts: Sequence[Evaluation], log: Callable[[float], Array]
+) -> Evaluation:
+    """A linear function of a list of values, on their largest scale; `log` gives its logarithm over that scale."""
+    scale = max(p.log_scale for p in parts)
+
+    def of(arrays: Iterable[Array]) -> Array:
+        factors = (math.exp(p.log_scale - scale) for p in parts)
+        return function([a if factor == 1 else factor * a for a, factor in zip(arrays, factors)])
+
+    return Evaluation(
+        lambda: of(p.relative_value for p in parts),
+        lambda: of(p.relative_slopes for p in parts),
+        lambda: of(p.relative_error for p in parts),
+        scale,
+        lambda: log(scale),
+    )
 
 
 def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluation:
-    """The product of independently estimated values.
+    """The product of independently estimated values; their logarithms add.
 
     The variance of a product of independent a and b is a² var b + var a (b² + var b).
     With `own_times` each factor has its own times, and the derivatives of all of them are listed one after the other;
@@ -144,40 +239,52 @@ def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluatio
     """
 
     def replaced(i: int, factor: Array) -> Array:
-        others = [f.value for j, f in enumerate(factors) if j != i]
+        others = [f.relative_value for j, f in enumerate(factors) if j != i]
         return reduce(np.multiply, others, factor)
 
     def slopes() -> Array:
-        parts = [replaced(i, f.slopes) for i, f in enumerate(factors)]
+        parts = [replaced(i, f.relative_slopes) for i, f in enumerate(factors)]
         return np.concatenate(parts) if own_times else reduce(np.add, parts)
 
     def error() -> Array:
         square, variance = np.ones(()), np.zeros(())
         for f in factors:
-            variance = square * f.error**2 + variance * (f.value**2 + f.error**2)
-            square = square * f.value**2
+            noise, signal = f.relative_error**2, f.relative_value**2
+            variance = square * noise + variance * (signal + noise)
+            square = square * signal
         return np.sqrt(variance)
 
-    return Evaluation(lambda: reduce(np.multiply, [f.value for f in factors]), slopes, error)
+    scale = math.fsum(f.log_scale for f in factors)
+    return Evaluation(
+        lambda: reduce(np.multiply, [f.relative_value for f in factors]),
+        slopes,
+        error,
+        scale,
+        lambda: reduce(np.add, [f.log - f.log_scale for f in factors]),
+    )
 
 
 def gram(left: Evaluation, right: Evaluation, error: Compute | None = None) -> Evaluation:
     """The matrix of inner products of features (N, R) and (M, R)."""
 
     def slopes() -> Array:
-        one = left.slopes @ right.value.T
-        return one + (one.swapaxes(1, 2) if left is right else left.value @ right.slopes.swapaxes(1, 2))
+        one = left.relative_slopes @ right.relative_value.T
+        if left is right:
+            return one + one.swapaxes(1, 2)
+        return one + left.relative_value @ right.relative_slopes.swapaxes(1, 2)
 
-    return Evaluation(lambda: left.value @ right.value.T, slopes, error)
+    scale = left.log_scale + right.log_scale
+    return Evaluation(lambda: left.relative_value @ right.relative_value.T, slopes, error, scale)
 
 
 def inner_products(left: Evaluation, right: Evaluation, error: Compute | None = None) -> Evaluation:
     """The inner product of each row of features (N, R) with the same row of others."""
-    return Evaluation(
-        lambda: (left.value * right.value).sum(axis=-1),
-        lambda: (left.slopes * right.value + left.value * right.slopes).sum(axis=-1),
-        error,
-    )
+
+    def slopes() -> Array:
+        return (left.relative_slopes * right.relative_value + left.relative_value * right.relative_slopes).sum(axis=-1)
+
+    scale = left.log_scale + right.log_scale
+    return Evaluation(lambda: (left.relative_value * right.relative_value).sum(axis=-1), slopes, error, scale)
 
 
 @dataclass(frozen=True)
@@ -226,6 +333,7 @@ class Kernel(ABC):
         """
         return None
 
-    def diag(self, X: Any, time: Any) -> Array:
-        """k(x, x) of every x, (N,)."""
-        return self.matched(X).at(time).value
+    def diag(self, X: Any, time: Any, *, log: bool = False) -> Array:
+        """k(x, x) of every x, (N,), or its logarithm."""
+        found = self.matched(X).at(time)
+        return found.log if log else found.value

@@ -58,7 +58,7 @@ class BoundWarning(HeatGPWarning):
 
 
 class SmallSampleWarning(HeatGPWarning):
-    """Parameters were learned from so few data that intervals and probabilities promise too much."""
+    """Parameters were learned from so few data that intervals are too narrow."""
 
 
 class AccuracyWarning(HeatGPWarning):

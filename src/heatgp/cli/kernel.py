@@ -24,6 +24,7 @@ def add_command(commands: Any) -> None:
     add_simulation(parser)
     parser.add_argument("--points", type=int, default=13, help="rows of the table")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--log", action="store_true", help="print logarithms of densities, for high dimension")
     parser.add_argument("--plot", metavar="FILE", help="picture with error bands, .png, .svg or .pdf")
     parser.set_defaults(run=run)
 
@@ -36,37 +37,49 @@ def add_simulation(parser: Any) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Print the kernel of each method, and plot it if asked to."""
-    from ..plots import along_geodesic, kernel_figure, save_figure
+    from ..plots import along_geodesic, distance_label, kernel_figure, save_figure
     from ..plots.style import check_picture
 
     if not options.time > 0 or not math.isfinite(options.time):
         raise InvalidInput(f"--time must be positive; got {options.time:g}.")
     if options.points < 2:
         raise InvalidInput(f"--points must be at least 2; got {options.points}.")
+    if options.log and options.plot:
+        raise InvalidInput("--plot shows densities, not their logarithms. Leave out --plot, or --log.")
     check_picture(options.plot)
     check_writable(options.plot)
     refuse_ignored(options.method, paths=options.paths, references=options.references)
     check_seed(options.seed, "--seed")
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
-    kernels = {method: kernel_for_time(manifold, method, options) for method in options.method}
+    made = {method: kernel_for_time(manifold, method, options) for method in options.method}
+    kernels = {kernel.method if method == "auto" else method: kernel for method, kernel in made.items()}
 
     def curves(points: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
         pairs = {"X": points[0], "Y": points, "time": options.time}
-        return [(method, kernel(**pairs), kernel.standard_error(**pairs)) for method, kernel in kernels.items()]
+        if not options.log:
+            return [(method, kernel(**pairs), kernel.standard_error(**pairs)) for method, kernel in kernels.items()]
+        logs = {method: kernel(**pairs, log=True) for method, kernel in kernels.items()}
+        return [(method, logs[method], relative_error(kernel, pairs)) for method, kernel in kernels.items()]
 
-    for method, kernel in kernels.items():
-        print(f"# {method}: {kernel!r}")
     table = curves(points)
+    for method, kernel in kernels.items():
+        print(f"# {method}: {'log of ' if options.log else ''}{kernel!r}")
     print("distance".rjust(10) + "".join(f"{method:>14}{'+-':>10}" for method, _, _ in table))
     for row, length in enumerate(lengths):
         cells = "".join(f"{value[row]:14.6g}{error[row]:10.2g}" for _, value, error in table)
         print(f"{length:10.4f}{cells}")
     if options.plot:
         lengths, points = along_geodesic(manifold, options.time, 121)
-        figure = kernel_figure(lengths, curves(points), f"{manifold!r}, t = {options.time:g}")
+        title = f"{manifold!r}, t = {options.time:g}"
+        figure = kernel_figure(lengths, curves(points), title, distance_label(manifold))
         save_figure(figure, options.plot)
         print(f"# plotted to {options.plot}")
+
+
+def relative_error(kernel: HeatKernel, pairs: dict[str, Any]) -> np.ndarray:
+    """The standard error of the logarithm."""
+    return np.zeros(len(pairs["Y"])) if kernel.is_exact else kernel.standard_error(**pairs) / kernel(**pairs)
 
 
 def refuse_ignored(methods: list[str], **options: Any) -> None:

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import check_flag, check_jobs, check_seed
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
+from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.params import Given
@@ -22,9 +22,6 @@ from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
-
-FEW = 20
-"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
 
 
 @dataclass(eq=False, repr=False)
@@ -157,21 +154,6 @@ class HeatGP(BaseEstimator):
             found = fit(self.kernel_, points, y, Bounds(interval), given, *options)
             params = found.params
         return condition(self.kernel_, points, y, params, *options), found
-
-    def _warn_of_few(self, number: int, consequence: str) -> None:
-        """A SmallSampleWarning where parameters were learned from fewer than `FEW` points."""
-        times = self.time if isinstance(self.time, (tuple, list)) else [self.time]
-        values = {"time": [] if self._precomputed else [None if t == "each" else t for t in times]}
-        values |= {
-            name: [value] for name, value in self.get_params(deep=False).items() if name in ("amplitude", "noise")
-        }
-        learned = [name for name, given in values.items() if any(value is None for value in given)]
-        if number < FEW and learned:
-            warn(
-                f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW}: {consequence} Give the "
-                "parameters that are known from elsewhere, or add data.",
-                SmallSampleWarning,
-            )
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""

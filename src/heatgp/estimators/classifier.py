@@ -68,8 +68,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         Returns
         -------
-        The estimator itself. A BoundWarning names parameters that the data do not determine; a SmallSampleWarning says
-        that parameters were learned from fewer than 20 points, and that probabilities are then too sure.
+        The estimator itself. A BoundWarning names parameters that the data do not determine.
 
         Raises
         ------
@@ -98,7 +97,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.posteriors_ = posteriors
         self.time_ = times[0] if binary else times
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
-        self._warn_of_few(len(points), "probabilities are too sure, by 0.05 to 0.2.")
         return self
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:

@@ -1,15 +1,16 @@
 """The heat kernel that an estimator's arguments `manifold`, `kernel` and `time` ask for."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from ..covariance import Kernel
-from ..errors import InvalidInput
+from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
 from ..heat.composed import ProductKernel, compose
-from ..heat.kernel import HeatKernel
+from ..heat.kernel import HeatKernel, MadeKernel
 from ..heat.methods import METHODS, Method, count_simple, known_options
 from ..manifolds import Manifold, Product
 
@@ -35,6 +36,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     before = [sum(map(count_simple, factors[:i])) for i in range(len(parts))]
     choices = [checked_choice(*part, number, rng=rng, n_jobs=n_jobs) for part, number in zip(parts, before)]
+    warn_of_equal_simulations([c for c in choices if isinstance(c, MadeKernel)])
     made = [c if isinstance(c, HeatKernel) else c.kernel(part) for (part, _), c in zip(parts, choices)]
     chosen = compose(manifold, tuple(made)) if listed else made[0]
     if not own_times:
@@ -45,6 +47,18 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
             "each factor."
         )
     return replace(chosen, own_times=True)
+
+
+def warn_of_equal_simulations(kernels: list[MadeKernel]) -> None:
+    """Warn of two kernels of one simulation: names and methods get a seed for each factor, kernels have theirs."""
+    for one, other in combinations(kernels, 2):
+        if not one.is_exact and one.made_by == other.made_by and one.manifold == other.manifold:
+            warn(
+                f"{one!r} stands for two factors: their errors are the same, and the stated error of the product is "
+                "too small. Give the method for each factor, or kernels with a seed (rng) of their own.",
+                AccuracyWarning,
+            )
+            return
 
 
 def is_same_manifold(one: Manifold, other: Manifold) -> bool:

@@ -1,15 +1,22 @@
 """Where to search for the time of a Gaussian process: from the distances of the data."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
 from ..heat.composed import ProductKernel
 from ..heat.kernel import HeatKernel
-from ..manifolds import Manifold
 
 SUBSET = 200
+NUMBERS = 1 << 22
+"""Coordinates of pairs of points that are kept in memory at once."""
+SEPARATE = 0.01
+"""Correlation of neighbours below which a shorter time changes little."""
+CONSTANT = 1 - 1e-6
+"""Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
 
 def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
@@ -20,27 +27,65 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
     """
     if isinstance(kernel, ProductKernel) and kernel.parameters > 1:
         parts = kernel.manifold.split(X)
-        return tuple(_interval(f.manifold, part, f.times) for f, part in zip(kernel.factors, parts))
-    return _interval(kernel.manifold, X, kernel.times)
+        return tuple(_interval(f, part) for f, part in zip(kernel.factors, parts))
+    return _interval(kernel, X)
 
 
-def _interval(manifold: Manifold, X: np.ndarray, times: tuple[float, float]) -> tuple[float, float]:
-    """`time_bounds` on one manifold, from geodesic distances, or from the rough ones where there are none.
+def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
+    """`time_bounds` of one time, from geodesic distances, or from the rough ones where there are none.
 
     Rough distances are in the units of the metric, as times must be; coordinates need not be.
     """
+    manifold, times = kernel.manifold, kernel.times
     X = X[np.sort(np.random.default_rng(0).permutation(len(X))[:SUBSET])]
+    rows = max(1, NUMBERS // X.size)  # broadcasting copies all points for each row
+
+    def of_all(separation: Callable[..., Any]) -> np.ndarray:
+        return np.concatenate([np.asarray(separation(X[i : i + rows, None], X[None])) for i in range(0, len(X), rows)])
+
     try:
-        distances = np.asarray(manifold.distance(X[:, None], X[None]))
+        distances = of_all(manifold.distance)
     except HeatGPError:
-        distances = np.sqrt(manifold.rough_separation(X[:, None], X[None]))
+        distances = np.sqrt(of_all(manifold.rough_separation))
     distances = np.where(np.isfinite(distances), distances, 0.0)  # between components
-    nearest = np.array([row[row > 1e-9].min(initial=np.inf) for row in distances])
+    nearest = np.array([row[row > 1e-14 * np.abs(X).max()].min(initial=np.inf) for row in distances])
     nearest = nearest[np.isfinite(nearest)]
     largest = distances.max(initial=0.0)
     if not nearest.size:  # one point, or all the same: any length will do
         nearest, largest = np.array([1.0]), 1.0
     if not times[0] < times[1]:
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
+    if (3 * largest) ** 2 <= times[0] and np.isinf(times[1]):
+        raise InvalidInput(
+            f"the points of {manifold!r} are within {largest:.2g} of each other; the kernel's shortest time, "
+            f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
+            "heat_kernel for shorter times, or take a manifold of the size of the data."
+        )
     low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
-    return (float(low), float(high)) if low < high else times
+    if not low < high:
+        return times
+    return shortened(kernel, X, distances, float(low), float(high)) if kernel.is_exact else (float(low), float(high))
+
+
+def shortened(kernel: HeatKernel, X: np.ndarray, distances: np.ndarray, low: float, high: float) -> tuple[float, float]:
+    """Shorter times where curvature asks for them: the kernel of S^n is constant from the time log(n)/n on.
+
+    In flat space the correlation at the lower bound and the nearest distance is exp(-25/2).
+    """
+    near = np.argmin(np.where(distances > 1e-9, distances, np.inf), axis=1)
+    far, other = np.unravel_index(np.argmax(distances), distances.shape)
+    nearest, farthest = kernel.matched(X, X[near]), kernel.matched(X[[far]], X[[other]])
+    one = kernel.matched(X[:1])
+
+    def correlation(function: TimeFunction, time: float) -> float:
+        found, peak = function.at(time), one.at(time)
+        return float(np.median(found.relative_value / peak.relative_value) * np.exp(found.log_scale - peak.log_scale))
+
+    if correlation(nearest, low) < SEPARATE or distances.max() == 0:
+        return low, high
+    shortest = max(low * 2.0**-40, kernel.times[0])
+    while correlation(nearest, low) > SEPARATE and low / 2 > shortest:
+        low /= 2
+    while correlation(farthest, high) > CONSTANT and high > 2 * low:
+        high /= 2
+    return low, high

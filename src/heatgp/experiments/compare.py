@@ -9,7 +9,7 @@ import numpy as np
 from ..baselines.rows import distinct
 from ..heat.methods import heat_kernel, known_options
 from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, SpecialOrthogonal, Sphere
-from ..plots import along_geodesic, kernel_panels
+from ..plots import along_geodesic, distance_label, kernel_panels
 from .experiment import Experiment, Options, Outcome, Plan, Scores, Section, Unit
 from .group_average import grassmann_5_2
 from .section import method_figure, section_text, setting_grid
@@ -91,8 +91,7 @@ def present(outcome: Outcome) -> Section:
         lengths, _ = along_geodesic(manifold, at, DISTANCES)
         kept = {m: k for m in METHODS if (k := outcome.kept(setting, m))}
         curves = [(m, np.array(k["curve"]), np.array(k["deviation"])) for m, k in kept.items()]
-        unit = "distance" if isinstance(manifold, Euclidean) else "distance (radians)"
-        panels.append((f"{setting}, t = {at:g}", unit, lengths, curves))
+        panels.append((f"{setting}, t = {at:g}", distance_label(manifold), lengths, curves))
     return Section(
         text=section_text("compare", paths=PATHS, width=WIDTH, distances=DISTANCES),
         tables=(

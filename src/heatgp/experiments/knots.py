@@ -42,7 +42,7 @@ def present(outcome: Outcome) -> Section:
     def predicted(method: str) -> list[np.ndarray]:
         return [np.array(outcome.kept(setting, method)["prediction"]) for setting in SETTINGS]
 
-    columns = [("truth", [truth] * 3), ("rbf in R³", predicted("rbf")), ("intrinsic", predicted("heatgp"))]
+    columns = [("truth", [truth] * 3), ("rbf", predicted("rbf")), ("heatgp", predicted("heatgp"))]
     own = outcome.kept(SETTINGS[2], "heatgp")
     predicted_there = angles, np.array(own["prediction"]), np.array(own["std"])
     given: dict[str, Any] = {"truth": truth, "data": (d.X[:, 0], d.y)}
@@ -58,7 +58,9 @@ def present(outcome: Outcome) -> Section:
         tables=regression_tables(outcome, ["rbf"]),
         pictures={
             "knots": knot_figure([TorusKnot(*k) for k in KNOTS], angles, columns),
-            "knots_interval": interval_figure(*predicted_there, **given, title="(9, 8) knot, intrinsic"),
+            "knots_interval": interval_figure(
+                *predicted_there, **given, xlabel="angle (radians)", title="(9, 8) knot, heatgp"
+            ),
             "knots_circle": circle_figure(*predicted_there, **given, title="the same, around the circle"),
             "knots_rmse": method_figure(outcome, "rmse", xlabel="torus knot (p, q)", log=True),
         },

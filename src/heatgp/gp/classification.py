@@ -15,6 +15,7 @@ from .latent import Latent
 from .params import Params
 from .prior import Pairs, Prior
 from .probit import Approximation, cavity, probability
+from .threads import of_data
 
 INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
 
@@ -38,6 +39,7 @@ class ClassPosterior(Latent):
         return probability(*cavity(found.mean, found.variance, *found.sites))
 
 
+@of_data
 def condition_classifier(
     kernel: Kernel, X: Any, y: ArrayLike, params: Params, inference: str = "ep", pairs: Pairs = None
 ) -> ClassPosterior:

@@ -16,6 +16,7 @@ from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .regression import Mean, targets
 from .search import Found, attempt, climb, scan_points
+from .threads import of_data
 
 Interval = tuple[float, float]
 
@@ -74,6 +75,7 @@ class Fit:
     on_bound: tuple[str, ...]
 
 
+@of_data
 def fit_regression(
     kernel: Kernel, X: Any, y: ArrayLike, bounds: Bounds, given: Given, mean: Mean = "constant", pairs: Pairs = None
 ) -> Fit:
@@ -126,6 +128,7 @@ def fit_regression(
     return _finish(kernel, full, climb(coarse, full, _scan_regression(coarse, box), box, 3), intervals)
 
 
+@of_data
 def fit_classification(
     kernel: Kernel, X: Any, y: ArrayLike, bounds: Bounds, given: Given, inference: str = "ep", pairs: Pairs = None
 ) -> Fit:

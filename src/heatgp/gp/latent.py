@@ -9,6 +9,7 @@ import numpy as np
 from ..covariance import Array, Kernel
 from .linalg import Dense, LowRank, draw
 from .params import Params
+from .threads import of_posterior
 
 CHUNK = 2**22
 """Entries of k(Xnew, X) in memory at one time, 32 MB, however many new points there are."""
@@ -33,6 +34,7 @@ class Latent:
     log_marginal_likelihood: float
     offset: float = 0.0
 
+    @of_posterior
     def mean(self, Xnew: Any) -> Array:
         """The mean of f."""
         inner = self.factor.reduced(self.weights[:, 0])
@@ -42,6 +44,7 @@ class Latent:
         """The variance, never negative."""
         return self.moments(Xnew, noise)[1]
 
+    @of_posterior
     def moments(self, Xnew: Any, noise: bool = False) -> tuple[Array, Array]:
         """Mean and variance, in the time of the variance alone."""
         inner = self.factor.reduced(self.weights)
@@ -58,6 +61,7 @@ class Latent:
         of_constant = ((1.0 - projected[:, 1:]) ** 2 / self._constant_precision).sum(axis=1)
         return self.offset + projected[:, 0], np.concatenate(variances) + of_constant + self.params.noise * noise
 
+    @of_posterior
     def covariance(self, Xnew: Any, noise: bool = False) -> Array:
         """The covariance of all pairs, (M, M)."""
         cross = self._cross(Xnew)
@@ -72,6 +76,7 @@ class Latent:
         covariance.flat[:: len(covariance) + 1] = diagonal
         return covariance
 
+    @of_posterior
     def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: bool = False) -> Array:
         """`size` functions drawn from the posterior, at Xnew: (size, M)."""
         return draw(self.mean(Xnew), self.covariance(Xnew, noise), rng, size)

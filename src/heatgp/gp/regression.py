@@ -14,6 +14,7 @@ from .latent import Latent
 from .linalg import JITTER
 from .params import Params
 from .prior import Pairs, Prior
+from .threads import of_data, of_posterior
 
 Mean = str | float
 
@@ -72,6 +73,7 @@ def evidence(factor: Any, ratio: float, data: Array, amplitude: float | tuple[fl
 class Posterior(Latent):
     """A Gaussian process that has seen real observations. Reference: Rasmussen & Williams (2006), Alg. 2.1."""
 
+    @of_posterior
     def loo(self) -> tuple[Array, Array]:
         """Mean and variance of each observation given all others, at the same parameters.
 
@@ -87,6 +89,7 @@ class Posterior(Latent):
         return self.y - self.weights[:, 0] / Q, 1.0 / Q
 
 
+@of_data
 def condition(
     kernel: Kernel, X: Any, y: ArrayLike, params: Params, mean: Mean = "constant", pairs: Pairs = None
 ) -> Posterior:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -180,8 +181,8 @@ class ScaledKernel(WrappedKernel):
 
     def _slower(self, function: TimeFunction, power: float = 1.0) -> TimeFunction:
         """The base's function of time, at t/s² and divided by s^dim (its root for features)."""
-        square, factor = self.manifold.scale**2, self.manifold.scale ** (-power * self.manifold.dim)
-        return TimeFunction(lambda time: function.at(time / square).scaled(factor))
+        square, shift = self.manifold.scale**2, -power * self.manifold.dim * math.log(self.manifold.scale)
+        return TimeFunction(lambda time: function.at(time / square).shifted(shift))
 
 
 def composed_of(manifold: Manifold) -> tuple[Manifold, ...]:

@@ -9,19 +9,21 @@ from __future__ import annotations
 import math
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_memory
+from ..arguments import EXTREME, as_array
 from ..array import Array
-from ..covariance import Evaluation, Kernel, TimeFunction
+from ..cost import check_memory
+from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
 from ..errors import InvalidInput
 from ..manifolds import Homogeneous, Manifold
 from ..manifolds.checks import check_points
+from ..progress import tracked
 
 if TYPE_CHECKING:
     from ..paths.samples import Samples
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
+MANY = 32
+"""Chunks from which on progress is shown."""
 
 Function = Callable[[np.ndarray], np.ndarray]
 """From orbit coordinates (..., r) to numbers (...)."""
@@ -41,14 +45,38 @@ def no_error(theta: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Slice:
-    """p_t at one time: the density, its derivative in t and its standard error as functions of orbit coordinates."""
+    """p_t at one time: the density, its derivative in t and its standard error as functions of orbit coordinates.
 
-    value: Function
-    slope: Function
-    error: Function = no_error
+    They are given divided by exp(log_scale), which for densities of high dimension is beyond every floating point
+    number. `log_relative` is the logarithm of the first where that has digits below rounding, None where it has not.
+    """
+
+    relative_value: Function
+    relative_slope: Function
+    relative_error: Function = no_error
+    log_scale: float = 0.0
+    log_relative: Function | None = None
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         return self.value(theta)
+
+    def value(self, theta: np.ndarray) -> np.ndarray:
+        return with_scale(self.relative_value(theta), self.log_scale)
+
+    def slope(self, theta: np.ndarray) -> np.ndarray:
+        return with_scale(self.relative_slope(theta), self.log_scale)
+
+    def error(self, theta: np.ndarray) -> np.ndarray:
+        return with_scale(self.relative_error(theta), self.log_scale)
+
+    def log(self, theta: np.ndarray) -> np.ndarray:
+        return self.log_scale + self.relative_log(theta)
+
+    def relative_log(self, theta: np.ndarray) -> np.ndarray:
+        """The logarithm of the relative value, or InvalidInput where that has no digits."""
+        if self.log_relative is not None:
+            return self.log_relative(theta)
+        return resolved_log(self.relative_value(theta))
 
 
 class Recent:
@@ -86,6 +114,11 @@ class Profile(ABC):
     def is_positive_definite(self) -> bool:
         """Whether Gram matrices are positive definite on every set of points."""
         return True
+
+    @property
+    def expands_short_times(self) -> bool:
+        """Whether it is its short-time expansion at short times, which is positive definite there but for rounding."""
+        return False
 
     @property
     def estimate(self) -> Profile:
@@ -139,13 +172,16 @@ class HeatKernel(Kernel):
         """Whether values are exact to rounding, and so invariant under isometries to the last digit."""
         return False
 
-    def __call__(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
+    def __call__(self, X: Array, Y: Array | None = None, *, time: Any, log: bool = False) -> np.ndarray:
         """p_t(x, y) of every x with every y.
 
         Parameters
         ----------
         X, Y : arrays of points, shape (..., *manifold.shape). Without Y, X with itself.
         time : positive number, or an array of them; a tuple for a kernel with several times.
+        log : bool, default False
+            Whether to return log p_t(x, y), which stays finite where densities of high dimension do not, and far from
+            the diagonal.
 
         Returns
         -------
@@ -153,9 +189,16 @@ class HeatKernel(Kernel):
 
         Raises
         ------
-        InvalidInput : for points off the manifold and times out of range.
+        InvalidInput : for points off the manifold and times out of range; for densities that floating point numbers
+            cannot hold, without `log`; with `log`, for those that the kernel's formula does not resolve.
+
+        Examples
+        --------
+        >>> from heatgp import Euclidean, heat_kernel
+        >>> heat_kernel(Euclidean(5000))(np.zeros(5000), time=0.01, log=True).round(3)
+        array(6918.233)
         """
-        return self._over_times(lambda e, t: e.value, X, Y, time)
+        return self._over_times(lambda e, t: e.log if log else e.value, X, Y, time)
 
     def derivative(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """The derivative of p_t(x, y) in t; of a kernel with several times, in each, on a new axis after those of time.
@@ -164,7 +207,12 @@ class HeatKernel(Kernel):
         """
 
         def slope(e: Evaluation, t: Any) -> np.ndarray:
-            slopes = e.slopes / np.reshape(t, (-1, 1, 1))
+            with np.errstate(over="ignore"):
+                slopes = e.slopes / np.reshape(t, (-1, 1, 1))
+            if not np.isfinite(slopes).all():
+                raise InvalidInput(
+                    f"the derivative at time = {t!r} is beyond floating point numbers. Take a longer time."
+                )
             return slopes if self.parameters > 1 else slopes[0]
 
         return self._over_times(slope, X, Y, time)
@@ -173,9 +221,11 @@ class HeatKernel(Kernel):
         """The standard error of p_t(x, y): that of the simulation, zero where the kernel is exact."""
         return self._over_times(lambda e, t: e.error, X, Y, time)
 
-    def diag(self, X: Array, time: Any) -> np.ndarray:
-        """p_t(x, x) of every x, (N,)."""
-        return self.matched(self._points(X, "X")).at(self.check_time(time)).value
+    def diag(self, X: Array, time: Any, *, log: bool = False) -> np.ndarray:
+        """p_t(x, x) of every x, or its logarithm: the batch axes of X, none for one point."""
+        X = self._points(X, "X")
+        batch = X.shape[: X.ndim - len(self.manifold.shape)]
+        return super().diag(X.reshape(-1, *self.manifold.shape), self.check_time(time), log=log).reshape(batch)
 
     def as_positive_definite(self) -> HeatKernel:
         """This kernel, or one close to it that is positive definite on every set of points."""
@@ -219,6 +269,19 @@ class HeatKernel(Kernel):
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
+    def check_pairs(self, rows: int, columns: int, arrays: float) -> None:
+        """An error where so many arrays of all pairs do not fit into memory."""
+        check_memory(
+            8.0 * rows * columns * arrays,
+            f"{self!r} of {rows:,} x {columns:,} points",
+            "Ask for fewer points at once. A model of so many needs a part of them, or method='reference', whose cost "
+            "is linear in the points.",
+        )
+
+    def _tracked(self, blocks: Sequence[Any]) -> Iterable[Any]:
+        """The blocks of pairs, with progress where they are many."""
+        return tracked(blocks, len(blocks), f"Pairs of {self!r}") if len(blocks) > MANY else blocks
+
     def _over_times(self, read: Callable[[Evaluation, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
         time = as_array(time, "time", f"a positive number, or an array of them; got {time!r}")
         many = self.parameters == 1 and time.ndim > 0
@@ -234,15 +297,16 @@ class HeatKernel(Kernel):
         batch_x = X.shape[: X.ndim - point_axes]
         flat_x = X.reshape(-1, *self.manifold.shape)
         if Y is None:
-            check_memory(float(len(times)) * len(flat_x) ** 2, "a value for each time and pair of points")
+            self.check_pairs(len(flat_x), len(flat_x), 2 * len(times))
             values, batch_y = values_of(self.pairs(flat_x)), batch_x
         else:
             Y = self._points(Y, "Y")
             batch_y = Y.shape[: Y.ndim - point_axes]
             flat_y = Y.reshape(-1, *self.manifold.shape)
-            check_memory(float(len(times)) * len(flat_x) * len(flat_y), "a value for each time and pair of points")
+            self.check_pairs(len(flat_x), len(flat_y), 2 * len(times))
             rows = max(1, CHUNK // max(1, len(flat_y)))
-            parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in range(0, max(1, len(flat_x)), rows)]
+            starts = self._tracked(range(0, max(1, len(flat_x)), rows))
+            parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in starts]
             values = np.concatenate(parts, axis=-2)
         return values.reshape((*np.shape(time)[: many * np.ndim(time)], *values.shape[1:-2], *batch_x, *batch_y))
 
@@ -295,12 +359,14 @@ class OrbitKernel(MadeKernel):
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X) if Y is None else len(Y))
+        coordinates = len(self.manifold.chamber)
+        self.check_pairs(*shape, 1 + (coordinates / 2 if Y is None else coordinates))
         blocks = tuple(self._orbit_blocks(np.asarray(X), Y))
 
         def at(time: float) -> Evaluation:
             def matrix(function: Function, factor: float = 1.0) -> np.ndarray:
                 out = np.empty(shape)
-                for rows, columns, theta in blocks:
+                for rows, columns, theta in self._tracked(blocks):
                     values = function(theta)
                     if factor != 1.0:
                         values *= factor
@@ -311,7 +377,11 @@ class OrbitKernel(MadeKernel):
 
             p = self.profile.at(time)
             return Evaluation(
-                lambda: matrix(p.value), lambda: matrix(p.slope, float(time))[None], lambda: matrix(p.error)
+                lambda: matrix(p.relative_value),
+                lambda: matrix(p.relative_slope, float(time))[None],
+                lambda: matrix(p.relative_error),
+                p.log_scale,
+                lambda: matrix(p.relative_log),
             )
 
         return TimeFunction(at)
@@ -319,9 +389,10 @@ class OrbitKernel(MadeKernel):
     def _orbit_blocks(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[slice, slice, np.ndarray]]:
         """Orbit coordinates of blocks of rows; of a set with itself only the columns from the block on."""
         columns = len(X) if Y is None else len(Y)
-        at_most = max(1, CHUNK // max(1, columns))
+        size = math.ceil(math.prod(self.manifold.shape) / 16)  # large points, fewer pairs: many copy both
+        at_most = max(1, CHUNK // max(1, columns * size))
         rows = at_most if Y is not None else max(1, min(at_most, math.ceil(len(X) / 16)))
-        for i in range(0, len(X), rows):
+        for i in self._tracked(range(0, len(X), rows)):
             own = slice(i, min(i + rows, len(X)))
             if Y is not None:
                 yield own, slice(0, columns), self.manifold.orbits(X[own], Y)
@@ -347,7 +418,13 @@ class OrbitKernel(MadeKernel):
                 return np.full(len(X), function(theta)) if Y is None else function(theta)
 
             p = self.profile.at(time)
-            return Evaluation(lambda: column(p.value), lambda: (time * column(p.slope))[None], lambda: column(p.error))
+            return Evaluation(
+                lambda: column(p.relative_value),
+                lambda: (time * column(p.relative_slope))[None],
+                lambda: column(p.relative_error),
+                p.log_scale,
+                lambda: column(p.relative_log),
+            )
 
         return TimeFunction(at)
 

@@ -10,22 +10,24 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arguments import as_times, check_flag, check_jobs, check_seed
+from ..cost import Cost
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
 from ..manifolds.roots import log_unit_ball_volume
-from ..paths.samples import Samples, orbit_samples
+from ..paths.samples import Samples, orbit_samples, samples_cost
 from ..paths.simulation import Seed, Simulation, check_count, check_step, entropy, schedule
 from .composed import compose, composed_of
 from .counting.ball import ball_profile
 from .counting.ball_kernel import BallKernel
 from .counting.coordinates import Coordinates
 from .counting.counted import CountedProfile, CountedTable
-from .counting.strip import check_counting, check_epsilon, strip_profile
+from .counting.strip import check_counting, check_epsilon, refuse_to_count, strip_profile
 from .exact.fibre import Cosets, FibreKernel, exact_stiefel, fibre_group, group_order
 from .exact.find import exact_profile
 from .kernel import HeatKernel, MadeKernel, OrbitKernel, Profile, Replicates
 from .positive import positive_profile
 from .reference.build import GROUPS, reference_kernel
+from .reference.cost import reference_cost, refuse_unresolved, warn_where_hardly_resolved
 from .reference.kernel import ReferenceKernel
 from .smooth.fit import default_design, smooth_profile, smoothable
 
@@ -72,6 +74,7 @@ class Method(ABC):
         parts = composed_of(manifold)
         if not parts:
             return self.simple_kernel(manifold)
+        self.refuse(manifold)  # the last part may be the one that cannot be done
         kernels, before = [], 0
         for part in parts:  # simulations of different parts are independent: each has a seed of its own
             own = self.independent(before)
@@ -83,6 +86,51 @@ class Method(ABC):
     @abstractmethod
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
         """The kernel of a manifold that is not composed of others."""
+
+    def refuse(self, manifold: Manifold) -> None:
+        """Raise an error, before any work, where the method does not work on the manifold or on a part of it."""
+        parts = composed_of(manifold)
+        for part in parts:
+            self.refuse(part)
+        if not parts:
+            self.refuse_simple(manifold)
+
+    def refuse_simple(self, manifold: Manifold) -> None:
+        """The same for a manifold that is not composed of others; by default all are taken."""
+        return
+
+    def cost(self, manifold: Manifold) -> Cost:
+        """Seconds and bytes that the kernel of a manifold is estimated to take, measured on a few steps.
+
+        What is on disk already, or is computed when the kernel is called, does not count.
+
+        Parameters
+        ----------
+        manifold : Manifold
+
+        Returns
+        -------
+        Cost, with `seconds` and `bytes`.
+
+        Raises
+        ------
+        Unsupported : where the method does not work on the manifold, with what to use instead.
+
+        Examples
+        --------
+        >>> from heatgp import Exact, Sphere
+        >>> Exact().cost(Sphere(2))
+        Cost(seconds=0.0, bytes=0.0)
+        """
+        parts = composed_of(manifold)
+        if not parts:
+            return self.simple_cost(manifold)
+        scaled = self.with_time_scaled(manifold.scale**-2) if isinstance(manifold, Scaled) else self
+        return sum((scaled.cost(part) for part in parts), Cost())
+
+    def simple_cost(self, manifold: Manifold) -> Cost:
+        """The cost of a manifold that is not composed of others; by default nothing."""
+        return Cost()
 
     def independent(self, number: int) -> Self:
         """The same method with a random seed of its own, for the part of a manifold with this number."""
@@ -154,6 +202,9 @@ class Exact(Method):
     """
 
     name: ClassVar[str] = "exact"
+
+    def refuse_simple(self, manifold: Manifold) -> None:
+        self.simple_kernel(manifold)
 
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
         kernel = self.find(manifold)
@@ -271,7 +322,17 @@ class Ball(Simulated):
         super().__post_init__()
         check_counting(self.paths, self.epsilon)
 
+    def refuse_simple(self, manifold: Manifold) -> None:
+        refuse_to_count(manifold)
+
+    def simple_cost(self, manifold: Manifold) -> Cost:
+        """The walk, where one simulation serves all pairs; else a call of the kernel simulates."""
+        if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
+            return Cost()
+        return samples_cost(manifold, self.simulation(*self.design(manifold)))
+
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        self.refuse_simple(manifold)
         times, step = self.design(manifold)
         own = self.resolved(times, step)
         if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
@@ -324,14 +385,26 @@ class FromSamples(Simulated):
     def profile(self, samples: Samples) -> Profile:
         """The estimate from simulated orbit coordinates."""
 
-    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+    def refuse_simple(self, manifold: Manifold) -> None:
+        self.checked_design(manifold)
+
+    def simple_cost(self, manifold: Manifold) -> Cost:
+        homogeneous, times, step = self.checked_design(manifold)
+        return samples_cost(homogeneous, self.simulation(times, step))
+
+    def checked_design(self, manifold: Manifold) -> tuple[Homogeneous, np.ndarray, float]:
+        """The manifold, the times and the step; or an error that says what to use instead."""
         if not isinstance(manifold, Homogeneous):
             raise Unsupported(
                 f"{manifold!r} is not homogeneous: no one simulation serves every pair, which method={self.name!r} "
                 "needs. Use method='reference' (what 'auto' takes), or 'ball'."
             )
-        times, step = self.design(manifold)
         self.check(manifold)
+        times, step = self.design(manifold)
+        return manifold, times, step
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        manifold, times, step = self.checked_design(manifold)
         own = self.resolved(times, step)
         samples = orbit_samples(
             manifold, times, paths=own.paths, step=step, rng=own.rng, n_jobs=own.n_jobs, cache=own.cache
@@ -386,6 +459,7 @@ class Strip(FromSamples):
         check_flag("distance", self.distance)
 
     def check(self, manifold: Homogeneous) -> None:
+        refuse_to_count(manifold)
         Coordinates(manifold, self.distance)
 
     def profile(self, samples: Samples) -> Profile:
@@ -472,7 +546,20 @@ class Reference(Simulated):
         if self.ball and self.epsilon is None:
             raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
 
+    def refuse_simple(self, manifold: Manifold) -> None:
+        refuse_unresolved(manifold, self.references, without_references(manifold))
+
+    def simple_cost(self, manifold: Manifold) -> Cost:
+        self.refuse_simple(manifold)
+        return reference_cost(manifold, self)
+
     def simple_kernel(self, manifold: Manifold) -> ReferenceKernel:
+        self.refuse_simple(manifold)
+        warn_where_hardly_resolved(manifold, self.references)
+        self.simple_cost(manifold).accept(
+            f"The kernel of {manifold!r} through {self.references} reference points",
+            "Take fewer `references`, fewer `paths`, or more cores (`n_jobs`).",
+        )
         return reference_kernel(manifold, self)
 
     def replicates(self, kernel: Any, number: int) -> list[Replicates]:
@@ -485,6 +572,20 @@ class Reference(Simulated):
 
     def restored(self, manifold: Manifold, arrays: Arrays) -> HeatKernel:
         return ReferenceKernel.of_arrays(manifold, self, arrays)
+
+
+def without_references(manifold: Manifold) -> str:
+    """What to use on a manifold of too many dimensions for reference points: a sentence."""
+    if Exact().find(manifold) is not None:
+        return "Use method='exact'."
+    if isinstance(manifold, Symmetric) and manifold.rank <= 3:
+        return "Use method='smooth'."
+    terms = FibreAverage.terms(manifold)
+    fibre = f"method='fibre-average', with {terms:,} terms for each pair of points, or " if terms else ""
+    return (
+        f"Use {fibre}an RBF kernel of the embedding, which is no heat kernel but works in any dimension: "
+        "heatgp.baselines.baseline('rbf', manifold, 'regression')."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -588,6 +689,14 @@ class Auto(Method):
     def with_time_scaled(self, factor: float) -> Self:
         scaled = self._as(Smooth).with_time_scaled(factor)
         return replace(self, times=scaled.times, step=scaled.step)
+
+    def refuse_simple(self, manifold: Manifold) -> None:
+        if Exact().find(manifold) is None:
+            self._as(self._estimate(manifold)).refuse_simple(manifold)
+
+    def simple_cost(self, manifold: Manifold) -> Cost:
+        exact = Exact().find(manifold)
+        return Cost() if exact else self._as(self._estimate(manifold)).simple_cost(manifold)
 
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
         exact = Exact().find(manifold)

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_count, check_memory, generator, is_integer
+from ..arguments import EXTREME, as_array, check_count, generator, is_integer
 from ..array import Array, namespace
+from ..cost import check_memory
 from ..errors import InputWarning, InvalidInput, OffManifold, warn
 
 if TYPE_CHECKING:
@@ -137,6 +138,18 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     return x
 
 
+def points_to_project(manifold: Manifold, x: object) -> np.ndarray:
+    """x as an array in double precision, finite and of the shape of points, however far from the manifold."""
+    points = np.asarray(check_points(manifold, x, "x", tolerance=np.inf))
+    return points.astype(complex if manifold.is_complex else float)
+
+
+def refuse(manifold: Manifold, bad: np.ndarray, reason: str) -> None:
+    """Raise OffManifold, with the first bad place of x and the reason why it has no nearest point, if there is one."""
+    if bad.any():
+        raise OffManifold(f"{_first('x', bad)} has no nearest point on {manifold!r}: {reason}. Check or remove it.")
+
+
 def as_floats(x: Any, name: str, kind: str = "numbers") -> Array:
     """x as a floating array: those of other libraries pass, all else becomes a NumPy array, integers become doubles."""
     if isinstance(x, np.ndarray) or not hasattr(x, "__array_namespace__"):
@@ -166,7 +179,8 @@ def checked_random(random: Callable) -> Callable:
     @wraps(random)
     def checked(self: Manifold, rng: Any, n: int, *more: Any, **named: Any) -> Array:
         count = check_count("n", n, 0)
-        check_memory(float(count) * math.prod(self.shape) * (2 if self.is_complex else 1), f"{n} points of {self!r}")
+        size = 8.0 * math.prod(self.shape) * (2 if self.is_complex else 1)
+        check_memory(count * size, f"{n} points of {self!r}", "Ask for less.")
         return random(self, generator(rng), count, *more, **named)
 
     return checked
@@ -204,18 +218,6 @@ def _part(manifold: Manifold, x: Any, name: str) -> Array:
 
 CHECKED = {"random": checked_random, "exp": checked_pair, "distance": checked_pair}
 """The members of a manifold that users call by hand, and how their arguments are checked."""
-
-
-def points_to_project(manifold: Manifold, x: object) -> np.ndarray:
-    """x as an array in double precision, finite and of the shape of points, however far from the manifold."""
-    points = np.asarray(check_points(manifold, x, "x", tolerance=np.inf))
-    return points.astype(complex if manifold.is_complex else float)
-
-
-def refuse(manifold: Manifold, bad: np.ndarray, reason: str) -> None:
-    """Raise OffManifold, with the first bad place of x and the reason why it has no nearest point, if there is one."""
-    if bad.any():
-        raise OffManifold(f"{_first('x', bad)} has no nearest point on {manifold!r}: {reason}. Check or remove it.")
 
 
 def _first(name: str, bad: np.ndarray) -> str:

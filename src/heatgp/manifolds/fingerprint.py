@@ -40,7 +40,7 @@ def fingerprint(manifold: Manifold) -> str | None:
     Returns
     -------
     str or None
-        The `repr` of a manifold of the library; else the `repr` and a digest of its functions and values.
+        The `repr` of a manifold of the library; else its class and a digest of its functions and values.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def fingerprint(manifold: Manifold) -> str | None:
             digest.update(len(part).to_bytes(8, "little") + part)
     except Unreadable:
         return None
-    return f"{manifold!r} {digest.hexdigest()}"
+    return f"{type(manifold).__qualname__} {digest.hexdigest()}"  # a class without a `repr` is shown with its address
 
 
 def described(value: Any, seen: dict[int, Any]) -> Iterator[bytes]:

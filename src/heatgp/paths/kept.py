@@ -6,6 +6,7 @@ paths have a random stream each, so that one that is continued ends with the sam
 
 import hashlib
 import json
+import math
 import time as clock
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ..cost import check_memory
 from ..errors import HeatGPWarning, warn
 from ..manifolds.contract import Manifold
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named
 from .disk import StoredArrays, cache_folder
 from .simulation import Simulation
-from .walk import BLOCK, simulate
+from .walk import BLOCK, simulate, simulation_cost
 
 Chunks = Iterator[tuple[int, np.ndarray]]
 VERSION = 1
@@ -81,10 +83,14 @@ def kept_visits(
     shape : what `visit` returns for each path.
     what : as in `simulation_file`.
     """
-    out = np.empty((len(simulation.plan.times), simulation.paths, *shape), kind)
+    work, remedy = f"Brownian motion on {manifold!r}", "Take fewer `paths`, longer steps, or more cores (`n_jobs`)."
+    result = (len(simulation.plan.times), simulation.paths, *shape)
+    check_memory(2.0 * math.prod(result) * kind.itemsize, work, remedy)
+    out = np.empty(result, kind)
     file = simulation_file(manifold, simulation, **what)
 
     def chunks(done: int) -> Chunks:
+        simulation_cost(manifold, starts, simulation, visit).accept(work, remedy)
         return simulate(manifold, starts, simulation, visit, done // BLOCK)
 
     return kept(file, out, chunks, lambda stored: _is_repeated(manifold, starts, simulation, visit, stored))

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from ..cost import Cost
 from ..errors import Unsupported
 from ..manifolds.contract import Homogeneous
 from .kept import kept_visits
 from .simulation import Seed, Simulation, schedule
+from .walk import simulation_cost
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +88,13 @@ def orbit_samples(
     theta.setflags(write=False)
     plan = simulation.plan
     return Samples(manifold, np.array(plan.times), plan.step, simulation.root, theta)
+
+
+def samples_cost(manifold: Homogeneous, simulation: Simulation) -> Cost:
+    """What a simulation of orbit coordinates takes that is not on disk."""
+    kept = 8 * len(simulation.plan.times) * simulation.paths * len(manifold.chamber)
+    visit = partial(_orbits, manifold)
+    return simulation_cost(manifold, manifold.origin, simulation, visit) + Cost(bytes=2 * kept)
 
 
 def _orbits(manifold: Homogeneous, positions: np.ndarray) -> np.ndarray:

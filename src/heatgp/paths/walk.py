@@ -6,17 +6,20 @@ the blocks are spread over chunks and cores.
 """
 
 import math
+import time as clock
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from tqdm import tqdm
 
 from ..array import Array
+from ..cost import Cost
 from ..errors import InvalidInput, Unsupported
 from ..manifolds.checks import check_points
 from ..manifolds.contract import Manifold
+from ..progress import tracked
 from .simulation import Schedule, Seed, Simulation, check_count
 
 BLOCK = 512
@@ -25,6 +28,17 @@ POLISH_EVERY = 32
 """Steps between removals of rounding drift, which is far below 1e-13 in between."""
 CACHE_BYTES = 320_000
 """Size of one array of a chunk of vectors, half of it for matrices, whose steps take more arrays: a core's cache."""
+
+FEW = 16
+"""Paths whose steps are measured first."""
+STEPS = 4
+"""Steps to each time that are measured where a step takes little."""
+MEASURED = 0.03
+"""Seconds from which on a measurement counts; a shorter one is repeated with more paths and steps."""
+UNMEASURED = 5_000_000
+"""Path-steps times bytes of a point below which a simulation takes a moment: its time is not measured."""
+WORKING = 6
+"""Arrays of the size of the points that a step works with."""
 
 
 def walk(
@@ -90,6 +104,9 @@ def walk(
         return jax_walk(manifold, starts, simulation.plan, paths, simulation.root)
     if engine != "numpy":
         raise InvalidInput(f"engine must be 'numpy' or 'jax'; got {engine!r}.")
+    kept = len(simulation.plan.times) * paths * math.prod(manifold.shape) * starts.dtype.itemsize
+    cost = simulation_cost(manifold, starts, simulation, _keep) + Cost(bytes=kept)
+    cost.accept(f"Brownian motion on {manifold!r}", "Take fewer paths or times, or longer steps.")
     out = np.empty((len(simulation.plan.times), paths, *manifold.shape), starts.dtype)
     for first, positions in simulate(manifold, starts, simulation, _keep):
         out[:, first : first + positions.shape[1]] = positions
@@ -136,10 +153,38 @@ def simulate(
         return delayed(_visit_chunk)(manifold, own, simulation, where, min(width * block, paths - first * block), visit)
 
     results = Parallel(n_jobs=simulation.n_jobs, return_as="generator")(task(first) for first in firsts)
-    hide = None if simulation.progress is None else not simulation.progress
-    bar = tqdm(results, total=len(firsts), desc=f"Brownian motion on {manifold!r}", disable=hide, delay=2, leave=False)
-    for first, result in zip(firsts, bar):
+    shown = tracked(results, len(firsts), f"Brownian motion on {manifold!r}", simulation.progress)
+    for first, result in zip(firsts, shown):
         yield first * block, result
+
+
+def simulation_cost(
+    manifold: Manifold, starts: np.ndarray, simulation: Simulation, visit: Callable[[np.ndarray], Any]
+) -> Cost:
+    """What `simulate` takes: paths times steps times the time of one, measured on a few steps to each time.
+
+    Few paths are measured first, more where those took no time: the steps of large matrices take seconds for a block.
+    Bytes are those of the chunks that the cores work on.
+    """
+    plan, paths, block = simulation.plan, simulation.paths, min(BLOCK, simulation.paths)
+    cores = effective_n_jobs(simulation.n_jobs)
+    width = chunk_blocks(manifold, starts.dtype, block, simulation.chunk, math.ceil(paths / block / cores))
+    numbers = math.prod(manifold.shape) * starts.dtype.itemsize
+    chunk = Cost(bytes=cores * width * block * numbers * (len(plan.times) + WORKING))
+    if paths * sum(plan.counts) * numbers < UNMEASURED:
+        return chunk
+    own = starts if starts.ndim == len(manifold.shape) else starts[: width * block]
+    for steps, blocks, each in ((1, 1, min(FEW, block)), (1, 1, block), (STEPS, width, block), (STEPS, width, block)):
+        short = replace(plan, counts=tuple(min(steps, count) for count in plan.counts))
+        start = clock.perf_counter()
+        positions = walk_blocks(manifold, own, short, (0,), 0, blocks, each)
+        middle = clock.perf_counter()
+        visit(positions)
+        stepping, visiting = middle - start, clock.perf_counter() - middle
+        if stepping + visiting > MEASURED:
+            break
+    seconds = stepping * sum(plan.counts) / max(1, sum(short.counts)) + visiting
+    return chunk + Cost(seconds * paths / (blocks * each) / min(cores, math.ceil(paths / block)))
 
 
 def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | None, most: int) -> int:

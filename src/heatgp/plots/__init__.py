@@ -1,7 +1,7 @@
 """Pictures in one style, with colours for all kinds of colour vision and units on the axes."""
 
 from .functions import knot_figure, sphere_figure
-from .kernels import along_geodesic, kernel_figure, kernel_panels
+from .kernels import along_geodesic, distance_label, kernel_figure, kernel_panels
 from .predictions import circle_figure, interval_figure, reliability_figure, scatter_figure, score_figure, tract_figure
 from .style import COLOURS, STYLE, save_figure, styled
 
@@ -10,6 +10,7 @@ __all__ = [
     "STYLE",
     "along_geodesic",
     "circle_figure",
+    "distance_label",
     "interval_figure",
     "kernel_figure",
     "kernel_panels",

@@ -9,12 +9,60 @@ from matplotlib.figure import Figure
 
 from ..arguments import generator
 from ..errors import NotConverged, Unsupported
-from ..manifolds import Homogeneous, Manifold
-from .style import new_axes, styled
+from ..manifolds import (
+    ComplexProjective,
+    Domain,
+    Grassmann,
+    Homogeneous,
+    Manifold,
+    Orthogonal,
+    Product,
+    Quotient,
+    RealProjective,
+    SpecialOrthogonal,
+    Sphere,
+    Torus,
+    TorusKnot,
+)
+from .style import method_styles, new_axes, styled
 
 Curve = tuple[str, np.ndarray, np.ndarray]
 """Method, kernel and standard error."""
 DASHES = {"exact": (0, (4, 2)), "ball": (0, (5, 1, 1, 1)), "strip": (0, (1, 1))}
+
+
+ANGULAR = (
+    *(Sphere, RealProjective, ComplexProjective, Torus, TorusKnot),
+    *(SpecialOrthogonal, Orthogonal, Grassmann),
+)
+"""Manifolds whose distance is an angle, or the root of a sum of squared angles."""
+
+
+def distance_label(manifold: Manifold) -> str:
+    """What an axis of distances is called: in radians where they are angles.
+
+    Parameters
+    ----------
+    manifold : Manifold
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from heatgp import Scaled, Sphere
+    >>> distance_label(Sphere(2)), distance_label(Scaled(Sphere(2), 6371.0))
+    ('distance (radians)', 'distance')
+    """
+    match manifold:
+        case Product():
+            return max(map(distance_label, manifold.factors), key=lambda label: label == "distance")
+        case Quotient():
+            return distance_label(manifold.cover)
+        case Domain():
+            return distance_label(manifold.base)
+    return "distance (radians)" if isinstance(manifold, ANGULAR) else "distance"
 
 
 def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -81,7 +129,7 @@ def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray
 
 
 @styled
-def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Figure:
+def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str, xlabel: str = "distance") -> Figure:
     """Kernels over the distance, with bands of two standard errors.
 
     Parameters
@@ -91,14 +139,16 @@ def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str) -> Fi
     table : sequence of (method, values, standard errors)
         One curve each.
     title : str
+    xlabel : str, default "distance"
+        Of the distances; `distance_label` gives the one of a manifold.
 
     Returns
     -------
     matplotlib.figure.Figure
     """
     figure, axes = new_axes(6, 3.8)
-    draw_kernels(axes, lengths, table)
-    axes.set(xlabel="distance (radians)", ylabel="heat kernel $p_t$ (1/volume)", title=title)
+    draw_kernels(axes, lengths, table, method_styles(method for method, _, _ in table))
+    axes.set(xlabel=xlabel, ylabel="heat kernel $p_t$ (1/volume)", title=title)
     axes.legend()
     return figure
 
@@ -124,22 +174,21 @@ def kernel_panels(panels: Sequence[tuple[str, str, np.ndarray, Sequence[Curve]]]
         axes.remove()
     fullest = max((table for *_, table in panels), key=len)
     methods = dict.fromkeys(method for table in (fullest, *(t for *_, t in panels)) for method, _, _ in table)
-    places = {method: place for place, method in enumerate(methods)}
+    styles = method_styles(methods)
     for axes, (title, xlabel, lengths, table) in zip(grid.flat, panels):
-        draw_kernels(axes, lengths, table, places)
+        draw_kernels(axes, lengths, table, styles)
         axes.set(xlabel=xlabel, title=title, ylim=(-0.15, 1.6))
     for axes in grid[:, 0]:
         axes.set_ylabel("$p_t(x, y)\\,/\\,p_t(x, x)$")
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()}
-    figure.legend([lines[m] for m in places], places, loc="outside upper center", ncols=len(lines))
+    figure.legend([lines[m] for m in methods], methods, loc="outside upper center", ncols=len(lines))
     return figure
 
 
-def draw_kernels(axes: Any, lengths: np.ndarray, table: Sequence[Curve], places: dict[str, int] | None = None) -> None:
-    """Curves with bands of two standard errors; `places` gives each method its colour."""
-    for i, (method, value, error) in enumerate(table):
-        colour = f"C{places[method] if places else i}"
-        value, error = np.asarray(value), np.asarray(error)
-        top = {"color": "black", "zorder": 3} if method == "exact" else {"color": colour}
-        axes.plot(lengths, value, label=method, linestyle=DASHES.get(method, "-"), lw=1.8, **top)
+def draw_kernels(axes: Any, lengths: np.ndarray, table: Sequence[Curve], styles: dict[str, dict[str, Any]]) -> None:
+    """Curves with bands of two standard errors, in the colour of their method; the exact one on top."""
+    for method, value, error in table:
+        value, error, colour = np.asarray(value), np.asarray(error), styles[method]["color"]
+        top = 3 if method == "exact" else 2
+        axes.plot(lengths, value, label=method, ls=DASHES.get(method, "-"), lw=1.8, color=colour, zorder=top)
         axes.fill_between(lengths, value - 2 * error, value + 2 * error, color=colour, alpha=0.2, lw=0)

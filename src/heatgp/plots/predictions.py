@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from ..errors import InvalidInput
 from ..gp.scores import reliability
-from .style import method_style, new_axes, styled
+from .style import method_styles, new_axes, styled
 
 
 def draw_prediction(axes: Any, x: Any, order: np.ndarray, mean: Any, std: Any, truth: Any, data: Any) -> None:
@@ -34,7 +34,7 @@ def interval_figure(
     *,
     truth: np.ndarray | None = None,
     data: tuple[np.ndarray, np.ndarray] | None = None,
-    xlabel: str = "angle (radians)",
+    xlabel: str = "coordinate",
     ylabel: str = "f",
     title: str = "",
 ) -> Figure:
@@ -131,13 +131,14 @@ def reliability_figure(
         raise InvalidInput(f"a reliability diagram needs at least 2 bins; got {bins}.")
     figure, axes = new_axes(4.8, 4.6)
     axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="as predicted")
-    for place, (method, (probability, happened)) in enumerate(methods.items()):
+    styles = method_styles(methods)
+    for method, (probability, happened) in methods.items():
         table = reliability(happened, probability, bins)
         # Laplace's rule keeps the error above zero where all or none happened.
         rule = (table.observed * table.count + 1) / (table.count + 2)
         error = np.sqrt(rule * (1 - rule) / table.count)
         keep = table.count >= least
-        style = {**method_style(place), "ms": 5, "lw": 1.5, "elinewidth": 1, "capsize": 2}
+        style = {**styles[method], "ms": 5, "lw": 1.5, "elinewidth": 1, "capsize": 2}
         label = f"{method} ({len(probability)} predictions)"
         axes.errorbar(table.predicted[keep], table.observed[keep], error[keep], label=label, **style)
     axes.set(xlabel="predicted probability", ylabel="observed frequency", title=title)
@@ -183,8 +184,9 @@ def tract_figure(
         axes.axvspan(site - 0.5, site + 0.5, color="0.88", lw=0, label=marked_label if i == 0 else None)
     if chance is not None:
         axes.axhline(chance, color="0.4", lw=1, ls=":", label=chance_label)
+    styles = method_styles(scores)
     for place, (method, values) in enumerate(scores.items()):
-        axes.plot(at, values, ms=3.2, lw=0.9 if place else 1.8, label=method, **method_style(place))
+        axes.plot(at, values, ms=3.2, lw=0.9 if place else 1.8, label=method, **styles[method])
     axes.set(xlabel="site (number along the tract)", ylabel=ylabel, title=title, xlim=(at.min() - 1, at.max() + 1))
     figure.legend(loc="outside lower center", ncols=6, fontsize=8)
     return figure
@@ -217,12 +219,12 @@ def score_figure(
     matplotlib.figure.Figure
     """
     figure, axes = new_axes(min(9.0, max(5.0, 1.6 * len(settings))), 3.6)
-    number = len(methods)
+    number, styles = len(methods), method_styles(methods)
     for place, (method, (mean, sd)) in enumerate(methods.items()):
         at = np.arange(len(settings)) + 0.6 * (place - (number - 1) / 2) / max(number, 1)
         height, bar = np.asarray(mean, dtype=float), np.asarray(sd, dtype=float)
         below = np.minimum(bar, 0.9 * np.abs(height)) if log else bar  # down to zero has no end on a log axis
-        style = {**method_style(place), "ls": "none", "ms": 5, "capsize": 2}
+        style = {**styles[method], "ls": "none", "ms": 5, "capsize": 2}
         axes.errorbar(at, height, np.stack((below, bar)), label=method, **style)
     axes.set_xticks(np.arange(len(settings)), settings)
     axes.set(ylabel=ylabel, xlabel=xlabel, title=title, yscale="log" if log else "linear")
@@ -245,8 +247,10 @@ def scatter_figure(panels: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray
     """
     figure = Figure(figsize=(3.1 * len(panels), 3.3))
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
+    styles = method_styles(panels)
     for axes, (method, (truth, mean, std)) in zip(grid, panels.items()):
-        axes.errorbar(truth, mean, std, fmt=".", ms=3, elinewidth=0.4, alpha=0.6, rasterized=True)
+        look = {"fmt": ".", "ms": 3, "elinewidth": 0.4, "alpha": 0.6, "color": styles[method]["color"]}
+        axes.errorbar(truth, mean, std, **look, rasterized=True)
         axes.axline((float(np.mean(truth)), float(np.mean(truth))), slope=1, color="0.3", lw=1, ls="--")
         axes.set(title=f"{method}, {title}" if title else method, xlabel="truth f(x)")
     grid[0].set_ylabel("prediction")

@@ -1,7 +1,8 @@
 """The style that all pictures share, and their files."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,29 @@ from ..whole_file import whole_file
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito (2008): eight colours for all kinds of colour vision, less yellow."""
+BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK = COLOURS
 MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 """One for each method as well, for prints in grey."""
+METHOD_STYLES: dict[str, tuple[str, str]] = {
+    "heatgp": (BLUE, "o"),
+    "heatgp first": (BLUE, "v"),
+    "exact": (BLACK, "o"),
+    "ball": (VERMILLION, "s"),
+    "strip": (GREEN, "D"),
+    "smooth": (PURPLE, "^"),
+    "reference": (SKY, "P"),
+    "fibre-average": (ORANGE, "X"),
+    "rbf": (ORANGE, "v"),
+    "rbf untuned": (ORANGE, "<"),
+    "rbf projector": (ORANGE, ">"),
+    "svm": (SKY, "P"),
+    "svm untuned": (SKY, "h"),
+    "linear": (BLACK, "X"),
+    "linear untuned": (BLACK, "d"),
+    "nearest": ("#777777", "d"),
+}
+"""Colour and marker of each method, the same in every picture. Variants of a method share its colour. Kernels and
+baselines, which no picture has together, share some."""
 FUNCTION_MAP = "viridis"
 """Values of a function: even steps of lightness, for all kinds of colour vision."""
 STYLE: dict[Any, Any] = {
@@ -35,9 +57,17 @@ def new_axes(width: float, height: float, **options: Any) -> tuple[Figure, Any]:
     return figure, figure.add_subplot(**options)
 
 
-def method_style(place: int) -> dict[str, Any]:
-    """Colour and marker of the method at this place."""
-    return {"color": COLOURS[place % len(COLOURS)], "marker": MARKERS[place % len(MARKERS)]}
+def method_styles(methods: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Colour and marker of each method; those without their own take, in turn, what no other method here has.
+
+    >>> method_styles(["ball", "mine"])["ball"] == method_styles(["ball"])["ball"]
+    True
+    """
+    names = list(methods)
+    taken = {METHOD_STYLES[name][0] for name in names if name in METHOD_STYLES}
+    free = cycle([pair for pair in zip(COLOURS, MARKERS) if pair[0] not in taken] or zip(COLOURS, MARKERS))
+    styles = {name: METHOD_STYLES[name] if name in METHOD_STYLES else next(free) for name in names}
+    return {name: {"color": colour, "marker": marker} for name, (colour, marker) in styles.items()}
 
 
 def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:

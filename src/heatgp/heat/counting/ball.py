@@ -11,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from ...array import Array
+from ...cost import Cost, check_memory
 from ...errors import AccuracyWarning, NotConverged, Unsupported, warn
 from ...manifolds.checks import check_points
 from ...manifolds.contract import Homogeneous, Manifold, Symmetric
@@ -18,13 +19,17 @@ from ...manifolds.roots import log_unit_ball_volume
 from ...paths.kept import Chunks, digest, kept, kept_sum, simulation_file
 from ...paths.samples import effective_times
 from ...paths.simulation import Simulation
-from ...paths.walk import BLOCK, simulate
+from ...paths.walk import BLOCK, simulate, simulation_cost
+from ...progress import tracked
 from .coordinates import Coordinates
 from .counted import CountedProfile, CountedTable
 from .strip import TOLERATED, check_counting, strip_volumes, warn_where_poor
 
 PAIRS = 20_000
 """Pairs of ball and path whose distances are computed at once."""
+SOME = 64
+"""Balls on which the time of counting is measured."""
+REMEDY = "Take fewer points or `paths`, longer steps, or more cores (`n_jobs`)."
 NODES = 48
 """Balls along a geodesic: the kernel's bell, some seven standard deviations, in steps of a seventh of one."""
 
@@ -85,19 +90,26 @@ def ball_matrix(
     radii = _radii(manifold, simulation, epsilon)
     X, Y = (np.asarray(check_points(manifold, points, name)) for points, name in ((X, "X"), (Y, "Y")))
     volumes = ball_volume(manifold, np.array(radii)[:, None])
+    number = len(X) * len(Y)
+    arrays = Cost(bytes=8.0 * number * (5 * len(radii) + isinstance(manifold, Homogeneous) * math.prod(manifold.shape)))
+    what = f"Counting paths in {number} balls on {manifold!r}"
+    check_memory(arrays.bytes, what, REMEDY)
     counts = np.zeros((len(radii), len(X), len(Y)))
     if isinstance(manifold, Homogeneous):  # the isometries carry every pair to the origin
         centres = np.asarray(manifold.to_origin(X[:, None], Y)).reshape(-1, *manifold.shape)
+        (arrays + _cost(manifold, manifold.origin, [centres] * len(radii), radii, simulation)).accept(what, REMEDY)
         found = _kept_count(manifold, [centres] * len(radii), radii, simulation)
         counts = np.stack(found).reshape(counts.shape)
     else:
+        once = _cost(manifold, X[0], [Y] * len(radii), radii, simulation) if len(X) else Cost()
+        (arrays + Cost(len(X) * once.seconds, once.bytes)).accept(what, REMEDY)
         all_paths = replace(simulation, paths=simulation.paths * len(X))
         file = simulation_file(manifold, all_paths, balls=digest(X, Y, np.array(radii)))
 
         def rows(done: int) -> Chunks:
-            for i, x in enumerate(X[done:], start=done):
+            for i in tracked(range(done, len(X)), len(X) - done, what, simulation.progress):
                 own = replace(simulation, root=(*simulation.root, i))
-                yield i, np.stack(_count(manifold, x, [Y] * len(radii), radii, own))[:, None]
+                yield i, np.stack(_count(manifold, X[i], [Y] * len(radii), radii, own))[:, None]
 
         counts = kept(file, counts, rows)
     lengths = np.stack([_lengths(manifold, x, Y) for x in X]) if len(X) else np.empty((0, len(Y)))
@@ -132,7 +144,10 @@ def ball_profile(manifold: Homogeneous, simulation: Simulation, epsilon: float |
     for t, radius in zip(plan.times, radii):
         reach = min(math.sqrt(t) * (math.sqrt(manifold.dim) + 6), float(coordinates.bounds[1][0]))
         axes.append(np.linspace(0, reach, min(NODES, math.ceil(2 * reach / radius)) + 1))
-    counts = _kept_count(manifold, [_geodesic(coordinates, axis) for axis in axes], radii, simulation)
+    balls = [_geodesic(coordinates, axis) for axis in axes]
+    what = f"Counting paths in balls on {manifold!r}"
+    _cost(manifold, manifold.origin, balls, radii, simulation).accept(what, REMEDY)
+    counts = _kept_count(manifold, balls, radii, simulation)
     times, volumes = effective_times(manifold, plan.times, plan.step), ball_volume(manifold, np.array(radii))
     tables = []
     for time, axis, radius, volume, count in zip(times.tolist(), axes, radii, volumes, counts):
@@ -172,6 +187,17 @@ def _count(
     for _, part in simulate(manifold, start, simulation, partial(_hits, manifold, centres, radii)):
         total = [a + b for a, b in zip(total, part)]
     return total
+
+
+def _cost(
+    manifold: Manifold, start: np.ndarray, centres: list[np.ndarray], radii: list[float], simulation: Simulation
+) -> Cost:
+    """What `_count` takes: the walk, and distances to the balls, measured on some of them."""
+    some = [points[:SOME] for points in centres]
+    walking = simulation_cost(manifold, start, simulation, lambda positions: positions)
+    both = simulation_cost(manifold, start, simulation, partial(_hits, manifold, some, radii))
+    times = sum(map(len, centres)) / max(1, sum(map(len, some)))
+    return walking + Cost(times * max(0.0, both.seconds - walking.seconds))
 
 
 def _hits(manifold: Manifold, centres: list[np.ndarray], radii: list[float], positions: np.ndarray) -> list[np.ndarray]:

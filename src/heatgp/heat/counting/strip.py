@@ -10,7 +10,8 @@ import numpy as np
 from numpy.polynomial.legendre import leggauss
 from scipy.spatial import cKDTree
 
-from ...errors import AccuracyWarning, InvalidInput, warn
+from ...errors import AccuracyWarning, InvalidInput, Unsupported, warn
+from ...manifolds import Manifold
 from ...paths.samples import Samples
 from .coordinates import Coordinates
 from .counted import ENOUGH, CountedProfile, CountedTable
@@ -21,6 +22,8 @@ NODES = {1: 2000, 2: 64, 3: 20}
 """Most nodes of the table along an axis, by the number of coordinates."""
 QUADRATURE = {1: 24, 2: 12, 3: 6}
 """Gauss points along an axis of a strip or box, by the number of coordinates."""
+COUNTABLE = 100
+"""Dimensions in which paths are counted at most."""
 TOLERATED = 0.1
 """Errors above this part of the kernel's largest value are worth a warning."""
 
@@ -57,6 +60,15 @@ def check_counting(paths: int, epsilon: float | None) -> None:
     if paths < FEWEST:
         raise InvalidInput(f"paths = {paths} say nothing when counted; use at least {FEWEST}, better 20,000.")
     check_epsilon(epsilon)
+
+
+def refuse_to_count(manifold: Manifold) -> None:
+    """An error in so many dimensions that volumes of balls and strips leave the range of numbers."""
+    if manifold.dim > COUNTABLE:
+        raise Unsupported(
+            f"{manifold!r} has {manifold.dim} dimensions: in more than {COUNTABLE} no path ends near a given point, "
+            "and there is nothing to count. Use method='auto', the best there is."
+        )
 
 
 def check_epsilon(epsilon: float | None) -> None:

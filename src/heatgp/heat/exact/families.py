@@ -1,14 +1,13 @@
 """The families of spaces whose heat kernel has the Jacobi form, each with its parameters and its volume."""
 
-from math import exp, factorial, gamma, lgamma, log, pi, prod
+from math import lgamma, log, pi
 
-from .jacobi import JacobiProfile
+from .jacobi import JacobiProfile, log_volume
 
 
 def rank_one(alpha: float, beta: float, speed: int) -> JacobiProfile:
     """The space with volume element const * sin(speed r / 2)^(2 alpha + 1) cos(speed r / 2)^(2 beta + 1) dr."""
-    volume = exp((alpha + 1) * log(4 * pi / speed**2) + lgamma(beta + 1) - lgamma(alpha + beta + 2))
-    return JacobiProfile(1, alpha, beta, speed, volume)
+    return JacobiProfile(1, alpha, beta, speed, log_volume(alpha, beta, speed))
 
 
 def sphere(dim: int) -> JacobiProfile:
@@ -37,8 +36,8 @@ def special_orthogonal(n: int) -> JacobiProfile:
     Jacobi ensembles (1/2, -1/2) and (-1/2, -1/2). The kernel is even in each angle for even n as well, because
     conjugation by a reflection is an isometry.
     """
-    volume = prod(2 * pi ** (m / 2) / gamma(m / 2) for m in range(2, n + 1))
-    return JacobiProfile(n // 2, 0.5 if n % 2 else -0.5, -0.5, 1, volume)
+    log_size = sum(log(2) + m / 2 * log(pi) - lgamma(m / 2) for m in range(2, n + 1))
+    return JacobiProfile(n // 2, 0.5 if n % 2 else -0.5, -0.5, 1, log_size)
 
 
 def complex_grassmannian(n: int, k: int) -> JacobiProfile:
@@ -47,5 +46,5 @@ def complex_grassmannian(n: int, k: int) -> JacobiProfile:
     Its radial part is k Jacobi diffusions (n - 2k, 0) in cos(2 theta) that never meet; k = 1 is the projective space.
     Reference: Helgason (1984), ch. V; Berezin and Karpelevich (1958).
     """
-    volume = pi ** (k * (n - k)) * prod(factorial(i - 1) / factorial(n - i) for i in range(1, k + 1))
-    return JacobiProfile(k, n - 2 * k, 0, 2, volume)
+    log_size = k * (n - k) * log(pi) + sum(lgamma(i) - lgamma(n - i + 1) for i in range(1, k + 1))
+    return JacobiProfile(k, n - 2 * k, 0, 2, log_size)

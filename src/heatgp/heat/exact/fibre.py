@@ -157,11 +157,11 @@ class FibreKernel(MadeKernel):
     fibre: Fibre | None
 
     @property
-    def fibre_volume(self) -> float:
+    def log_fibre_volume(self) -> float:
         size = self.manifold.n - self.manifold.k
         if self.fibre is None:
-            return 1.0
-        return math.exp(log_unitary_volume(size) if self.manifold.is_complex else log_rotation_volume(size))
+            return 0.0
+        return log_unitary_volume(size) if self.manifold.is_complex else log_rotation_volume(size)
 
     @property
     def times(self) -> tuple[float, float]:
@@ -174,7 +174,7 @@ class FibreKernel(MadeKernel):
         size = self.manifold.n - self.manifold.k
         dim = size * size if self.manifold.is_complex else size * (size - 1) // 2
         elements = self.fibre.number * len(finite_group(size, self.manifold.is_complex))
-        return (ELEMENTS * self.fibre_volume / elements) ** (2 / dim) / (2 * math.pi), math.inf
+        return (ELEMENTS * math.exp(self.log_fibre_volume) / elements) ** (2 / dim) / (2 * math.pi), math.inf
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         gx = lift(self.manifold, X)
@@ -190,13 +190,16 @@ class FibreKernel(MadeKernel):
                 return self._average(time, functions, gx, gy)
 
             def value() -> np.ndarray:
-                return known["value"] if known else average(p.value)[0]
+                return known["value"] if known else average(p.relative_value)[0]
 
             def slopes() -> np.ndarray:
-                known["value"], slope = average(p.value, p.slope)  # the orbit coordinates are most of the work
+                known["value"], slope = average(
+                    p.relative_value, p.relative_slope
+                )  # the orbit coordinates are most of the work
                 return time * slope[None]
 
-            found = Evaluation(value, slopes, lambda: self._error(time, found.value, gx, gy))
+            scale = p.log_scale + self.log_fibre_volume
+            found = Evaluation(value, slopes, lambda: self._error(time, found.relative_value, gx, gy), scale)
             return found.symmetrized() if Y is None else found
 
         return TimeFunction(at)
@@ -220,7 +223,9 @@ class FibreKernel(MadeKernel):
         p = self.group.profile.at(time)
         group = finite_group(M.n - M.k, M.is_complex)
         others = Cosets(WITNESSES, cosets.seed + 1).representatives(M)
-        single = np.stack([self._sum((p.value,), np.eye(M.n - M.k)[None], r @ group, gx, gy)[0] for r in others])
+        single = np.stack(
+            [self._sum((p.relative_value,), np.eye(M.n - M.k)[None], r @ group, gx, gy)[0] for r in others]
+        )
         return np.hypot(value - single.mean(axis=0), single.std(axis=0, ddof=1) / math.sqrt(WITNESSES))
 
     def _average(self, time: float, functions: Sequence[Function], gx: np.ndarray, gy: np.ndarray) -> list[np.ndarray]:
@@ -232,7 +237,7 @@ class FibreKernel(MadeKernel):
     def _sum(
         self, functions: Sequence[Function], left: np.ndarray, h: np.ndarray, gx: np.ndarray, gy: np.ndarray
     ) -> list[np.ndarray]:
-        """vol(H) times the mean of each function over the elements `left` of H on one side and h on the other."""
+        """The mean of each function over the elements `left` of H on one side and h on the other."""
         k, n = self.manifold.k, self.manifold.n
         out = [np.zeros((len(gx), len(gy))) for _ in functions]
         rows = max(1, CHUNK // max(1, len(gy) * len(h)))
@@ -243,7 +248,7 @@ class FibreKernel(MadeKernel):
                 theta = self.group.manifold.orbits(turned_x[i : i + rows], turned_y)
                 for values, function in zip(out, functions):
                     values[i : i + rows] += function(theta).reshape(len(theta), len(gy), len(h)).sum(axis=-1)
-        return [self.fibre_volume / (len(left) * len(h)) * values for values in out]
+        return [values / (len(left) * len(h)) for values in out]
 
 
 def _block(k: int, b: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import manifolds as spaces
 from ...manifolds import Grassmann, Manifold
-from ..kernel import Function, Profile, Slice
+from ..kernel import Function, Profile, Slice, no_error
 from .families import complex_grassmannian, complex_projective, real_projective, special_orthogonal, sphere
 from .flat import EuclideanProfile, TorusProfile
 from .unitary import UnitaryProfile
@@ -50,16 +50,17 @@ class OneComponent(Profile):
 
     def prepare(self, time: float) -> Slice:
         p = self.profile.at(time)
-        return Slice(where_finite(p.value), where_finite(p.slope))
+        value, slope = where_finite(p.relative_value), where_finite(p.relative_slope)
+        return Slice(value, slope, no_error, p.log_scale, where_finite(p.relative_log, -np.inf))
 
 
-def where_finite(function: Function) -> Function:
-    """The function where all coordinates are finite, zero elsewhere."""
+def where_finite(function: Function, elsewhere: float = 0.0) -> Function:
+    """The function where all coordinates are finite, a constant elsewhere."""
 
     def extended(theta: np.ndarray) -> np.ndarray:
         theta = np.asarray(theta)
         finite = np.isfinite(theta).all(axis=-1)
-        out = np.zeros(theta.shape[:-1])
+        out = np.full(theta.shape[:-1], elsewhere)
         if finite.any():
             out[finite] = function(theta[finite])
         return out

@@ -1,12 +1,12 @@
 """Exact heat kernels of flat spaces: Euclidean space and tori."""
 
+import math
 from dataclasses import dataclass
-from math import pi
 
 import numpy as np
 
 from ...array import wrap
-from ..kernel import Profile, Slice
+from ..kernel import Profile, Slice, no_error
 from .families import sphere
 
 
@@ -17,15 +17,16 @@ class EuclideanProfile(Profile):
     dim: int
 
     def prepare(self, time: float) -> Slice:
-        def value(theta: np.ndarray) -> np.ndarray:
-            square = np.asarray(theta, dtype=float)[..., 0] ** 2
-            return (2 * pi * time) ** (-self.dim / 2) * np.exp(square * (-0.5 / time))
+        def log(theta: np.ndarray) -> np.ndarray:
+            return np.asarray(theta, dtype=float)[..., 0] ** 2 * (-0.5 / time)
 
         def slope(theta: np.ndarray) -> np.ndarray:
-            square = np.asarray(theta, dtype=float)[..., 0] ** 2
-            return value(theta) * (square / time - self.dim) / (2 * time)
+            exponent = log(theta)
+            return np.exp(exponent) * (-exponent - self.dim / 2) / time
 
-        return Slice(value, slope)
+        return Slice(
+            lambda theta: np.exp(log(theta)), slope, no_error, -self.dim / 2 * math.log(2 * math.pi * time), log
+        )
 
 
 @dataclass(frozen=True)
@@ -38,13 +39,16 @@ class TorusProfile(Profile):
         circle = sphere(1).at(time)
 
         def value(theta: np.ndarray) -> np.ndarray:
-            return circle(angles(theta)).prod(axis=-1)
+            return circle.relative_value(angles(theta)).prod(axis=-1)
 
         def slope(theta: np.ndarray) -> np.ndarray:
-            each, change = circle(angles(theta)), circle.slope(angles(theta))
+            each, change = circle.relative_value(angles(theta)), circle.relative_slope(angles(theta))
             return sum(np.where(np.arange(self.dim) == i, change, each).prod(axis=-1) for i in range(self.dim))
 
-        return Slice(value, slope)
+        def log(theta: np.ndarray) -> np.ndarray:
+            return circle.relative_log(angles(theta)).sum(axis=-1)
+
+        return Slice(value, slope, no_error, self.dim * circle.log_scale, log)
 
 
 def angles(theta: np.ndarray) -> np.ndarray:

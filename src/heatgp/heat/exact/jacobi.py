@@ -18,19 +18,21 @@ which is the transition density of r Jacobi diffusions that never meet. Three ch
 Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (1984), ch. V; Koekoek et al. (2010), 9.8.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
-from ..kernel import Profile, Slice
+from ..kernel import Profile, Slice, no_error
 from ..special.cubic_table import CubicTable
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from ..special.jacobi import difference_recurrence
+from .far import FarLog
+from .short_time import short_time
 
-SHORT = 1e-7
-"""Below this time the series has tens of thousands of terms, and the expansion an error of 1e-14 times curvature²."""
+NEAR = 1e-3
+"""Ratios to the peak from which the series gives their logarithm to 1e-13."""
 _LONG = np.longdouble  # the series is made once for each time, and its derivatives amplify rounding errors
 
 
@@ -42,52 +44,21 @@ class JacobiProfile(Profile):
     alpha: float
     beta: float
     speed: int
-    volume: float
+    log_volume: float
+
+    @property
+    def volume(self) -> float:
+        return math.exp(self.log_volume)
 
     def prepare(self, time: float) -> Slice:
-        if time < SHORT:
-            return short_time(self, float(time))
         series = JacobiSeries(self, float(time))
-        return Slice(series.value, series.slope)
-
-
-def short_time(c: JacobiProfile, t: float) -> Slice:
-    """p_t for times below SHORT, by the short-time expansion: its next term is of the relative size t².
-
-    omega has the roots speed/2 and speed, times each axis, with multiplicities 2 (alpha - beta) and 2 beta + 1, and
-    the roots speed/2 (e_i ± e_j), twice, whose part of the second term vanishes: see `smooth.expansion`.
-    """
-    half = c.speed / 2
-    short, long = 2 * (c.alpha - c.beta), 2 * c.beta + 1
-    rho = c.speed * ((c.alpha + c.beta + 1) / 2 + np.arange(c.rank))
-    bend = short * (short - 2 + 2 * long) / 8 * half**2 + long * (long - 2) / 8 * c.speed**2
-    rate = rho @ rho / 2 - c.rank * bend / 3  # at theta = 0, from which it differs by O(t)
-    dim = c.rank * (2 * c.alpha + 2 * c.rank)
-
-    def value(theta: np.ndarray) -> np.ndarray:
-        theta = np.asarray(theta, dtype=float)
-        square = np.sum(theta**2, axis=-1)
-        near = np.where((square < 4 * NEGLIGIBLE * t)[..., None], theta, 0.0)  # beyond it the Gaussian is negligible
-        log = sum(m / 2 * np.sum(_log_ratio(x), axis=-1) for x, m in ((half * near, short), (c.speed * near, long)))
-        for i, j in combinations(range(c.rank), 2):
-            log = log + sum(_log_ratio(half * (near[..., i] + sign * near[..., j])) for sign in (1, -1))
-        return (2 * np.pi * t) ** (-dim / 2) * np.exp(log + t * rate - square / (2 * t))
-
-    def slope(theta: np.ndarray) -> np.ndarray:
-        square = np.sum(np.asarray(theta, dtype=float) ** 2, axis=-1)
-        return value(theta) * (square / (2 * t**2) - dim / (2 * t) + rate)
-
-    return Slice(value, slope)
-
-
-def _log_ratio(x: np.ndarray) -> np.ndarray:
-    """log(x / sin x) for small x."""
-    return x**2 / 6 + x**4 / 180
+        log = series.log if self.rank == 1 else None
+        return Slice(series.value, series.slope, no_error, series.log_scale, log)
 
 
 @dataclass(frozen=True)
 class JacobiSeries:
-    """p_t as a function of theta (..., rank), for one t."""
+    """p_t / p_t(identity) as a function of theta (..., rank), for one t; p_t(identity) is exp(log_scale)."""
 
     profile: JacobiProfile
     time: float
@@ -96,14 +67,33 @@ class JacobiSeries:
         return self._evaluate(theta, 0)
 
     def slope(self, theta: np.ndarray) -> np.ndarray:
-        """The derivative of p_t in t."""
+        """The derivative of p_t in t, over p_t(identity)."""
         return self._evaluate(theta, 1)
+
+    def log(self, theta: np.ndarray) -> np.ndarray:
+        """Rank one: the logarithm of the ratio at any distance, by the series near the diagonal."""
+        c, r = self.profile, np.asarray(theta, dtype=float)[..., 0]
+        flat = r.reshape(-1)
+        inside = np.minimum(flat, self.reach)
+        ratio = divided_differences(self.series, self._coordinate(inside)[None])[0, 0]
+        near = (flat <= self.reach) & (ratio > NEAR)
+        out = np.log(np.where(near, ratio, 1.0))
+        if not near.all():
+            far = FarLog(c.alpha, c.beta, c.speed, self.time)
+            out[~near] = far(flat[~near]) - (self.log_scale + c.log_volume)
+        return out.reshape(r.shape)
+
+    @property
+    def log_scale(self) -> float:
+        """log p_t at the identity."""
+        return self._series[1]
 
     @cached_property
     def reach(self) -> float:
         """The angle beyond which p_t is below rounding, by its leading short-time term; at most the chamber's end."""
         c = self.profile
-        phi = np.geomspace(1e-6, 0.4 * np.pi, 2000)
+        shortest = min(np.sqrt(self.time), 1e-2)
+        phi = np.geomspace(shortest, 0.4 * np.pi, 2000)
         near = c.alpha + 0.5 + 2 * (c.rank - 1)
         decay = (2 * phi / c.speed) ** 2 / (2 * self.time) - near * np.log(phi / np.sin(phi))
         decay += (c.beta + 0.5) * np.log(np.cos(phi))
@@ -119,46 +109,96 @@ class JacobiSeries:
         """v = 1 - x runs over [0, 2 * half_range] as theta runs over [0, reach]."""
         return np.sin(self.profile.speed * self.reach / 2) ** 2
 
-    @cached_property
+    @property
     def series(self) -> np.ndarray:
         """Chebyshev coefficients (rank + 1, terms) of g_0..g_{r-1} and of the time derivative of g_{r-1}.
 
         The variable is Y = 2 cos, running from 2 at theta = 0 to -2 at the reach; the rows carry every constant, so
-        that p_t is their determinant.
+        that the ratio to p_t at the identity is their determinant.
         """
+        return self._series[0]
+
+    @cached_property
+    def _series(self) -> tuple[np.ndarray, float]:
+        """The coefficients, and log p_t at the identity, where the determinant is the product of its diagonal."""
         c = self.profile
-        weights = _weights(c, self.time)
+        sums = self._short_time if self.is_short else self._sums
         nodes = 64
         while True:
             middle = (np.arange(nodes, dtype=_LONG) + 0.5) * (4 * np.arctan(_LONG(1)) / nodes)
-            values = _jacobi_sums(c, weights, self._half_range * 2 * np.sin(middle / 2) ** 2)
+            values, logs, most = sums(self._half_range * 2 * np.sin(middle / 2) ** 2)
             rows = values @ np.cos(middle[:, None] * np.arange(nodes)) * (_LONG(2) / nodes)
             rows[:, 0] /= 2
-            terms = min(_degree(rows, c.rank - 1), weights.shape[1])
+            terms = min(_degree(rows, c.rank - 1), most)
             if terms < nodes:
                 break
             nodes *= 2
         order = [*range(c.rank), c.rank - 1]
-        rows = eliminate(rows[:, :terms], _taylor(c.rank, terms), before=order)
+        taylor = _taylor(c.rank, terms)
+        rows = eliminate(rows[:, :terms], taylor, before=order)
         # a divided difference in v is (-2 / half_range)^order times that in Y
-        rows *= (-2 / _LONG(self._half_range)) ** np.array(order)[:, None]
-        rows[-2:] /= c.volume  # the last row or its derivative: one of them is in every determinant
-        return rows.astype(float)
+        diagonal = (rows[:-1] * taylor).sum(axis=1)
+        lengths = np.log(np.abs(diagonal)) + np.arange(c.rank) * np.log(2 / _LONG(self._half_range))
+        log_scale = float(lengths.sum() + logs.sum() - c.log_volume)
+        return (rows / diagonal[order, None]).astype(float), log_scale
+
+    @cached_property
+    def is_short(self) -> bool:
+        """Whether the short-time expansion is right to rounding on half of the chamber at least."""
+        c = self.profile
+        return self.reach < np.pi / (2 * c.speed) and short_time(c.alpha, c.beta, c.speed).is_accurate(self.time)
+
+    def _sums(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """g_0.. at 1 - v and the derivative of the last over exp(logs), and the number of their polynomials."""
+        weights, logs = self._weights
+        return _jacobi_sums(self.profile, weights, v), logs, weights.shape[1]
+
+    @cached_property
+    def _weights(self) -> tuple[np.ndarray, np.ndarray]:
+        return _weights(self.profile, self.time)
+
+    def _short_time(self, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+        """The same by the short-time expansion of g_0 and of its derivatives in time, without any polynomials.
+
+        g_a is the product over j < a of (-2 d/dt - lambda_j) / (lambda_a - lambda_j), applied to g_0, and constants.
+        """
+        c, t = self.profile, _LONG(self.time)
+        theta = np.arcsin(np.sqrt(v / 2)) * (_LONG(2) / c.speed)
+        jet, height = short_time(c.alpha, c.beta, c.speed).jet(theta, self.time, c.rank)
+        jet *= np.cumprod([_LONG(1), *range(1, c.rank + 1)])[:, None]  # t^i times the i-th derivatives
+        k = np.arange(c.rank, dtype=_LONG)
+        eigenvalue, log_dimension = _eigenvalues(c, k), _log_dimensions(c, max(c.rank, 2))
+        rows, logs, operator = [], [], np.ones(1, dtype=_LONG)
+        first = height - (c.alpha + 1) * np.log(2 * np.pi * self.time) + log_volume(c.alpha, c.beta, c.speed)
+        for a in range(c.rank):
+            rows.append(operator @ jet[: a + 1])
+            constant = np.log(np.abs(_leading(c, a) * np.prod(t * (eigenvalue[a] - eigenvalue[:a]))))
+            logs.append(first + eigenvalue[a] * t / 2 - log_dimension[a] - constant)
+            slope = np.convolve(operator, [t * eigenvalue[a] / 2, 1])  # in units of 1/t
+            operator = np.convolve(operator, [-t * eigenvalue[a], -2])
+        rows.append(slope @ jet / t)
+        return np.array(rows), np.array(logs), np.iinfo(int).max
 
     def _coordinate(self, theta: np.ndarray) -> np.ndarray:
         return 2.0 - (4.0 / self._half_range) * np.sin(0.5 * self.profile.speed * theta) ** 2
 
     @cached_property
     def _tables(self) -> tuple[CubicTable, CubicTable]:
-        """Rank one: p_t and its slope in time, tabulated over [0, reach]."""
-        theta = np.linspace(0.0, self.reach, CubicTable.INTERVALS + 1)
+        """Rank one: the ratio and its slope in time, tabulated over [0, reach]."""
+        coarse = np.linspace(0.0, self.reach, 257)
+        matters = np.flatnonzero(np.abs(self._with_gradient(coarse)[0][0]) > 1e-15)[-1] + 1
+        upper = float(coarse[min(matters, 256)])  # in high dimension the ratio falls sooner than its bound
+        values, gradient = self._with_gradient(np.linspace(0.0, upper, CubicTable.INTERVALS + 1))
+        beyond = values[:, -1] * (self._whole and upper == self.reach)
+        p, slope = (CubicTable(upper, *columns) for columns in zip(values, gradient, beyond))
+        return p, slope
+
+    def _with_gradient(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Rank one: the ratio and its slope in time, (2, n), and the derivatives of both in theta."""
         y = self._coordinate(theta)
         values = divided_differences(self.series, np.stack([y, y]))  # coinciding nodes: the derivative
         speed = self.profile.speed
-        gradient = values[:, 1] * (-2.0 * speed / self._half_range) * np.sin(speed * theta)
-        beyond = values[:, 0, -1] * self._whole
-        p, slope = (CubicTable(self.reach, *columns) for columns in zip(values[:, 0], gradient, beyond))
-        return p, slope
+        return values[:, 0], values[:, 1] * (-2.0 * speed / self._half_range) * np.sin(speed * theta)
 
     def _evaluate(self, theta, derivative: int) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
@@ -197,34 +237,53 @@ def divided_differences(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
     return (rows @ table[:count].reshape(count, y.size)).reshape(len(rows), *y.shape)
 
 
-def _weights(c: JacobiProfile, time: float) -> np.ndarray:
-    """Coefficients (rank + 1, terms) of R_k in g_a and in d/dt g_{r-1}, scaled so that at long times the g_a are monic.
+def log_volume(alpha: float, beta: float, speed: int) -> float:
+    """The logarithm of the volume of the space of rank one."""
+    return (alpha + 1) * math.log(4 * math.pi / speed**2) + math.lgamma(beta + 1) - math.lgamma(alpha + beta + 2)
 
-    Monic in v = 1 - x: then their determinant tends to one, and volume * p_t is nothing but the determinant.
-    """
+
+def _eigenvalues(c: JacobiProfile, k: np.ndarray) -> np.ndarray:
+    return c.speed**2 * k * (k + c.alpha + c.beta + 1)
+
+
+def _log_dimensions(c: JacobiProfile, terms: int) -> np.ndarray:
+    """log d_k."""
+    nu, k = c.alpha + c.beta + 1, np.arange(1, terms, dtype=_LONG)
+    ratio = (2 * k + 2 + nu) / (2 * k + nu) * (k + nu) * (k + c.alpha + 1) / ((k + 1) * (k + c.beta + 1))
+    first = [_LONG(1), _LONG((nu + 2) * (c.alpha + 1) / (c.beta + 1))]
+    return np.cumsum(np.log(np.concatenate([first, ratio[:-1]])))
+
+
+def _leading(c: JacobiProfile, a: int) -> float:
+    """The coefficient of v^a in R_a(1 - v)."""
     nu = c.alpha + c.beta + 1
+    return math.prod(-(a + nu + i) / (2 * (c.alpha + 1 + i)) for i in range(a))
+
+
+def _weights(c: JacobiProfile, time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients (rank + 1, terms) of R_k in g_a and in d/dt g_{r-1}, and the logs (rank,) of their scales.
+
+    With these scales the g_a at long times are monic in v = 1 - x, up to a sign: then their determinant tends to one,
+    and volume * p_t is nothing but the determinant.
+    """
     terms = 32
     while True:
         terms *= 2
-        k = np.arange(terms, dtype=_LONG)
-        ratio = (2 * k[1:] + 2 + nu) / (2 * k[1:] + nu) * (k[1:] + nu) * (k[1:] + c.alpha + 1)
-        ratio /= (k[1:] + 1) * (k[1:] + c.beta + 1)
-        first = [_LONG(1), _LONG((nu + 2) * (c.alpha + 1) / (c.beta + 1))]
-        dimension = np.cumprod(np.concatenate([first, ratio[:-1]]))
-        eigenvalue = c.speed**2 * k * (k + nu)
-        rows = []
+        eigenvalue = _eigenvalues(c, np.arange(terms, dtype=_LONG))
+        log_dimension = _log_dimensions(c, terms)
+        rows, logs = [], []
         for a in range(c.rank):
             newton = np.ones(terms, dtype=_LONG)
             for j in range(a):
                 newton *= (eigenvalue - eigenvalue[j]) / (eigenvalue[a] - eigenvalue[j])
-            leading = np.prod([-(a + nu + i) / (2 * (c.alpha + 1 + i)) for i in range(a)])
-            decay = np.exp(-np.maximum(eigenvalue - eigenvalue[a], 0) * _LONG(time) / 2)
-            rows.append(newton * decay * dimension / dimension[a] / leading)
+            log = log_dimension - log_dimension[a] - np.maximum(eigenvalue - eigenvalue[a], 0) * _LONG(time) / 2
+            logs.append(log.max() - np.log(abs(_leading(c, a))))
+            rows.append(newton * np.exp(log - log.max()))
         rows.append(rows[-1] * (eigenvalue[c.rank - 1] - eigenvalue) / 2)
         table = np.array(rows)
         kept = np.flatnonzero((np.abs(table) > 1e-22 * np.abs(table).max(axis=1, keepdims=True)).any(axis=0))
         if kept[-1] < terms - 1:
-            return table[:, : kept[-1] + 1]
+            return table[:, : kept[-1] + 1], np.array(logs)
 
 
 def _jacobi_sums(c: JacobiProfile, weights: np.ndarray, v: np.ndarray) -> np.ndarray:

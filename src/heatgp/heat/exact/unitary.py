@@ -21,12 +21,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
-from math import factorial, pi, prod, sqrt
+from math import exp, lgamma, log, pi, sqrt
 
 import numpy as np
 
 from ...array import wrap
-from ..kernel import Function, Profile, Slice
+from ..kernel import Function, Profile, Slice, no_error
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from .families import sphere
 
@@ -51,11 +51,15 @@ class UnitaryProfile(Profile):
 
     @property
     def volume(self) -> float:
+        return exp(self.log_volume)
+
+    @property
+    def log_volume(self) -> float:
         """Macdonald's formula."""
         n = self.n
         power = n * (n + 1) / 2 - self.special
-        root = sqrt(n) if self.special else 1.0
-        return root * (2 * pi) ** power / 2 ** (self.dim / 2) / prod(factorial(j) for j in range(n))
+        root = log(n) / 2 if self.special else 0.0
+        return root + power * log(2 * pi) - self.dim / 2 * log(2) - sum(lgamma(j + 1) for j in range(n))
 
     @property
     def rho_square(self) -> float:
@@ -65,9 +69,12 @@ class UnitaryProfile(Profile):
     def prepare(self, time: float) -> Slice:
         if self.special and self.n == 2:  # the three-sphere, whose table is faster
             ball = sphere(3).at(time)
-            return Slice(*(partial(_on_half_angle, function) for function in (ball.value, ball.slope)))
+            value, slope, log = (
+                partial(_on_half_angle, f) for f in (ball.relative_value, ball.relative_slope, ball.relative_log)
+            )
+            return Slice(value, slope, no_error, ball.log_scale, log)
         series = UnitarySeries(self, float(time))
-        return Slice(series.value, series.slope)
+        return Slice(series.value, series.slope, no_error, series.log_scale)
 
 
 def _on_half_angle(function: Function, theta: np.ndarray) -> np.ndarray:
@@ -77,7 +84,7 @@ def _on_half_angle(function: Function, theta: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class UnitarySeries:
-    """p_t as a function of the eigenangles (..., n), for one t."""
+    """p_t / p_t(identity) as a function of the eigenangles (..., n), for one t; p_t(identity) is exp(log_scale)."""
 
     profile: UnitaryProfile
     time: float
@@ -86,8 +93,16 @@ class UnitarySeries:
         return self._evaluate(theta, slope=False)
 
     def slope(self, theta: np.ndarray) -> np.ndarray:
-        """The derivative of p_t in t."""
+        """The derivative of p_t in t, over p_t(identity)."""
         return self._evaluate(theta, slope=True)
+
+    @property
+    def log_scale(self) -> float:
+        """log p_t at the identity."""
+        c = self.profile
+        if self._short:
+            return self.time * c.rho_square - c.dim / 2 * log(2 * pi * self.time)
+        return log(self._at_identity) - c.log_volume
 
     def _evaluate(self, theta: np.ndarray, slope: bool) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
@@ -103,7 +118,7 @@ class UnitarySeries:
     def _gaussian(self, angles: np.ndarray, slope: bool) -> np.ndarray:
         c, t = self.profile, self.time
         exponent = (angles**2).sum(axis=0) / (4 * t)
-        result = (2 * pi * t) ** (-c.dim / 2) * np.exp(t * c.rho_square - exponent)
+        result = np.exp(-exponent)
         result[exponent > 60] = 0  # before a pair of angles is so far apart that its sine vanishes
         for i, j in combinations(range(c.n), 2):
             gap = 0.5 * (angles[i] - angles[j]) + 1e-150  # which keeps the quotient at equal angles
@@ -127,11 +142,13 @@ class UnitarySeries:
         m, c = np.arange(n), np.arange(n // 2 + 1)[:, None]
         k = c + n * np.arange(-40, 41)
         rate = k * (k - 2 * n * self._shift) / n
-        decay = np.exp(-self.time * rate)
-        weight, change = decay.sum(axis=1, keepdims=True), -(rate * decay).sum(axis=1, keepdims=True)
+        slowest = rate.min(axis=1, keepdims=True)  # not positive: at long times the weights are beyond all numbers
+        decay = np.exp(-self.time * (rate - slowest))
+        inverse = np.exp(self.time * slowest) / decay.sum(axis=1, keepdims=True)
+        change = inverse * (rate * decay).sum(axis=1, keepdims=True) / decay.sum(axis=1, keepdims=True)
         both = np.where((c == 0) | (2 * c == n), 1, 2)  # the classes c and -c are conjugate
         character = both * np.exp(-2j * pi * c * m / n) / n
-        weights, changes = (character / weight).sum(axis=0), -(character * change / weight**2).sum(axis=0)
+        weights, changes = (character * inverse).sum(axis=0), (character * change).sum(axis=0)
         if self._shift == 0:
             weights, changes = weights.real, changes.real
         return [(i, weights[i], changes[i]) for i in range(n) if abs(weights[i]) > 1e-13 * abs(weights[0])]
@@ -176,7 +193,16 @@ class UnitarySeries:
         turns = range(1, n // 2 + 1) if len(self._centre) > 1 else []
         return np.stack([table, *(f(m * angle) * table for m in turns for f in (np.cos, np.sin))])
 
+    @cached_property
+    def _at_identity(self) -> float:
+        """volume * p_t there."""
+        return float(self._sum(np.zeros((self.profile.n, 1)), slope=False)[0])
+
     def _determinant(self, angles: np.ndarray, slope: bool) -> np.ndarray:
+        return self._sum(angles, slope) / self._at_identity
+
+    def _sum(self, angles: np.ndarray, slope: bool) -> np.ndarray:
+        """volume * p_t, or volume times its derivative in t."""
         n = self.profile.n
         functions = slice(None) if slope else slice(n)
         z = np.exp(1j * angles)
@@ -195,7 +221,7 @@ class UnitarySeries:
                 value *= weight
             total += value if m * (n - 1) % 2 == 0 else -value  # the nodes turn, too
         total *= z.prod(axis=0) ** (n // 2)  # the denominator's lowest exponent is -(n // 2)
-        return total.real / self.profile.volume
+        return total.real
 
 
 def _differences(coefficients: np.ndarray, z: np.ndarray) -> np.ndarray:

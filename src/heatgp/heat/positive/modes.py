@@ -31,15 +31,17 @@ class ModeProfile(Profile):
 
     @property
     def times(self) -> tuple[float, float]:
-        """The estimate's times, from when on the spherical functions are not too many."""
+        """The estimate's times; if it has no short-time expansion, from when on the functions are not too many."""
         low, high = self.profile.times
-        return max(low, _shortest(self.manifold)), high
+        return low if self.profile.expands_short_times else max(low, _shortest(self.manifold)), high
 
     @property
     def estimate(self) -> Profile:
         return self.profile
 
     def prepare(self, time: float) -> Slice:
+        if self.profile.expands_short_times and time < _shortest(self.manifold):
+            return self.profile.at(time)
         # One set of modes serves all times from it to twice as long.
         modes = heat_modes(self.manifold, 2.0 ** math.floor(math.log2(time)))
         theta, volume = whole_chamber(self.manifold, modes.weights)

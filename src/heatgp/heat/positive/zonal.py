@@ -17,6 +17,10 @@ FADE = 1.5
 """Terms fade out between the rate whose loss is a thousandth of p_t(x, x) and this multiple of it."""
 
 
+MOST_TERMS = 400
+"""Terms beyond which an estimate with a short-time expansion is used as it is."""
+
+
 @dataclass(frozen=True)
 class Zonal:
     """The zonal functions of a compact space of rank one: Jacobi polynomials in x = cos(speed * distance).
@@ -91,6 +95,8 @@ class PositiveProfile(Profile):
         return zonal(self.manifold)
 
     def prepare(self, time: float) -> Slice:
+        if self.profile.expands_short_times and self._terms(time) > MOST_TERMS:
+            return self.profile.at(time)
         weights = np.stack(self.coefficients(time))
         end = farthest(self.manifold)
         values, rises = self.zonal.polynomials(np.linspace(0, end, CubicTable.INTERVALS + 1), weights.shape[1])
@@ -107,14 +113,21 @@ class PositiveProfile(Profile):
 
         return made_positive(reader(weights[0]), reader(weights[1]), self.profile.at(time))
 
+    @property
+    def _full(self) -> float:
+        """The rate lambda from which on terms fade out, times t."""
+        return float(chi2.isf(1e-3, self.manifold.dim))
+
+    def _terms(self, time: float) -> int:
+        return self.zonal.terms(FADE * self._full / time)
+
     def coefficients(self, time: float) -> tuple[np.ndarray, np.ndarray]:
         """Weights d_k c_k / volume of the R_k at a time and their derivatives in it.
 
         High terms carry noise only: they fade out where exp(-lambda t/2) times their number is negligible at distance
         0, which in flat space is a tail of the chi-square distribution.
         """
-        full = chi2.isf(1e-3, self.manifold.dim)  # in units of lambda t
-        terms = self.zonal.terms(FADE * full / time)
+        full, terms = self._full, self._terms(time)
         distance, weight, values = _quadrature(self.zonal, terms)
         estimate = self.profile.at(time)
         theta = distance[:, None] * self.manifold.roots.direction

@@ -23,6 +23,7 @@ from ...errors import AccuracyWarning, InvalidInput, warn
 from ...manifolds import Manifold
 from ...paths.kept import digest, kept_visits
 from ...paths.simulation import Schedule, Simulation, entropy, schedule
+from ...progress import tracked
 from .cells import Cells
 from .kept_cells import kept_cells
 from .kernel import STEP, ReferenceKernel
@@ -56,16 +57,18 @@ def reference_kernel(manifold: Manifold, method: Reference) -> ReferenceKernel:
     root = entropy(method.rng)
     cells, coarse = kept_cells(manifold, CELLS * references, references, (*root, 1), method.lasting)
     _check_channels(manifold, cells)
-    grid = _time_grid(cells, method.times, RESOLUTION * coarse.spacing**2, references)
+    shortest = RESOLUTION * coarse.spacing**2
+    grid = table_times(manifold.dim, cells.volume, method.times, shortest)
+    _check_times(manifold, float(grid[0]), shortest, references)
     averages, ends = _last_steps(cells, grid / 2, method.epsilon, method.ball)
     plan = _plan(cells, ends, method.step)
     each = GROUPS * math.ceil(method.paths / references / GROUPS)
     simulation = Simulation(plan, each * references, root, method.n_jobs, cache=method.lasting)
     counts = _count(cells, coarse.nodes, each, simulation)
     table = counts / (each / GROUPS * cells.volumes[:, None])
-    for k, number in enumerate(averages):
-        for group in range(GROUPS):
-            table[group, k] = cells.flow(table[group, k], number)
+    parts = [(group, k) for k in range(len(grid)) for group in range(GROUPS)]
+    for group, k in tracked(parts, len(parts), f"Averages over the cells of {manifold!r}"):
+        table[group, k] = cells.flow(table[group, k], averages[k])
     # The integral of p_(t/2)(x, z) over z is one: what the volumes of the cells lack is made up for here.
     table /= (table @ coarse.volumes).mean(axis=0)[..., None]
     rng = int(method.rng) if isinstance(method.rng, (int, np.integer)) else root
@@ -95,14 +98,20 @@ def _check_channels(manifold: Manifold, cells: Cells) -> None:
         )
 
 
-def _time_grid(cells: Cells, times: float | tuple[float, ...] | None, shortest: float, references: int) -> np.ndarray:
-    """Times of the table, a constant ratio apart; a warning where the reference points are too few for the first."""
-    manifold = cells.manifold
-    longest = np.clip(LEVEL * cells.volume ** (2 / manifold.dim), SPREAD[0] * shortest, SPREAD[1] * shortest)
+def table_times(dim: int, volume: float, times: float | tuple[float, ...] | None, shortest: float) -> np.ndarray:
+    """Times of the table, a constant ratio apart, from those asked for and the shortest that is resolved."""
+    longest = np.clip(LEVEL * volume ** (2 / dim), SPREAD[0] * shortest, SPREAD[1] * shortest)
     asked = np.atleast_1d(times) if times is not None else np.array([longest])
     if not (np.isfinite(asked) & (asked > 0)).all():
         raise InvalidInput(f"times must be positive and finite; got {times!r}.")
     low, high = (min(shortest, asked[0] / 2), asked[0]) if asked.size == 1 else (asked.min(), asked.max())
+    high = max(high, 2 * low)  # the error is measured by one time and its double
+    number = max(4, 1 + math.ceil(math.log(high / low) / math.log(GRID)))
+    return np.geomspace(low, high, number)
+
+
+def _check_times(manifold: Manifold, low: float, shortest: float, references: int) -> None:
+    """A warning where the reference points are too few for the first time."""
     if low < RESOLVED * shortest:
         needed = math.ceil(references * (shortest / low) ** (manifold.dim / 2))
         warn(
@@ -110,9 +119,6 @@ def _time_grid(cells: Cells, times: float | tuple[float, ...] | None, shortest: 
             f"kernel there is uneven by more than a few per cent. Take references={needed}, or longer times.",
             AccuracyWarning,
         )
-    high = max(high, 2 * low)  # the error is measured by one time and its double
-    number = max(4, 1 + math.ceil(math.log(high / low) / math.log(GRID)))
-    return np.geomspace(low, high, number)
 
 
 def _last_steps(cells: Cells, halves: np.ndarray, epsilon: float | None, ball: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -135,10 +141,15 @@ def _last_steps(cells: Cells, halves: np.ndarray, epsilon: float | None, ball: b
     return np.array(averages), np.array(ends[1:])
 
 
+def longest_step(manifold: Manifold, volume: float) -> float:
+    """The longest step that the geometry bears."""
+    return min(manifold.step_limit, STEP * volume ** (2 / manifold.dim))
+
+
 def _plan(cells: Cells, ends: np.ndarray, step: float | None) -> Schedule:
     """The steps of the walk: as long as the geometry bears, or as asked for, with a warning where that is too long."""
     manifold = cells.manifold
-    limit = min(manifold.step_limit, STEP * cells.volume ** (2 / manifold.dim))
+    limit = longest_step(manifold, cells.volume)
     if step is not None and step > 2 * limit:
         warn(
             f"step = {step:.2g} is long for {manifold!r}, whose curvature or channels allow {limit:.2g}: the kernel is "

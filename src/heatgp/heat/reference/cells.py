@@ -16,6 +16,7 @@ from scipy.spatial import cKDTree
 from ...errors import AccuracyWarning, Unsupported, warn
 from ...manifolds import Manifold
 from ...manifolds.roots import log_unit_ball_volume
+from ...progress import tracked
 from .quasi import Quasi
 
 POOL = 8
@@ -30,6 +31,8 @@ COUNTED = (1 << 17, 512, 64)
 """Points, places and neighbours from which an unknown volume is estimated: an error of half a per cent."""
 WHOLE = 0.97
 """Share of its mass in flat space from which on an average is not cut off by a boundary."""
+NEIGHBOURS = 300
+"""Nodes near a point that are kept at most."""
 CHUNK = 1 << 15
 
 
@@ -69,7 +72,7 @@ class Cells:
         """The nodes nearest to each node, (nodes, k), and whether chords of the embedding tell what is nearest."""
         dim = self.manifold.dim
         ball = math.exp(log_unit_ball_volume(dim)) * (REACH + 0.5) ** dim
-        k = min(len(self.nodes), math.ceil(1.5 * ball) + 4, 300)
+        k = min(len(self.nodes), math.ceil(1.5 * ball) + 4, NEIGHBOURS)
         chord, near = self._tree.query(self._tree.data, k)
         square = self.manifold.rough_separation(self.nodes[:, None], self.nodes[near])
         if np.allclose(square, chord**2, rtol=1e-6):
@@ -198,10 +201,7 @@ class Cells:
 def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Generator) -> tuple[Cells, Cells]:
     """`number` cells, and `coarse` larger ones about the first nodes, which farthest-point order spreads evenly too."""
     volume, error = known_volume(manifold)
-    if not math.isfinite(volume):
-        raise Unsupported(
-            f"{manifold!r} is not compact: it has no uniform reference points. Cut it off with Domain, or use 'exact'."
-        )
+    check_compact(manifold, volume)
     pool = np.asarray(manifold.random(rng, POOL * number))
     nodes = pool[farthest_order(manifold, pool, number)]
     even: Any = Quasi(rng) if manifold.draws_evenly else rng
@@ -209,6 +209,14 @@ def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Gene
     error = math.hypot(error, len(sample) ** -0.5)  # half of the volume is a share of the sample with this error
     fine, large = (_measure(manifold, some, sample, volume, error) for some in (nodes, nodes[:coarse]))
     return fine, large
+
+
+def check_compact(manifold: Manifold, volume: float) -> None:
+    """An error where the volume is infinite."""
+    if not math.isfinite(volume):
+        raise Unsupported(
+            f"{manifold!r} is not compact: it has no uniform reference points. Cut it off with Domain, or use 'exact'."
+        )
 
 
 def known_volume(manifold: Manifold) -> tuple[float, float]:
@@ -241,7 +249,9 @@ def _measure(manifold: Manifold, nodes: np.ndarray, sample: np.ndarray, volume: 
     """
     for round in range(3):
         rough = Cells(manifold, nodes, np.full(len(nodes), volume / len(nodes)), 0.0)
-        near = np.concatenate([rough.nearest(sample[i : i + CHUNK]) for i in range(0, len(sample), CHUNK)])
+        starts = range(0, len(sample), CHUNK)
+        shown = tracked(starts, len(starts), f"{len(nodes)} cells of {manifold!r}")
+        near = np.concatenate([rough.nearest(sample[i : i + CHUNK]) for i in shown])
         if round < 2:
             nodes = _middles(manifold, nodes, sample, near)
     shares = np.bincount(near, minlength=len(nodes)) / len(sample)
@@ -276,7 +286,7 @@ def farthest_order(manifold: Manifold, pool: np.ndarray, number: int) -> np.ndar
     """
     order = np.zeros(number, int)
     gap = np.full(len(pool), np.inf)
-    for k in range(1, number):
+    for k in tracked(range(1, number), number - 1, f"Even points of {manifold!r}"):
         gap = np.minimum(gap, manifold.rough_separation(pool, pool[order[k - 1]]))
         gap[order[k - 1]] = -1.0
         order[k] = np.argmax(gap)

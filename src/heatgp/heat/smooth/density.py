@@ -71,9 +71,42 @@ class SmoothProfile(Profile):
     def is_positive_definite(self) -> bool:
         return False
 
+    @property
+    def expands_short_times(self) -> bool:
+        return True
+
+    def short(self, time: float) -> Slice:
+        """p_t at a short time, without tables: the expansion around one geodesic, times the fitted factor."""
+
+        def logs(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+            theta = np.asarray(theta, dtype=float)
+            reachable = np.isfinite(theta).all(axis=-1)  # the other component of O(n) is not
+            theta = np.where(reachable[..., None], theta, 0.0)
+            log, slope = self.expansion.log_single(theta, time)
+            features = self.features(theta, time)
+            order = np.array([j for j, _ in POWERS[: features.shape[-1]]])
+            p = reachable * np.exp(log + features @ self.coefficients)
+            return p, slope, features, features @ (order * self.coefficients) / time
+
+        def value(theta: np.ndarray) -> np.ndarray:
+            return logs(theta)[0]
+
+        def slope(theta: np.ndarray) -> np.ndarray:
+            p, slope, _, fitted = logs(theta)
+            return p * (slope + fitted)
+
+        def error(theta: np.ndarray) -> np.ndarray:
+            p, _, features, _ = logs(theta)
+            rest = np.isfinite(theta).all(axis=-1) * (INTERPOLATION[1] * value(self.origin))  # other geodesics
+            return p * np.sqrt(np.maximum(np.sum(features @ self.covariance * features, axis=-1), 0.0)) + rest
+
+        return Slice(value, slope, error)
+
     def prepare(self, time: float) -> Slice:
         if not (math.isfinite(time) and time > 0):
             raise InvalidInput(f"time must be positive and finite; got {time!r}.")
+        if time <= self.expansion.single:
+            return self.short(float(time))
         tables = SmoothTables(self, float(time))
         return Slice(tables.value, tables.slope, tables.error)
 

@@ -1,0 +1,56 @@
+"""How many threads the linear algebra of a fit has."""
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from heatgp import Euclidean, GPClassifier, GPRegressor, heat_kernel
+from heatgp.gp import threads
+from heatgp.gp.kernels import Normalized
+
+
+def blas_threads():
+    return max(library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas")
+
+
+class Watched(Normalized):
+    """A kernel that notes how many threads there are whenever its matrices are made."""
+
+    seen: list[int]
+
+    def pairs(self, X, Y=None):
+        self.seen.append(blas_threads())
+        return super().pairs(X, Y)
+
+
+@pytest.fixture
+def two_threads():
+    with threadpool_limits(2, user_api="blas"):
+        if blas_threads() < 2:
+            pytest.skip("this BLAS has one thread")
+        yield
+
+
+@pytest.mark.parametrize(("largest", "expected"), [(2000, 1), (10, 2)])
+def test_small_data_have_one_thread_and_large_data_all(two_threads, monkeypatch, largest, expected):
+    monkeypatch.setattr(threads, "SMALL", largest)
+    X = np.linspace(0, 1, 20)[:, None]
+    for model, y in ((GPRegressor(Euclidean(1)), X[:, 0] ** 2), (GPClassifier(Euclidean(1)), X[:, 0] > 0.4)):
+        model.fit(X, y)
+        kernel = Watched(heat_kernel(Euclidean(1)))
+        object.__setattr__(kernel, "seen", [])
+        for posterior in model.posteriors_:
+            object.__setattr__(posterior, "kernel", kernel)
+        model.predict(X)
+        assert set(kernel.seen) == {expected}
+        assert blas_threads() == 2  # as before
+
+
+def test_an_error_leaves_the_threads_as_they_were(two_threads):
+    @threads.on_one_thread(len)
+    def failing(values):
+        raise ValueError(blas_threads())
+
+    with pytest.raises(ValueError, match="1"):
+        failing([1])
+    assert blas_threads() == 2
