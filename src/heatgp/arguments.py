@@ -4,6 +4,7 @@ Each returns the value in the form that the code works with, or raises InvalidIn
 instead. Arrays of other libraries (JAX) are left to `manifolds.checks.check_points`.
 """
 
+import math
 from numbers import Complex, Number, Real
 from typing import Any
 
@@ -12,6 +13,8 @@ from scipy.sparse import issparse
 
 from .errors import InvalidInput
 
+EXTREME = 1e100
+"""Coordinates, times and their inverses up to this have squares and quotients that floating point can hold."""
 MOST_JOBS = 1024
 """More processes than this are a mistake: they would exhaust the machine before the first of them works."""
 
@@ -19,6 +22,11 @@ MOST_JOBS = 1024
 def is_integer(value: Any) -> bool:
     """Whether a value is an integer of Python or NumPy; truth values are not."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is one finite real number; truth values and arrays are not."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -77,15 +85,7 @@ def as_array(x: Any, name: str, kind: str = "numbers") -> np.ndarray:
     >>> as_array([[1, 2], [3, 4]], "x").shape
     (2, 2)
     """
-    refuse_masked(x, name)
-    if issparse(x):
-        raise InvalidInput(f"{name} is a sparse matrix; {kind} in a dense array are needed. Pass {name}.toarray().")
-    try:
-        array = np.asarray(x)
-    except Exception as error:  # an object decides itself what its conversion raises
-        ragged = "inhomogeneous" in str(error)
-        problem = "its rows have different lengths" if ragged else f"{type(error).__name__}: {error}"
-        raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
+    array = as_labels(x, name, kind)
     if array.dtype.kind == "O":
         array = _of_objects(array, name, kind)
     if array.dtype.kind not in "biufc":
@@ -93,6 +93,19 @@ def as_array(x: Any, name: str, kind: str = "numbers") -> np.ndarray:
     if array.dtype.kind in "fc" and array.dtype.char not in "fdFD":
         array = array.astype(complex if array.dtype.kind == "c" else float)
     return array
+
+
+def as_labels(x: Any, name: str, kind: str = "labels") -> np.ndarray:
+    """x as a NumPy array of anything; refused are masked values, sparse matrices and rows of different lengths."""
+    refuse_masked(x, name)
+    if issparse(x):
+        raise InvalidInput(f"{name} is a sparse matrix; {kind} in a dense array are needed. Pass {name}.toarray().")
+    try:
+        return np.asarray(x)
+    except Exception as error:  # an object decides itself what its conversion raises
+        ragged = "inhomogeneous" in str(error)
+        problem = "its rows have different lengths" if ragged else f"{type(error).__name__}: {error}"
+        raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
 
 
 def refuse_masked(x: Any, name: str) -> None:

@@ -4,15 +4,15 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
-from sklearn.utils.multiclass import type_of_target
 
-from ..arguments import as_array, generator, is_integer, refuse_masked
+from ..arguments import as_array, as_labels, generator, is_integer
 from ..errors import InvalidInput, Unsupported
 from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, negative_log_density, rmse
@@ -124,7 +124,7 @@ def compare(
         raise InvalidInput(f"X has shape {X.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}).")
     y = check_targets(y, len(X))
     task = infer_task(y) if task is None else task
-    if task not in ("regression", "classification"):
+    if not isinstance(task, str) or task not in ("regression", "classification"):
         raise InvalidInput(f"task must be 'regression' or 'classification'; got {task!r}.")
     seed = int(generator(rng).integers(2**31))
     pairs = folds(y, task, splits, groups, seed) if is_integer(splits) else check_splits(splits, len(y))
@@ -139,10 +139,13 @@ def compare(
 
 def check_targets(y: Any, number: int) -> np.ndarray:
     """The targets as an array (N,), one finite number or one label for each point."""
-    refuse_masked(y, "y")
-    values = as_array(y, "y") if np.asarray(y).dtype.kind in "iufc" else np.asarray(y)
+    values = as_labels(y, "y", "numbers or labels")
+    values = as_array(values, "y") if values.dtype.kind in "iufc" else values
     if values.shape != (number,):
         raise InvalidInput(f"y has shape {values.shape}; X has {number} points, so y must have shape ({number},).")
+    if values.dtype.kind == "O" and values.size:  # numbers or text alike, as arrays of their own kind
+        alike = next((kind for kind in (str, Number) if all(isinstance(v, kind) for v in values)), None)
+        values = np.array(values.tolist()) if alike else values
     bad = ~np.isfinite(values) if values.dtype.kind in "fc" else np.array([v is None or v != v for v in values], bool)
     if bad.any():
         raise InvalidInput(f"y[{int(np.argmax(bad))}] = {values[np.argmax(bad)]} is missing or not finite. Remove it.")
@@ -243,12 +246,14 @@ def process(manifold: Manifold, task: Task, **options: Any) -> GPRegressor | GPC
 
 def infer_task(y: np.ndarray) -> Task:
     """Regression for fractional numbers, classification for labels and few different whole numbers."""
-    kind = type_of_target(y)
-    if kind == "continuous":
+    if y.ndim != 1 or y.dtype.kind not in "biufUSO":
+        raise InvalidInput(f"y has shape {y.shape} and dtype {y.dtype}; it must be one number or label per point.")
+    if y.dtype.kind == "f" and (y != np.round(y)).any():
         return "regression"
-    if kind not in ("binary", "multiclass"):
-        raise InvalidInput(f"y is {kind}; it must be one number or one label per point.")
-    values = len(np.unique(y))
+    try:
+        values = len(np.unique(y))
+    except TypeError as error:
+        raise InvalidInput(f"the labels in y cannot be sorted ({error}). Give all of one type.") from None
     if y.dtype.kind in "iuf" and values > CLASSES:
         raise InvalidInput(
             f"y has {values} > {CLASSES} different whole numbers: say task='regression' or 'classification'."
@@ -259,7 +264,7 @@ def infer_task(y: np.ndarray) -> Task:
 def folds(y: np.ndarray, task: Task, number: Any, groups: ArrayLike | None, seed: int) -> list[Any]:
     """Cross-validation: every point is tested once."""
     if groups is not None:
-        groups = np.asarray(groups)
+        groups = as_labels(groups, "groups")
         if groups.shape != y.shape:
             raise InvalidInput(f"groups has shape {groups.shape}; one label for each of {len(y)} points is needed.")
         most, what = len(np.unique(groups)), "groups"

@@ -15,7 +15,7 @@ from ..errors import InvalidInput
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
-from ..manifolds.rows import as_points
+from ..manifolds.rows import as_points, projected_points
 from ..whole_file import whole_file
 from .kernel import add_simulation, refuse_ignored
 from .manifold_argument import HELP, allow_local_modules, read_manifold
@@ -43,6 +43,7 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--kernel", default="auto", choices=METHODS)
     add_simulation(parser)
+    parser.add_argument("--project", action="store_true", help="move points with few digits to the nearest points")
     parser.add_argument("--predict", metavar="FILE", help="points to predict, the same columns without the target")
     parser.add_argument("--out", metavar="FILE", help="predictions, .csv or .npz; else to the terminal")
     parser.add_argument("--save", metavar="FILE", help="write the trained model")
@@ -64,14 +65,15 @@ def run(options: argparse.Namespace) -> None:
     if options.model:
         allow_local_modules()  # a model holds its manifold by the name of the user's module
         model = load_model(options.model)
+        options.project = options.project or model.project
         manifold, names = model.manifold, getattr(model, "feature_names_in_", options.columns)
     else:
         manifold, table = read_manifold(options.manifold), read_table(options.train)
         options.target = chosen_target(table, options.target, options.columns)
         target = read_target(table, options.target, options.task)
-        points, names = points_of(manifold, table, options.target, options.columns)
+        points, names = points_of(manifold, table, options.target, options.columns, options.project)
     if options.predict:
-        new, _ = points_of(manifold, read_table(options.predict), options.target, names)
+        new, _ = points_of(manifold, read_table(options.predict), options.target, names, options.project)
     if options.train:
         model = train(options, manifold, points, target)
         if names is not None:
@@ -98,7 +100,9 @@ def chosen_target(table: Table, target: str | None, columns: list[str] | None) -
     return "y"
 
 
-def points_of(manifold: Manifold, table: Table, target: str | None, names: Any) -> tuple[np.ndarray, list[str] | None]:
+def points_of(
+    manifold: Manifold, table: Table, target: str | None, names: Any, project: bool
+) -> tuple[np.ndarray, list[str] | None]:
     """Points of the manifold and the names of their columns, or an error that names the file and its columns."""
     rows, names = read_points(table, target, names)
     if names is not None and len(names) not in (math.prod(manifold.shape), flat_size(manifold)):
@@ -106,7 +110,11 @@ def points_of(manifold: Manifold, table: Table, target: str | None, names: Any) 
             f"{table.path}: points of {manifold!r} have {flat_size(manifold)} coordinates, but there are {len(names)} "
             f"columns: {', '.join(names)}. Choose them with --columns."
         )
-    return as_points(manifold, rows, table.path), names
+    if not project:
+        return as_points(manifold, rows, table.path), names
+    points, moved = projected_points(manifold, rows, table.path)
+    print(f"# {len(points)} points of {table.path} moved onto {manifold!r}, by at most {moved:.2g}", file=sys.stderr)
+    return points, names
 
 
 def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, target: np.ndarray) -> Any:
@@ -118,7 +126,7 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     kernel = options.kernel
     if given := known_options(kernel, paths=options.paths, references=options.references):
         kernel = heat_kernel(manifold, kernel, **given)
-    model: Any = process(manifold, task, kernel=kernel).fit(points, target)
+    model: Any = process(manifold, task, kernel=kernel, project=options.project).fit(points, target)
     noise = f", noise {model.noise_:.4g}" if task == "regression" else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "

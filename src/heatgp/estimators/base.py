@@ -17,7 +17,7 @@ from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.params import Given
-from ..manifolds.rows import as_points
+from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
 from .tables import check_columns, checked_table, chosen_manifold
@@ -37,6 +37,7 @@ class HeatGP(BaseEstimator):
     time_bounds: Any = None
     rng: Any = 0
     n_jobs: int | None = None
+    project: bool = False
 
     @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
@@ -111,9 +112,13 @@ class HeatGP(BaseEstimator):
         All arguments are checked before the kernel is made, which may take a simulation.
         """
         for name, value in self.get_params(deep=False).items():
-            if name in ("amplitude", "noise") and not (value is None or isinstance(value, Real)):
+            number = isinstance(value, Real) and not isinstance(value, bool)
+            if name in ("amplitude", "noise") and not (value is None or number):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
+        check_flag("project", self.project)
+        if self._precomputed and self.project:
+            raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
         check_seed(self.rng)
         check_jobs(self.n_jobs)
         if self._precomputed and self.time is not None:
@@ -122,7 +127,7 @@ class HeatGP(BaseEstimator):
         gram = gram_kernel(X) if self._precomputed else None
         if gram is None:
             self.manifold_ = chosen_manifold(self.manifold, X)
-            points = as_points(self.manifold_, X)
+            points, self.moved_ = self._on_manifold(X)
         else:
             points = np.arange(len(gram.gram))
         if not len(points):
@@ -167,4 +172,8 @@ class HeatGP(BaseEstimator):
         """Checked points of the manifold, in a table as that of the fit."""
         X = checked_table(self, X, fitting=False)
         check_columns(self, self.manifold_, X)
-        return as_points(self.manifold_, X)
+        return self._on_manifold(X)[0]
+
+    def _on_manifold(self, X: Any) -> tuple[Array, float]:
+        """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
+        return projected_points(self.manifold_, X) if self.project else (as_points(self.manifold_, X), 0.0)

@@ -5,9 +5,8 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import type_of_target
 
-from ..arguments import refuse_masked
+from ..arguments import as_labels
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
@@ -32,7 +31,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
-    normalize, time_bounds, rng, n_jobs : as in `GPRegressor`.
+    normalize, time_bounds, rng, n_jobs, project : as in `GPRegressor`.
 
     Attributes
     ----------
@@ -42,6 +41,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
+    moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
     feature_names_in_ : array of str, the names of the columns of X where it is a table with names.
 
     Examples
@@ -221,15 +221,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
 def _classes(points: Array, y: Any) -> tuple[Array, Array]:
     """The different labels, sorted, and for each point the number of its label."""
-    refuse_masked(y, "y")
-    labels = np.asarray(y)
+    labels = as_labels(y, "y")
     if labels.shape != points.shape[:1]:
         raise InvalidInput(
             f"y has shape {labels.shape} and X {len(points)} points: one label for each point is needed."
         )
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
-    if labels.dtype.kind in "fc" and type_of_target(labels) not in ("binary", "multiclass"):
+    if labels.dtype.kind == "c" or (labels.dtype.kind == "f" and (labels != np.round(labels)).any()):
         raise InvalidInput(
             f"y holds numbers such as {labels[0]} (continuous), not labels. Use GPRegressor, or make them classes."
         )

@@ -43,6 +43,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         from the distances of the data.
     rng : seed or numpy Generator, default 0. For kernels that are simulated.
     n_jobs : int, default None. Cores, as in joblib, for kernels that are simulated.
+    project : bool, default False. Move points to the nearest points of the manifold (`manifold.project`), for data with
+        three or four digits. Points further away than the rounding of two decimals are an error.
 
     Attributes
     ----------
@@ -52,6 +54,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
+    moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
     feature_names_in_ : array of str, the names of the columns of X where it is a table with names.
 
     Examples

@@ -62,11 +62,11 @@ class Given:
         """Checked values; one `time` for all times of the kernel, or one for each."""
         count = kernel.parameters
         times = (time,) * count if np.ndim(time) == 0 else tuple(time)
-        if not all(t is None or isinstance(t, Real) for t in times):
+        if not all(t is None or (isinstance(t, Real) and not isinstance(t, bool)) for t in times):
             raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
         if len(times) != count:
             raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
-        given = cls(times, amplitude, noise)
+        given = cls(times, *(None if value is None else float(value) for value in (amplitude, noise)))
         # checks what is given; a one in the place of what is learned
         Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
         return given

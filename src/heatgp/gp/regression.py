@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import as_array
+from ..arguments import as_array, is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from .latent import Latent
@@ -142,10 +141,11 @@ def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float]:
     largest = float(np.abs(y).max())
     if largest and not 1e-140 < largest < 1e140:
         raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
+    known = mean in ("constant", "zero") if isinstance(mean, str) else is_number(mean)
+    if not known:
+        raise InvalidInput(f'mean = {mean!r} is not known. Use "zero", "constant" or a finite number.')
     if mean == "constant":
         average = float(np.mean(y))
         return np.stack([y - average, np.ones(len(y))], axis=1), average
-    if mean != "zero" and not isinstance(mean, Real):
-        raise InvalidInput(f'mean = {mean!r} is not known. Use "zero", "constant" or a number.')
     given = 0.0 if mean == "zero" else float(mean)
     return y[:, None] - given, given

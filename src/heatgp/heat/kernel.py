@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import as_array
+from ..arguments import EXTREME, as_array
 from ..array import Array
 from ..cost import check_memory
 from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
@@ -253,6 +253,11 @@ class HeatKernel(Kernel):
         if values.shape != (self.parameters,):
             raise InvalidInput(f"{self!r} takes {self.parameters} time(s); got {time!r}.")
         low, high = self.times
+        if (np.isfinite(values) & ((values > EXTREME) | ((values > 0) & (values < 1 / EXTREME)))).any():
+            raise InvalidInput(
+                f"time = {time!r} is not from {1 / EXTREME:g} to {EXTREME:g}: squared distances over it leave floating "
+                "point. Change the unit of length."
+            )
         if not (np.isfinite(values).all() and (values > 0).all()):
             raise InvalidInput(
                 f"time must be positive and finite; got {time!r}. At time 0 the heat kernel is a point mass."

@@ -249,7 +249,7 @@ class Simulated(Method):
         object.__setattr__(self, "times", checked_times(self.times))
         object.__setattr__(self, "rng", check_seed(self.rng))
         check_jobs(self.n_jobs)
-        if not isinstance(self.cache, (bool, str, Path)):
+        if not isinstance(self.cache, (bool, str, Path)) or self.cache == "":
             raise InvalidInput(f"cache must be True, False or a folder; got {self.cache!r}.")
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import as_array, check_count, generator, is_integer
+from ..arguments import EXTREME, as_array, check_count, generator, is_integer
 from ..array import Array, namespace
 from ..cost import check_memory
 from ..errors import InputWarning, InvalidInput, OffManifold, warn
@@ -48,12 +48,27 @@ def require_shape(what: str, function: Callable, x: np.ndarray, shapes: list[tup
     require(shape in shapes, f"{message} Write it over the last axes of x.")
 
 
+def check_sequence(owner: str, name: str, value: Any, default: tuple) -> tuple:
+    """The items of a list, tuple or array, the default where it is None; InvalidInput for anything else."""
+    valid = value is None or isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim > 0)
+    require(valid, f"{owner} needs a tuple {name}; got {value!r}.")
+    return default if value is None else tuple(value)
+
+
 def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float], ...]:
     """Bounds as n pairs of finite numbers, low < high."""
-    pairs = np.asarray(bounds, dtype=float)
-    if pairs.shape != (n, 2) or not np.isfinite(pairs).all() or not (pairs[:, 0] < pairs[:, 1]).all():
+    try:
+        pairs = as_array(bounds, "bounds")
+    except InvalidInput:  # the message below shows the value
+        pairs = np.empty(0)
+    if (
+        pairs.dtype.kind not in "iuf"
+        or pairs.shape != (n, 2)
+        or not np.isfinite(pairs).all()
+        or not (pairs[:, 0] < pairs[:, 1]).all()
+    ):
         raise InvalidInput(f"{owner} needs bounds of {n} pairs (low, high), finite, low < high; got {bounds!r}.")
-    return tuple((float(low), float(high)) for low, high in pairs)
+    return tuple((float(low), float(high)) for low, high in pairs.tolist())
 
 
 def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE) -> Array:
@@ -104,6 +119,12 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
         raise OffManifold(f"{where} is not finite (NaN or infinity). Remove or impute it before the fit.")
     if np.isinf(tolerance):
         return x
+    large = np.asarray(xp.max(xp.abs(x), axis=axes), dtype=float) if math.prod(x.shape) else np.zeros(1)
+    if (large > EXTREME).any():
+        raise InvalidInput(
+            f"{_first(name, large > EXTREME)} has an entry of size {large.max():.1e} > {EXTREME:g}: its square leaves "
+            "floating point. Change the unit."
+        )
     single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
     limit = max(tolerance, 1e-4) if single else tolerance
     defect = np.asarray(manifold.defect(x))

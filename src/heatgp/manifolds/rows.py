@@ -1,15 +1,21 @@
 """Points from arrays in several layouts: batches, flattened rows, real and imaginary parts side by side."""
 
+import logging
 import math
 from typing import Any
 
 import numpy as np
 
 from ..arguments import as_array
-from ..errors import InvalidInput
+from ..array import norm
+from ..errors import InvalidInput, OffManifold
 from .checks import check_points
-from .composed.product import flat_size, unflatten
+from .composed.product import Product, flat_size, unflatten
 from .contract import Manifold
+
+log = logging.getLogger("heatgp")
+ROUNDING = 5e-3
+"""How far `projected_points` moves each entry of a point at most, as part of the largest: rounding to two decimals."""
 
 
 def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
@@ -42,6 +48,69 @@ def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
     array([[[1., 0.],
             [0., 1.]]])
     """
+    points = np.asarray(check_points(manifold, shaped(manifold, X, name), name))
+    return np.asarray(manifold.polish(points.astype(complex if manifold.is_complex else float)))
+
+
+def projected_points(manifold: Manifold, X: Any, name: str = "X") -> tuple[np.ndarray, float]:
+    """Points moved to the nearest points of the manifold, and how far the one moved that moved most.
+
+    For data that were written with few digits. Rounding to two decimals moves each entry by 0.005 at most, so a point
+    of m entries by 0.005 √m; whatever is further away, relative to the largest entry, is no rounding and is refused.
+    Each factor of a product is held to this on its own.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    X, name
+        As in `as_points`.
+
+    Returns
+    -------
+    points : array (N, *manifold.shape)
+    moved : float
+        The largest Euclidean distance, in the entries of the arrays; 0 where there is no point.
+
+    Raises
+    ------
+    InvalidInput
+        If X is not numeric or has another shape.
+    OffManifold
+        If a point is not finite, has no nearest point, or is too far from it.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> points, moved = projected_points(Sphere(2), [[0.577, 0.577, 0.577]])
+    >>> points, round(moved, 6)
+    (array([[0.57735027, 0.57735027, 0.57735027]]), 0.000607)
+    """
+    array = np.asarray(check_points(manifold, shaped(manifold, X, name), name, tolerance=math.inf))
+    points = manifold.project(array)
+    moved = _moved(manifold, array, points, name)
+    if moved > 0:
+        log.info("%d points of %s were moved onto %r, by at most %.2g", len(points), name, manifold, moved)
+    return points, moved
+
+
+def _moved(manifold: Manifold, array: np.ndarray, points: np.ndarray, name: str) -> float:
+    """The largest distance between points and their nearest points, or OffManifold where one is no rounding."""
+    if isinstance(manifold, Product):
+        parts = zip(manifold.factors, manifold.split(array), manifold.split(points))
+        return max(_moved(factor, one, other, name) for factor, one, other in parts)
+    distance = np.asarray(norm(np.asarray(manifold.difference(array, points)), len(manifold.shape)))
+    limit = ROUNDING * math.sqrt(math.prod(manifold.shape)) * float(np.abs(array).max(initial=0.0))
+    if (distance > limit).any():
+        where = int(np.argmax(distance > limit))
+        raise OffManifold(
+            f"{name}[{where}] is {distance[where]:.1e} > {limit:.1e} away from the nearest point of {manifold!r}: more "
+            "than the rounding of data with two decimals. Check the data, the units and the order of the columns."
+        )
+    return float(distance.max(initial=0.0))
+
+
+def shaped(manifold: Manifold, X: Any, name: str) -> np.ndarray:
+    """X as an array of shape (N, *manifold.shape), from points or rows of flattened points."""
     array = as_array(X, name, f"a numeric array of points of {manifold!r}")
     size = math.prod(manifold.shape)
     if array.ndim == 2 and len(manifold.shape) != 1 and array.shape[1] == size:
@@ -54,5 +123,4 @@ def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
             f"{name} has shape {array.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}){rows} "
             f"of {manifold!r}. One point alone is {name}[None]."
         )
-    points = np.asarray(check_points(manifold, array, name))
-    return np.asarray(manifold.polish(points.astype(complex if manifold.is_complex else float)))
+    return array

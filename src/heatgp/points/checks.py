@@ -30,6 +30,14 @@ def numbers(x: ArrayLike, name: str, *tail: int) -> np.ndarray:
     return x
 
 
+def real_numbers(x: ArrayLike, name: str, *tail: int) -> np.ndarray:
+    """`numbers` that are not complex."""
+    x = numbers(x, name, *tail)
+    if x.dtype.kind == "c":
+        raise InvalidInput(f"{name} is complex; pass {name}.real if the imaginary part is 0.")
+    return x
+
+
 def check(manifold: Manifold, x: ArrayLike, name: str) -> np.ndarray:
-    """x as checked points of the manifold."""
-    return np.asarray(check_points(manifold, x, name))
+    """x as checked points of the manifold, in an array of its own: SciPy's rotations need one that can be written."""
+    return np.array(check_points(manifold, x, name))

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..manifolds import Euclidean, Product, SpecialOrthogonal
-from .checks import check, numbers, reject
+from .checks import check, real_numbers, reject
 
 RIGID_MOTIONS = Product(Euclidean(3), SpecialOrthogonal(3))
 """The manifold of `rigid_to_product`: translation, then rotation."""
@@ -35,7 +35,7 @@ def rigid_to_product(motion: ArrayLike) -> np.ndarray:
     >>> rigid_to_product(np.eye(4)).shape
     (12,)
     """
-    motion = numbers(motion, "motion", 4, 4)
+    motion = real_numbers(motion, "motion", 4, 4)
     off = np.abs(motion[..., 3, :] - [0, 0, 0, 1]).max(axis=-1)
     reject(off > 1e-6, off, "motion", "has a last row {value:.1e} > 1e-06 away from (0, 0, 0, 1). Is it transposed?")
     rotation = check(SpecialOrthogonal(3), motion[..., :3, :3], "rotation part of motion")

@@ -4,9 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..array import wrap
-from ..errors import InvalidInput
 from ..manifolds import Euclidean, Product, Scaled, Sphere, Torus
-from .checks import check, numbers, reject
+from .checks import check, real_numbers, reject
 
 SEPARATION = 1e-8
 """Eigenvalues closer than this fraction of the largest, or v1 closer to span(e2, e3): directions are arbitrary."""
@@ -68,9 +67,7 @@ def spd_to_product(A: ArrayLike, *, half_circle: bool = True, log: bool = False)
     >>> spd_to_product(np.diag([3.0, 2, 1])) + 0
     array([1., 0., 0., 0., 3., 2., 1.])
     """
-    A = numbers(A, "A", 3, 3)
-    if A.dtype.kind == "c":
-        raise InvalidInput("A is complex; pass A.real if the imaginary part is 0.")
+    A = real_numbers(A, "A", 3, 3)
     scale = np.abs(A).max(axis=(-2, -1))
     skew = np.abs(A - np.swapaxes(A, -1, -2)).max(axis=(-2, -1))
     reject(skew > 1e-6 * scale, skew, "A", "is not symmetric: |A - A'| = {value:.1e} > 1e-06 |A|. Pass (A + A') / 2.")

@@ -3,8 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..errors import InvalidInput
 from ..manifolds import Sphere
-from .checks import check, numbers, reject
+from .checks import check, real_numbers, reject
 
 
 def latlon_to_sphere(latitude: ArrayLike, longitude: ArrayLike) -> np.ndarray:
@@ -32,7 +33,14 @@ def latlon_to_sphere(latitude: ArrayLike, longitude: ArrayLike) -> np.ndarray:
     >>> latlon_to_sphere(90, 0).round(12) + 0
     array([0., 0., 1.])
     """
-    latitude, longitude = numbers(latitude, "latitude"), numbers(longitude, "longitude")
+    latitude, longitude = real_numbers(latitude, "latitude"), real_numbers(longitude, "longitude")
+    try:
+        np.broadcast_shapes(latitude.shape, longitude.shape)
+    except ValueError:
+        raise InvalidInput(
+            f"latitude has shape {latitude.shape} and longitude {longitude.shape}: they do not broadcast. Give one "
+            "longitude for each latitude."
+        ) from None
     limit = "is {value} degrees, outside [-%d, %d]. Pass degrees, latitude first."
     reject(np.abs(latitude) > 90, latitude, "latitude", limit % (90, 90))
     reject(np.abs(longitude) > 360, longitude, "longitude", limit % (360, 360))

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -12,7 +13,7 @@ from scipy.stats import qmc
 
 from ...array import Array, namespace
 from ...errors import InvalidInput, Unsupported
-from ..checks import check_bounds, points_to_project, require, require_integer, require_shape
+from ..checks import check_bounds, check_sequence, points_to_project, require, require_integer, require_shape
 from ..contract import Manifold
 from .curvature import ricci
 from .differentiate import derivative, is_numpy, repeat
@@ -84,11 +85,12 @@ class Chart(Manifold):
         require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
         require_integer("Chart", "dim", self.dim, 1)
         require(self.wrap is None or callable(self.wrap), f"Chart needs a function as wrap; got {self.wrap!r}.")
-        periods = tuple(self.periodic) if self.periodic is not None else (None,) * self.dim
-        valid = len(periods) == self.dim and all(p is None or (np.isfinite(p) and p > 0) for p in periods)
+        periods = check_sequence("Chart", "periodic", self.periodic, (None,) * self.dim)
+        numbers = all(p is None or isinstance(p, Real) for p in periods)
+        valid = len(periods) == self.dim and numbers and all(p is None or 0 < p < math.inf for p in periods)
         require(valid, f"Chart needs a period or None for each of {self.dim} coordinates; got {self.periodic!r}.")
         object.__setattr__(self, "periodic", periods)
-        given = tuple(self.bounds) if self.bounds is not None else (None,) * self.dim
+        given = check_sequence("Chart", "bounds", self.bounds, (None,) * self.dim)
         bounds = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
         if self.bounds is not None or None not in bounds:
             object.__setattr__(self, "bounds", check_bounds("Chart", bounds, self.dim))
