@@ -28,6 +28,7 @@ from .exact.find import exact_profile
 from .kernel import HeatKernel, MadeKernel, OrbitKernel, Profile, Replicates
 from .positive import positive_profile
 from .reference.build import GROUPS, reference_kernel
+from .reference.cells import refuse_infinite
 from .reference.cost import reference_cost, refuse_unresolved, warn_where_hardly_resolved
 from .reference.kernel import ReferenceKernel
 from .smooth.density import has_few_modes
@@ -326,6 +327,8 @@ class Ball(Simulated):
 
     def refuse_simple(self, manifold: Manifold) -> None:
         refuse_to_count(manifold)
+        x = manifold.random(np.random.default_rng(0), 1)
+        manifold.within(x, x, 1.0)  # or it says that it has no distance
 
     def simple_cost(self, manifold: Manifold) -> Cost:
         """The walk, where one simulation serves all pairs; else a call of the kernel simulates."""
@@ -550,6 +553,8 @@ class Reference(Simulated):
             raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
 
     def refuse_simple(self, manifold: Manifold) -> None:
+        if isinstance(manifold, Homogeneous):
+            refuse_infinite(manifold, manifold.volume)
         refuse_unresolved(manifold, self.references, without_references(manifold))
 
     def simple_cost(self, manifold: Manifold) -> Cost:
@@ -634,14 +639,18 @@ class FibreAverage(Method):
             return None
         return group_order(manifold.n - manifold.k, manifold.is_complex)
 
-    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
-        terms = self.terms(manifold)
-        if terms is None:
+    def refuse_simple(self, manifold: Manifold) -> None:
+        if self.terms(manifold) is None:
             raise Unsupported(
                 f"{manifold!r} is no Stiefel manifold of a group with an exact kernel: there is no fibre to average "
                 "over. Use method='auto', the best there is."
             )
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        self.refuse_simple(manifold)
+        terms = self.terms(manifold)
         assert isinstance(manifold, Stiefel)
+        assert terms is not None
         number = self.fibre or (2 if 4 * terms <= FIBRE_TERMS else 1)
         group = Exact().find(fibre_group(manifold))
         assert isinstance(group, OrbitKernel)
