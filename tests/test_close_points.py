@@ -13,7 +13,6 @@ import pytest
 import heatgp as hg
 from heatgp.array import white_noise
 
-mp.mp.dps = 60
 SIZES = [1.0, 1e-2, 1e-4, 1e-6, 1e-8]
 SPACES = [
     hg.Sphere(1),
@@ -42,6 +41,12 @@ SPACES = [
     hg.TorusKnot(2, 3),
     hg.Euclidean(3),
 ]
+
+
+@pytest.fixture(autouse=True)
+def sixty_digits():
+    with mp.workdps(60):
+        yield
 
 
 def cluster(M, size, rng, number=5):
