@@ -24,6 +24,7 @@ from heatgp.cli import main
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.gp.kernels import Normalized
 from heatgp.heat.exact.families import complex_projective, real_projective, sphere
+from heatgp.heat.exact.short_time import short_time
 
 HIGH = [sphere(500), sphere(2000), complex_projective(1000), real_projective(1000)]
 
@@ -96,6 +97,16 @@ def test_dimensions_are_a_ladder(time):
     expected = log(r[:, None]) + n * time / 2 - np.log(2 * np.pi * np.sin(r)) + np.log(-change)
     found = sphere(n + 2).at(time).log(r[:, None])
     assert (np.abs(found - expected) < 1e-12 * np.abs(expected) + 1e-7).all()  # the difference has an error of 1e-8
+
+
+@pytest.mark.parametrize("profile", [sphere(2), sphere(50), *HIGH[1:]], ids=["S2", "S50", "S2000", "CP1000", "RP1000"])
+@pytest.mark.parametrize("time", [1e-11, 1e-9, 1e-7, 1e-5])
+def test_the_positive_sum_is_the_short_time_expansion(profile, time):
+    """Two formulas with nothing in common, where both hold: ratios from 1e-3 to 1e-87."""
+    r = np.array([4, 5, 7, 9, 12, 20]) * time**0.5
+    jet, height = short_time(profile.alpha, profile.beta, profile.speed).jet(r.astype(np.longdouble), time, 0)
+    expected = height - (profile.alpha + 1) * np.log(2 * np.pi * time) + np.log(jet[0]).astype(float)
+    np.testing.assert_allclose(profile.at(time).log(r[:, None]), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_euclidean_space_of_five_thousand_dimensions(rng):

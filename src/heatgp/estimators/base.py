@@ -17,6 +17,7 @@ from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.params import Given
+from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
@@ -135,7 +136,7 @@ class HeatGP(BaseEstimator):
         self.n_features_in_ = math.prod(X.shape[1:])
         checked = check(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
-        return points, checked, self.kernel_.pairs(points)
+        return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
 
     def _heat_kernel(self) -> Kernel:
         kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
