@@ -148,7 +148,7 @@ def is_supported(manifold, method):
         "ball": lambda M: M in CATALOG,
         "reference": lambda M: not isinstance(M, Euclidean) and M.dim <= max(REFERENCES),
         "fibre-average": lambda M: (
-            isinstance(M, Stiefel) and (M.n <= 6 if M.is_complex else M.n <= 8 and 1 < M.k < M.n - 1)
+            isinstance(M, Stiefel) and (M.n <= 6 if M.is_complex else M.n <= 10 and 1 < M.k < M.n - 1)
         ),
     }
     return all(rules[method](M) for M in parts(manifold))

@@ -44,7 +44,7 @@ def in_ball(x):
 
 
 HOPELESS = [
-    SpecialOrthogonal(9),
+    SpecialOrthogonal(11),
     SpecialOrthogonal(50),
     Orthogonal(30),
     Unitary(7),
@@ -66,10 +66,19 @@ HOPELESS = [
     Domain(Euclidean(10), in_ball, ((-1, 1),) * 10),
     Product(Sphere(2), SpecialOrthogonal(50)),
     Product(Grassmann(12, 3), Grassmann(100, 50)),  # the first would be simulated for a minute
-    Scaled(SpecialOrthogonal(9), 2.0),
-    Quotient(SpecialOrthogonal(10), (lambda x: x, lambda x: -x)),
+    Scaled(SpecialOrthogonal(11), 2.0),
+    Quotient(SpecialOrthogonal(12), (lambda x: x, lambda x: -x)),
 ]
 """Manifolds that no method of the library resolves."""
+
+
+@pytest.mark.parametrize("manifold", [SpecialOrthogonal(9), SpecialOrthogonal(10), Orthogonal(10)], ids=repr)
+def test_rotations_of_up_to_ten_dimensions_have_an_exact_kernel_at_once(manifold, rng):
+    kernel, start = hg.heat_kernel(manifold), time.perf_counter()
+    assert kernel.method == "exact"
+    K = kernel(manifold.random(rng, 20), time=0.5)
+    assert time.perf_counter() - start < 10
+    assert np.linalg.eigvalsh(K / K[0, 0])[0] > 0
 
 
 def assert_refused(make, text):
@@ -86,7 +95,7 @@ def test_auto_refuses_at_once_what_reference_points_cannot_resolve(manifold):
     assert_refused(lambda: hg.Auto().cost(manifold), text)
 
 
-@pytest.mark.parametrize("manifold", [SpecialOrthogonal(9), Grassmann(8, 4), Stiefel(9, 2)], ids=repr)
+@pytest.mark.parametrize("manifold", [SpecialOrthogonal(11), Grassmann(8, 4), Stiefel(9, 2)], ids=repr)
 def test_models_refuse_at_once_too(manifold, rng):
     X = manifold.random(rng, 5)
     assert_refused(lambda: hg.GPRegressor(manifold).fit(X, np.arange(5.0)), "resolve no time")
@@ -95,8 +104,8 @@ def test_models_refuse_at_once_too(manifold, rng):
 def test_the_baseline_that_the_refusal_names_works(rng):
     from heatgp.baselines import baseline
 
-    X = SpecialOrthogonal(9).random(rng, 12)
-    model = baseline("rbf", SpecialOrthogonal(9), "regression").fit(X, X[:, 0, 0])
+    X = SpecialOrthogonal(11).random(rng, 12)
+    model = baseline("rbf", SpecialOrthogonal(11), "regression").fit(X, X[:, 0, 0])
     assert model.predict(X).shape == (12,)
 
 

@@ -35,7 +35,7 @@ def test_unitary_against_the_determinants(n, time):
 @pytest.mark.parametrize("time", [1e-3, 0.01, 0.06, 0.07, 0.5, 3.0, 10.0])
 def test_large_groups_against_the_determinants(time):
     rng = np.random.default_rng(8)
-    for n in (7, 8):
+    for n in (7, 8, 9, 10):
         theta = hard_angles(n // 2, time, np.pi, rng)
         assert_agrees(special_orthogonal(n), partial(orthogonal, n), time, theta[::2], slopes=2)
     for n in (5, 6):

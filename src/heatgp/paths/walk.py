@@ -174,17 +174,26 @@ def simulation_cost(
     if paths * sum(plan.counts) * numbers < UNMEASURED:
         return chunk
     own = starts if starts.ndim == len(manifold.shape) else starts[: width * block]
-    for steps, blocks, each in ((1, 1, min(FEW, block)), (1, 1, block), (STEPS, width, block), (STEPS, width, block)):
+
+    def measured(steps: int, blocks: int, each: int) -> float:
+        """Seconds of the whole simulation, from these steps to each time of these paths."""
         short = replace(plan, counts=tuple(min(steps, count) for count in plan.counts))
         start = clock.perf_counter()
         positions = walk_blocks(manifold, own, short, (0,), 0, blocks, each)
         middle = clock.perf_counter()
         visit(positions)
         stepping, visiting = middle - start, clock.perf_counter() - middle
-        if stepping + visiting > MEASURED:
+        spent.append(stepping + visiting)
+        seconds = stepping * sum(plan.counts) / max(1, sum(short.counts)) + visiting
+        return seconds * paths / (blocks * each) / min(cores, math.ceil(paths / block))
+
+    spent: list[float] = []
+    measured(1, 1, 1)  # what a manifold does once only does not count
+    for size in ((1, 1, min(FEW, block)), (1, 1, block), (STEPS, width, block)):
+        seconds = measured(*size)
+        if spent[-1] > MEASURED:
             break
-    seconds = stepping * sum(plan.counts) / max(1, sum(short.counts)) + visiting
-    return chunk + Cost(seconds * paths / (blocks * each) / min(cores, math.ceil(paths / block)))
+    return chunk + Cost(min(seconds, measured(*size)))  # another program may have run meanwhile
 
 
 def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | None, most: int) -> int:
