@@ -53,6 +53,8 @@ HOPELESS = [
     Grassmann(8, 4),
     Grassmann(12, 4),
     Grassmann(100, 50),
+    Grassmann(30, 3),
+    Grassmann(1000, 2),
     Stiefel(8, 2),
     Stiefel(9, 2),
     Stiefel(10, 3),
@@ -126,6 +128,26 @@ def test_nothing_is_counted_in_hundreds_of_dimensions(manifold, method):
     assert_refused(
         lambda: hg.heat_kernel(manifold, method, **options), "dimensions: in more than 100 no path ends near"
     )
+
+
+@pytest.mark.parametrize("manifold", [Grassmann(1000, 2), Grassmann(500, 3)], ids=repr)
+def test_smooth_is_refused_where_densities_are_larger_than_any_number(manifold):
+    assert_refused(lambda: hg.heat_kernel(manifold, "smooth"), "larger than the largest number")
+
+
+@pytest.mark.slow
+def test_smooth_kernels_end_at_the_horizon_where_there_are_too_many_spherical_functions(rng):
+    M = Grassmann(25, 3)
+    kernel = hg.heat_kernel(M, "smooth", paths=100, times=0.01, cache=False)
+    horizon = kernel.times[1]
+    assert 0.01 < horizon < 0.1
+    X = M.random(rng, 2)
+    assert kernel(X, time=0.9 * horizon)[0, 0] > 0
+    with pytest.raises(
+        InvalidInput, match="Ask heat_kernel for another method: there are too many spherical functions"
+    ):
+        kernel(X, time=0.5)
+    assert_refused(kernel.as_positive_definite, r"too many spherical functions.*baseline\('rbf'")
 
 
 POINTS = Sphere(2).random(np.random.default_rng(0), 200_000)

@@ -1,5 +1,7 @@
 """Kernels of Stiefel manifolds from those of the groups, against integrals, paths and laws of nature."""
 
+from time import perf_counter
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -54,6 +56,31 @@ def test_mass_is_one_and_the_frame_itself_decays(M, rng):
     decay = np.exp(-M.n * time) if M.is_complex else np.exp(-(M.n - 1) * time / 2)
     for values, expected in ((weight, 1.0), (weight * overlap, decay)):
         assert abs(values.mean() - expected) < 5 * values.std() / np.sqrt(len(values))
+
+
+@pytest.mark.parametrize("M", [hg.Stiefel(4, 2), hg.Stiefel(3, 2, "complex")], ids=repr)
+def test_at_short_times_a_short_arc_is_the_whole_circle(M, rng, monkeypatch):
+    """Points some widths of the kernel apart, and far away; the arccos of close points errs by 2e-16 / t."""
+    time = 2e-4
+    centre = np.broadcast_to(M.random(rng, 1)[0], (12, *M.shape))
+    z = rng.standard_normal((2, 12, *M.shape))
+    widths = np.sqrt(time) * np.linspace(0.1, 3, 12)[:, None, None]
+    near = M.exp(centre, M.noise(centre, widths * (z[0] + 1j * z[1] if M.is_complex else z[0])))
+    X, kernel = np.concatenate([near, M.random(rng, 2)]), Exact().kernel(M)
+    arc, slope = kernel(X, X, time=time), kernel.derivative(X, X, time=time)
+    monkeypatch.setattr("heatgp.heat.exact.fibre.MARGIN", np.inf)
+    assert np.sum(arc > 1e-9 * arc.max()) > 50
+    np.testing.assert_allclose(arc, kernel(X, X, time=time), atol=1e-11 * arc.max(), rtol=0)
+    np.testing.assert_allclose(slope, kernel.derivative(X, X, time=time), atol=1e-11 * abs(slope).max(), rtol=0)
+
+
+@pytest.mark.parametrize("time", [1e-5, 1e-6])
+def test_forty_frames_at_short_times_take_a_second(time, rng):
+    X = hg.Stiefel(4, 2).random(rng, 40)
+    start = perf_counter()
+    K = Exact().kernel(hg.Stiefel(4, 2))(X, time=time)
+    assert perf_counter() - start < 10
+    assert np.linalg.eigvalsh(K)[0] > 0.5 * K.max()  # far apart: a diagonal matrix
 
 
 def test_finite_groups_are_groups():
@@ -142,3 +169,22 @@ def test_no_points_at_all(M):
     assert kernel(none, time=0.5).shape == (0, 0)
     assert kernel(one, none, time=0.5).shape == (1, 0)
     assert kernel.standard_error(none, one, time=0.5).shape == (0, 1)
+
+
+@pytest.mark.parametrize("size", [(4, 2), (5, 3), (3, 2, "complex"), (4, 3, "complex")], ids=repr)
+@pytest.mark.parametrize("time", [1e-3, 1e-2])
+def test_only_the_near_part_of_the_circle_counts(size, time, rng, monkeypatch):
+    """The average over the whole circle, which at short times is nearly all zeros, is the same."""
+    M = hg.Stiefel(*size)
+    x = np.broadcast_to(M.origin, (8, *M.shape))
+    noise = rng.standard_normal((2, *x.shape))
+    z = noise[0] + 1j * noise[1] if M.is_complex else noise[0]
+    X = np.asarray(M.exp(x, 0.5 * np.sqrt(time) * M.noise(x, z)))
+    X = np.concatenate([X, M.random(rng, 4)])
+    kernel = Exact().kernel(M)
+    found, slope = kernel(X, time=time), kernel.derivative(X, time=time)
+    monkeypatch.setattr("heatgp.heat.exact.fibre.MARGIN", 1e9)
+    peak = kernel.diag(X[0], time)
+    np.testing.assert_allclose(found, kernel(X, time=time), atol=1e-11 * peak)
+    np.testing.assert_allclose(slope, kernel.derivative(X, time=time), atol=1e-10 * peak / time)
+    assert (found > 1e-6 * peak).mean() > 0.3

@@ -21,7 +21,7 @@ from heatgp import (
     heat_kernel,
 )
 from heatgp.cli import main
-from heatgp.errors import InvalidInput
+from heatgp.errors import InvalidInput, Unsupported
 from heatgp.gp.kernels import Normalized
 from heatgp.heat.exact.families import complex_projective, real_projective, sphere
 
@@ -148,6 +148,12 @@ def test_a_log_that_no_formula_resolves_is_an_error():
     x, y = np.eye(3), np.diag([-1, 1, 1])
     with pytest.raises(InvalidInput, match=r"of the largest one; below 1e-10 of it this kernel has no digits"):
         heat_kernel(U)(x.astype(complex), y.astype(complex), time=0.01, log=True)
+
+
+@pytest.mark.parametrize("method", ["smooth", "strip", "ball"])
+def test_paths_cannot_resolve_so_many_dimensions(method):
+    with pytest.raises(Unsupported, match=r"volume of Sphere\(500\) is below .* Use method='exact'"):
+        heat_kernel(Sphere(500), method, paths=200)
 
 
 def test_the_diagonal_has_the_batch_axes_of_the_points(rng):

@@ -2,18 +2,14 @@
 
 import argparse
 import inspect
-import math
 from collections.abc import Iterator
 from typing import Any
-
-import numpy as np
 
 from .. import manifolds
 from ..errors import Unsupported
 from ..heat.composed import composed_of
-from ..heat.kernel import HeatKernel
-from ..heat.methods import METHODS, Auto, Ball, Exact, FromSamples, Method, Reference
-from ..manifolds import Chart, Domain, Euclidean, Grassmann, Homogeneous, Implicit, Manifold, Quotient, Sphere, Torus
+from ..heat.methods import METHODS, Auto, Exact, Method
+from ..manifolds import Chart, Domain, Euclidean, Grassmann, Implicit, Manifold, Quotient, Sphere, Torus
 from ..manifolds.parse import NAMES
 from .manifold_argument import HELP, read_manifold
 
@@ -44,7 +40,7 @@ def run(options: argparse.Namespace) -> None:
         print(described(read_manifold(text)))
     if options.manifold:
         return
-    print("Each class with examples, the methods that make their heat kernels, and the one taken by default.")
+    print("Each class with examples, the methods that make their heat kernels without options, and what 'auto' takes.")
     for name, cls in sorted(classes().items()):
         parameters = inspect.signature(cls).parameters.values()
         arguments = ", ".join("*" * (p.kind is p.VAR_POSITIONAL) + p.name for p in parameters)
@@ -74,7 +70,8 @@ def described(manifold: Manifold) -> str:
     "Sphere(2): exact, ball, strip, smooth, reference; 'auto' takes exact"
     """
     names = [name for name, method in METHODS.items() if method is not Auto and works(method(), manifold)]
-    return f"{manifold!r}: {', '.join(names)}; 'auto' takes {' and '.join(taken(manifold))}"
+    best = f"takes {' and '.join(taken(manifold))}" if works(Auto(), manifold) else "takes none of them"
+    return f"{manifold!r}: {', '.join(names)}; 'auto' {best}"
 
 
 def taken(manifold: Manifold) -> list[str]:
@@ -87,20 +84,11 @@ def taken(manifold: Manifold) -> list[str]:
 
 def works(method: Method, manifold: Manifold) -> bool:
     """Whether a method makes kernels of a manifold; nothing is simulated."""
-    parts = composed_of(manifold)
-    if parts:
-        return all(works(method, part) for part in parts)
     try:
-        if isinstance(method, FromSamples):
-            return isinstance(manifold, Homogeneous) and method.check(manifold) is None
-        if isinstance(method, Ball):
-            x = np.asarray(manifold.random(np.random.default_rng(0), 1))
-            return bool(np.isfinite(manifold.distance(x, x)).all())
-        if isinstance(method, Reference):
-            return not math.isinf(manifold.volume)
-        return isinstance(method.kernel(manifold), HeatKernel)
+        method.refuse(manifold)
     except Unsupported:
-        return isinstance(method, Reference)  # it estimates a volume that the manifold does not know
+        return False
+    return True
 
 
 def _unit_sphere(x: Any) -> Any:

@@ -290,7 +290,8 @@ class HeatKernel(Kernel):
             raise InvalidInput("time is an empty list; give one time or more.")
 
         def values_of(pairs: TimeFunction) -> np.ndarray:
-            return np.stack([read(pairs.at(t), t) for t in times])
+            found = [read(pairs.at(t), t) for t in times]
+            return found[0][None] if len(found) == 1 else np.stack(found)  # large arrays are not copied again
 
         point_axes = len(self.manifold.shape)
         X = self._points(X, "X")

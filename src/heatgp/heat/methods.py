@@ -3,6 +3,7 @@
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -27,8 +28,10 @@ from .exact.find import exact_profile
 from .kernel import HeatKernel, MadeKernel, OrbitKernel, Profile, Replicates
 from .positive import positive_profile
 from .reference.build import GROUPS, reference_kernel
+from .reference.cells import refuse_infinite
 from .reference.cost import reference_cost, refuse_unresolved, warn_where_hardly_resolved
 from .reference.kernel import ReferenceKernel
+from .smooth.density import has_few_modes
 from .smooth.fit import default_design, smooth_profile, smoothable
 
 FIBRE_TERMS = 2000
@@ -325,6 +328,8 @@ class Ball(Simulated):
 
     def refuse_simple(self, manifold: Manifold) -> None:
         refuse_to_count(manifold)
+        x = manifold.random(np.random.default_rng(0), 1)
+        manifold.within(x, x, 1.0)  # or it says that it has no distance
 
     def simple_cost(self, manifold: Manifold) -> Cost:
         """The walk, where one simulation serves all pairs; else a call of the kernel simulates."""
@@ -484,6 +489,7 @@ class Smooth(FromSamples):
     """
 
     name: ClassVar[str] = "smooth"
+    remedy: ClassVar[str] = "another method: there are too many spherical functions to go on with"
 
     def check(self, manifold: Homogeneous) -> None:
         smoothable(manifold)
@@ -548,6 +554,8 @@ class Reference(Simulated):
             raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
 
     def refuse_simple(self, manifold: Manifold) -> None:
+        if isinstance(manifold, Homogeneous):
+            refuse_infinite(manifold, manifold.volume)
         refuse_unresolved(manifold, self.references, without_references(manifold))
 
     def simple_cost(self, manifold: Manifold) -> Cost:
@@ -579,12 +587,15 @@ def without_references(manifold: Manifold) -> str:
     """What to use on a manifold of too many dimensions for reference points: a sentence."""
     if Exact().find(manifold) is not None:
         return "Use method='exact'."
-    if isinstance(manifold, Symmetric) and manifold.rank <= 3:
-        return "Use method='smooth'."
-    terms = FibreAverage.terms(manifold)
-    fibre = f"method='fibre-average', with {terms:,} terms for each pair of points, or " if terms else ""
+    terms, other = FibreAverage.terms(manifold), ""
+    if terms:
+        other = f"method='fibre-average', with {terms:,} terms for each pair of points, or "
+    with suppress(Unsupported):
+        if has_few_modes(smoothable(manifold)):
+            return "Use method='smooth'."
+        other = "method='smooth', up to its horizon and not for models, or "
     return (
-        f"Use {fibre}an RBF kernel of the embedding, which is no heat kernel but works in any dimension: "
+        f"Use {other}an RBF kernel of the embedding, which is no heat kernel but works in any dimension: "
         "heatgp.baselines.baseline('rbf', manifold, 'regression')."
     )
 
@@ -629,14 +640,18 @@ class FibreAverage(Method):
             return None
         return group_order(manifold.n - manifold.k, manifold.is_complex)
 
-    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
-        terms = self.terms(manifold)
-        if terms is None:
+    def refuse_simple(self, manifold: Manifold) -> None:
+        if self.terms(manifold) is None:
             raise Unsupported(
                 f"{manifold!r} is no Stiefel manifold of a group with an exact kernel: there is no fibre to average "
                 "over. Use method='auto', the best there is."
             )
+
+    def simple_kernel(self, manifold: Manifold) -> HeatKernel:
+        self.refuse_simple(manifold)
+        terms = self.terms(manifold)
         assert isinstance(manifold, Stiefel)
+        assert terms is not None
         number = self.fibre or (2 if 4 * terms <= FIBRE_TERMS else 1)
         check_memory(
             16.0 * number**2 * terms * (manifold.n - manifold.k) ** 2,
@@ -709,7 +724,7 @@ class Auto(Method):
         return exact or self._as(self._estimate(manifold)).simple_kernel(manifold)
 
     def _estimate(self, manifold: Manifold) -> type[Method]:
-        if isinstance(manifold, Symmetric) and manifold.rank <= 3:
+        if isinstance(manifold, Symmetric) and manifold.rank <= 3 and has_few_modes(manifold):
             return Smooth
         terms = FibreAverage.terms(manifold)
         return Reference if terms is None or terms > FIBRE_TERMS else FibreAverage
@@ -797,4 +812,9 @@ def spread_time(manifold: Manifold) -> float:
         return 1.0
     if not math.isfinite(volume):
         return 1.0
+    if volume == 0:
+        raise Unsupported(
+            f"the volume of {manifold!r} is below the smallest floating point number: paths cannot resolve so many "
+            "dimensions. Use method='exact'."
+        )
     return math.exp(2 * (math.log(volume) - log_unit_ball_volume(manifold.dim)) / manifold.dim) / 4

@@ -23,7 +23,9 @@ from ...manifolds.spaces.frames import completed
 from ...manifolds.spaces.orthogonal import log_rotation_volume
 from ...manifolds.spaces.orthonormal import random_matrices
 from ...manifolds.spaces.unitary import log_unitary_volume
+from ...progress import tracked
 from ..kernel import CHUNK, Function, MadeKernel, OrbitKernel, Profile
+from ..special.determinant import NEGLIGIBLE
 from .families import sphere
 from .find import exact_profile
 
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
 GOLDEN = (1 + math.sqrt(5)) / 2
 ELEMENTS = 4
 """Elements to average over for each patch of the fibre that the kernel tells apart, at the shortest time."""
+MARGIN = 1.1
+"""Part by which the Gaussian is followed beyond rounding: other factors of the density make up for less."""
 WITNESSES = 4
 """Random cosets with which the average is compared, to estimate its error."""
 Fibre = Callable[[Stiefel, float], np.ndarray]
@@ -231,6 +235,9 @@ class FibreKernel(MadeKernel):
     def _average(self, time: float, functions: Sequence[Function], gx: np.ndarray, gy: np.ndarray) -> list[np.ndarray]:
         M, fibre = self.manifold, self.fibre
         assert fibre is not None
+        reach = math.sqrt(2 * NEGLIGIBLE * time) * MARGIN
+        if fibre is circle and reach < 0.5:
+            return self._near_sum(functions, fibre(M, time), gx, gy, reach)
         left = fibre.representatives(M) if isinstance(fibre, Cosets) else np.eye(M.n - M.k)[None]
         return self._sum(functions, left, fibre(M, time), gx, gy)
 
@@ -240,15 +247,54 @@ class FibreKernel(MadeKernel):
         """The mean of each function over the elements `left` of H on one side and h on the other."""
         k, n = self.manifold.k, self.manifold.n
         out = [np.zeros((len(gx), len(gy))) for _ in functions]
-        rows = max(1, CHUNK // max(1, len(gy) * len(h)))
-        turned_y = (gy[:, None] @ np.array([_block(k, b) for b in h])).reshape(-1, n, n)
-        for a in left:
-            turned_x = gx @ _block(k, a)
-            for i in range(0, len(turned_x), rows):
-                theta = self.group.manifold.orbits(turned_x[i : i + rows], turned_y)
+        columns = max(1, min(len(gy), CHUNK // len(h)))
+        rows = max(1, CHUNK // (columns * len(h)))
+        turns = np.array([_block(k, b) for b in h])
+        starts = [(i, j) for j in range(0, len(gy), columns) for i in range(0, len(gx), rows)]
+        for i, j in tracked(starts, len(starts), f"Averages over the fibre of {self.manifold!r}"):
+            turned_y = (gy[j : j + columns, None] @ turns).reshape(-1, n, n)
+            for a in left:
+                theta = self.group.manifold.orbits(gx[i : i + rows] @ _block(k, a), turned_y)
                 for values, function in zip(out, functions):
-                    values[i : i + rows] += function(theta).reshape(len(theta), len(gy), len(h)).sum(axis=-1)
+                    terms = function(theta).reshape(len(theta), -1, len(h))
+                    values[i : i + rows, j : j + columns] += terms.sum(axis=-1)
         return [values / (len(left) * len(h)) for values in out]
+
+    def _near_sum(
+        self, functions: Sequence[Function], h: np.ndarray, gx: np.ndarray, gy: np.ndarray, reach: float
+    ) -> list[np.ndarray]:
+        """The mean of each function over the cyclic group h, from those elements that come within `reach` alone.
+
+        With r = g_x^-1 g_y and b its last block, the square of the distance is at least n - Re tr r h, and Re tr b h is
+        |b| cos(phi - phi'): so elements that count are on an arc around phi', and most pairs have none.
+        """
+        n, k, m = self.manifold.n, self.manifold.k, len(h)
+        out = [np.zeros((len(gx), len(gy))) for _ in functions]
+        rows = max(1, CHUNK // max(1, len(gy)))
+        for start in range(0, len(gx), rows):
+            r = np.conj(np.swapaxes(gx[start : start + rows], -1, -2))[:, None] @ gy
+            if self.manifold.is_complex:
+                turning = np.conj(r[..., -1, -1])
+            else:
+                turning = r[..., -2, -2] + r[..., -1, -1] + 1j * (r[..., -2, -1] - r[..., -1, -2])
+            fixed = np.einsum("...ii->...", r[..., :k, :k]).real
+            near = np.argwhere(n - fixed - np.abs(turning) < reach**2)
+            if not len(near):
+                continue
+            size = np.abs(turning[tuple(near.T)])
+            arc = math.acos(1 - reach**2 / float(size.min()))
+            middle = np.rint(np.angle(turning[tuple(near.T)]) * m / (2 * math.pi)).astype(int)
+            places = np.arange(-math.ceil(arc * m / (2 * math.pi)), math.ceil(arc * m / (2 * math.pi)) + 1)
+            pairs = max(1, CHUNK // len(places))
+            for i in range(0, len(near), pairs):
+                own = near[i : i + pairs]
+                turned = np.repeat(r[tuple(own.T)][:, None], len(places), axis=1)
+                turned[..., k:] = turned[..., k:] @ h[(middle[i : i + pairs, None] + places) % m]
+                theta = self.group.manifold.orbits(np.eye(n, dtype=r.dtype)[None], turned.reshape(-1, n, n))[0]
+                for values, function in zip(out, functions):
+                    sums = function(theta).reshape(len(own), len(places)).sum(axis=1) / m
+                    values[start + own[:, 0], own[:, 1]] = sums
+        return out
 
 
 def _block(k: int, b: np.ndarray) -> np.ndarray:

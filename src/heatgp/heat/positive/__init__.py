@@ -22,4 +22,11 @@ def positive_profile(manifold: Homogeneous, profile: Profile) -> Profile:
             f"an estimate on {manifold!r} is not positive definite, and only on compact symmetric spaces up to rank "
             "three can it be made so. A model on this manifold takes method='auto'."
         )
-    return (PositiveProfile if manifold.rank == 1 else ModeProfile)(manifold, profile)
+    positive = (PositiveProfile if manifold.rank == 1 else ModeProfile)(manifold, profile)
+    if positive.times[0] > positive.times[1]:
+        raise Unsupported(
+            f"an estimate on {manifold!r} is not positive definite, and the manifold has too many spherical functions "
+            f"to make it so at its times, up to {positive.times[1]:.2g}. A model may take an RBF kernel of the "
+            "embedding: heatgp.baselines.baseline('rbf', manifold, 'regression')."
+        )
+    return positive

@@ -213,6 +213,11 @@ def make_cells(manifold: Manifold, number: int, coarse: int, rng: np.random.Gene
 
 def check_compact(manifold: Manifold, volume: float) -> None:
     """An error where the volume is infinite."""
+    refuse_infinite(manifold, volume)
+
+
+def refuse_infinite(manifold: Manifold, volume: float) -> None:
+    """Raise Unsupported where there are no uniform points."""
     if not math.isfinite(volume):
         raise Unsupported(
             f"{manifold!r} is not compact: it has no uniform reference points. Cut it off with Domain, or use 'exact'."

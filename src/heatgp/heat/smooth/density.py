@@ -18,7 +18,7 @@ from ...array import wrap
 from ...errors import InvalidInput
 from ...manifolds.contract import Symmetric
 from ..kernel import Profile, Slice
-from ..special.spherical import MISSING, Modes, chamber_nodes, heat_modes
+from ..special.spherical import MISSING, MOST, Modes, chamber_nodes, heat_modes, mode_values
 from ..special.spline import SplineTable, SymmetricGrid
 from .expansion import Expansion
 
@@ -66,6 +66,11 @@ class SmoothProfile(Profile):
     manifold: Symmetric
     coefficients: np.ndarray
     covariance: np.ndarray
+
+    @cached_property
+    def times(self) -> tuple[float, float]:  # type: ignore[override]
+        """All; up to the horizon where there are too many modes to go on with."""
+        return (0.0, math.inf if has_few_modes(self.manifold) else self.expansion.horizon)
 
     @property
     def is_positive_definite(self) -> bool:
@@ -161,6 +166,11 @@ class SmoothProfile(Profile):
     def grid(self, reach: float) -> SymmetricGrid:
         """The points of tables over |theta_i| <= reach."""
         return SymmetricGrid(self.manifold.rank, reach, self.manifold.roots.signed)
+
+
+def has_few_modes(manifold: Symmetric) -> bool:
+    """Whether the modes of heat at the horizon can be computed: not in many dimensions at ranks two and three."""
+    return manifold.rank == 1 or mode_values(manifold, Expansion(manifold).horizon) <= MOST
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import AccuracyWarning, InvalidInput, Unsupported, warn
-from ...manifolds.contract import Homogeneous, Symmetric
+from ...manifolds.contract import Manifold, Symmetric
 from ...paths.samples import Samples
 from ..special.spherical import NODES, chamber_nodes
 from .density import Features, SmoothProfile
@@ -32,6 +32,8 @@ FEW_PATHS = 100
 """Below this the covariance of the features says little."""
 DISAGREEMENT = 5.0
 """Standard errors between paths and fit that are no chance."""
+LARGEST_LOG = 650.0
+"""Logarithm of the largest density; that of the largest number is 709."""
 ROUNDING = 1e-12
 """Of the features, whose sizes are far above it."""
 
@@ -89,7 +91,7 @@ def smooth_profile(samples: Samples) -> SmoothProfile:
     return SmoothProfile(manifold, coefficients, covariance)
 
 
-def smoothable(manifold: Homogeneous) -> Symmetric:
+def smoothable(manifold: Manifold) -> Symmetric:
     """The manifold, if it is one for the smooth estimate, or an error that names another method."""
     if not isinstance(manifold, Symmetric):
         raise Unsupported(
@@ -100,6 +102,12 @@ def smoothable(manifold: Homogeneous) -> Symmetric:
         raise Unsupported(
             f"{manifold!r} has rank {manifold.rank}; the smooth estimate is for ranks one to three. "
             "Use method='auto', the best there is."
+        )
+    first, _ = default_design(manifold, math.inf)
+    if manifold.dim / 2 * -math.log(2 * math.pi * first[0]) > LARGEST_LOG:
+        raise Unsupported(
+            f"{manifold!r} has {manifold.dim} dimensions: the smooth estimate starts from densities at time "
+            f"{first[0]:.2g}, which are larger than the largest number. Use method='auto', the best there is."
         )
     return manifold
 

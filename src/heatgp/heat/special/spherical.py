@@ -14,6 +14,7 @@ from itertools import combinations_with_replacement, permutations
 import numpy as np
 from scipy.stats import chi2
 
+from ...cost import Cost
 from ...manifolds.contract import Symmetric
 from ...manifolds.roots import Roots
 
@@ -21,6 +22,10 @@ NODES = {1: 160, 2: 48, 3: 26}
 """Nodes in each orbit coordinate, by the rank: enough for a bell ten widths long."""
 MISSING = 1e-5
 """The part of p_t(x, x) that the modes may miss."""
+MOST = 1 << 27
+"""Values of modes at nodes that are computed at most: 1 GB, and some minutes at rank three."""
+SECONDS = (40e-9, 0.1e-9)
+"""Of one value of a mode: for each permutation, and for each mode that it is made orthogonal to."""
 
 
 def chamber_nodes(manifold: Symmetric, reach: float, least: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -68,27 +73,58 @@ def heat_modes(manifold: Symmetric, time: float) -> Modes:
     p_t(x, x) is the sum of exp(-eigenvalue t/2) over the dimensions of all modes: at short times the eigenvalues have
     in it the law of chi-square/t with dim degrees of freedom.
     """
-    roots = manifold.roots
-    turn = math.pi / roots.half_period
-    largest = float(chi2.isf(MISSING, manifold.dim)) / time
-    # With sum zero, a weight (l, .., 0) less its mean is at least l/√2 long.
-    degree = math.floor(math.sqrt(largest * (2 if roots.sum_zero else 1)) * roots.unit / turn)
-    weights = _dominant(roots, degree)
-    high = turn * (weights - weights.mean(axis=1, keepdims=True) if roots.sum_zero else weights)
-    eigenvalue = np.sum(high * (high + 2 * roots.rho), axis=1) / roots.unit**2
-    order = np.argsort(eigenvalue, kind="stable")
-    order = order[eigenvalue[order] <= largest]
-    weights, eigenvalue = weights[order], eigenvalue[order]
+    work = mode_values(manifold, time)
+    weights, eigenvalue = heat_weights(manifold, time) if work < math.inf else (np.zeros(0), np.zeros(0))
+    rank, (permutation, other) = manifold.rank, SECONDS
+    seconds = 3 * work * (math.factorial(rank) * permutation + len(weights) * other)  # for modes, times and tables
+    Cost(seconds, 32.0 * work).accept(
+        f"The spherical functions of {manifold!r} down to time {time:.2g}",
+        "Only shorter times, or fewer dimensions, are possible.",
+    )
     theta, volume = whole_chamber(manifold, weights)
-    values = waves(roots, weights, theta) * np.sqrt(volume / volume.sum())[:, None]
+    values = waves(manifold.roots, weights, theta) * np.sqrt(volume / volume.sum())[:, None]
     triangle = np.linalg.qr(values, mode="r")
     triangle *= np.sign(np.diagonal(triangle))[:, None]
     return Modes(manifold, weights, eigenvalue, np.linalg.inv(triangle), float(volume.sum()))
 
 
+@lru_cache(maxsize=16)
+def heat_weights(manifold: Symmetric, time: float) -> tuple[np.ndarray, np.ndarray]:
+    """Weights and eigenvalues of the modes of `heat_modes`, in the order of the eigenvalues."""
+    largest = float(chi2.isf(MISSING, manifold.dim)) / time
+    roots = manifold.roots
+    weights = _dominant(roots, highest_degree(manifold, time))
+    turn = math.pi / roots.half_period
+    high = turn * (weights - weights.mean(axis=1, keepdims=True) if roots.sum_zero else weights)
+    eigenvalue = np.sum(high * (high + 2 * roots.rho), axis=1) / roots.unit**2
+    order = np.argsort(eigenvalue, kind="stable")
+    order = order[eigenvalue[order] <= largest]
+    return weights[order], eigenvalue[order]
+
+
+def highest_degree(manifold: Symmetric, time: float) -> int:
+    """The largest entry of a weight whose eigenvalue may count at this time."""
+    roots, largest = manifold.roots, float(chi2.isf(MISSING, manifold.dim)) / time
+    # With sum zero, a weight (l, .., 0) less its mean is at least l/√2 long.
+    return math.floor(math.sqrt(largest * (2 if roots.sum_zero else 1)) * roots.unit / math.pi * roots.half_period)
+
+
+def mode_values(manifold: Symmetric, time: float) -> float:
+    """How many values of modes at nodes `heat_modes` computes; infinite where there are too many even to be listed."""
+    if math.comb(highest_degree(manifold, time) + manifold.rank, manifold.rank) > 1e6:
+        return math.inf
+    weights, _ = heat_weights(manifold, time)
+    return float(len(weights) * _nodes(manifold, weights) ** manifold.rank)
+
+
 def whole_chamber(manifold: Symmetric, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of the whole chamber that integrate products of two of the waves."""
-    return chamber_nodes(manifold, manifold.roots.half_period, least=2 * int(weights.max()) + 8)
+    return chamber_nodes(manifold, manifold.roots.half_period, least=_nodes(manifold, weights))
+
+
+def _nodes(manifold: Symmetric, weights: np.ndarray) -> int:
+    """Nodes in each orbit coordinate that integrate products of two of the waves."""
+    return max(NODES[manifold.rank], 2 * int(weights.max()) + 8)
 
 
 def _dominant(roots: Roots, degree: int) -> np.ndarray:

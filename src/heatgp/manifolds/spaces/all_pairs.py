@@ -24,7 +24,7 @@ NEAR = 0.3
 FEW = 8
 """Numbers of a point up to which differences of all pairs are as fast as a matrix product."""
 
-DOUBLE = 1e-3
+DOUBLE = 1e-4
 """Eigenvalues of 3 x 3 matrices are taken from LAPACK where the cosine of the cubic's angle is so close to 1 or -1."""
 
 Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -195,12 +195,13 @@ def _cubic(diagonal: list[np.ndarray], above: list[tuple[np.ndarray, np.ndarray]
     cosine, sine = scale * np.cos(third), math.sqrt(3) * scale * np.sin(third)
     values = mean - cosine - sine, mean - cosine + sine, mean + 2 * cosine
     # Where two eigenvalues (almost) coincide, the ratio is (almost) 1 or -1, and the arccosine loses half the digits.
-    double = np.abs(ratio) > 1 - DOUBLE
-    if double.any():
-        lower = [[a, None, None], [xr - 1j * xi, b, None], [yr - 1j * yi, zr - 1j * zi, c]]
-        s = np.zeros((int(double.sum()), 3, 3), dtype=complex)
-        for i, j in zip(*np.tril_indices(3)):
-            s[:, i, j] = np.broadcast_to(lower[i][j], double.shape)[double]
+    double = np.nonzero(np.abs(ratio) > 1 - DOUBLE)
+    if double[0].size:
+        s = np.zeros((double[0].size, 3, 3), dtype=complex)
+        for i, entry in enumerate((a, b, c)):
+            s[:, i, i] = entry[double]
+        for i, j, (real, imaginary) in ((1, 0, above[0]), (2, 0, above[1]), (2, 1, above[2])):  # the lower half is read
+            s[:, i, j] = real[double] - 1j * imaginary[double]
         for value, exact in zip(values, np.linalg.eigvalsh(s).T):
             value[double] = mean[double] + exact
     return values
