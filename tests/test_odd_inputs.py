@@ -555,6 +555,18 @@ FOUND = {
     "cache nowhere": (lambda: hg.Smooth(cache=""), "cache must be True, False or a folder; got ''"),
     "y ragged": (lambda: hg.compare(S2, X, [*Y[:-1], [1.0]]), "its rows have different lengths"),
     "tiny time": (lambda: EXACT(X, time=1e-300), "time = 1e-300 is not from 1e-100 to 1e+100"),
+    "tiny steps": (
+        lambda: hg.heat_kernel(S2, "ball", paths=200, times=[0.5], step=1e-300),
+        "step = 1e-300 takes 5.0e+299 > 1e+12 steps to time 0.5. Choose a longer one.",
+    ),
+    "many cosets": (
+        lambda: hg.heat_kernel(hg.Stiefel(4, 2), "fibre-average", fibre=10**12),
+        "The average over 1000000000000 cosets of 4 elements on Stiefel(4, 2) needs about",
+    ),
+    "a huge group": (
+        lambda: hg.heat_kernel(hg.SpecialOrthogonal(10**6)),
+        "One point of SpecialOrthogonal(1000000) nee",
+    ),
     "huge points": (
         lambda: hg.heat_kernel(hg.Euclidean(1))([[1e200]], time=1.0),
         "X[0] has an entry of size 1.0e+200 > 1e+100: its square leaves floating point. Change the unit.",

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..arguments import as_times, check_flag, check_jobs, check_seed
-from ..cost import Cost
+from ..cost import Cost, check_memory
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
 from ..manifolds.roots import log_unit_ball_volume
@@ -74,6 +74,7 @@ class Method(ABC):
         """
         if not isinstance(manifold, Manifold):
             raise InvalidInput(f"heat_kernel needs a manifold, such as Sphere(2); got {manifold!r}.")
+        check_memory(16.0 * math.prod(manifold.shape), f"One point of {manifold!r}", "Take a smaller manifold.")
         parts = composed_of(manifold)
         if not parts:
             return self.simple_kernel(manifold)
@@ -652,6 +653,11 @@ class FibreAverage(Method):
         assert isinstance(manifold, Stiefel)
         assert terms is not None
         number = self.fibre or (2 if 4 * terms <= FIBRE_TERMS else 1)
+        check_memory(
+            16.0 * number**2 * terms * (manifold.n - manifold.k) ** 2,
+            f"The average over {number} cosets of {terms} elements on {manifold!r}",
+            "Take fewer (`fibre`).",
+        )
         group = Exact().find(fibre_group(manifold))
         assert isinstance(group, OrbitKernel)
         seed = self.rng if isinstance(self.rng, (int, np.integer)) else entropy(self.rng)[0]

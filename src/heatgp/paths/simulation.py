@@ -16,6 +16,9 @@ from ..errors import InvalidInput
 Seed = int | tuple[int, ...] | np.random.Generator | np.random.SeedSequence | None
 """What `rng` may be; a tuple is what `entropy` returned for another seed."""
 
+MOST_STEPS = 1e12
+"""Steps of one path beyond which nobody waits for its end: each takes a microsecond at least, so this takes days."""
+
 Times = Sequence[float] | np.ndarray | float
 
 
@@ -54,6 +57,10 @@ def schedule(times: Times, step: float, *, shorten_first: bool = False) -> Sched
             f"step = {step:g} is larger than the first time {first:g}. Choose a step of at most {first:g}."
         )
     gaps = np.diff(t, prepend=0.0)
+    if t[-1] > MOST_STEPS * step:
+        raise InvalidInput(
+            f"step = {step:g} takes {t[-1] / step:.1e} > {MOST_STEPS:g} steps to time {t[-1]:g}. Choose a longer one."
+        )
     counts = np.ceil(gaps / step - 1e-9).astype(int)
     lasts = np.where(counts > 0, gaps - (counts - 1) * step, 0.0)
     return Schedule(tuple(t.tolist()), float(step), tuple(counts.tolist()), tuple(lasts.tolist()))
