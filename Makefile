@@ -19,10 +19,9 @@ test: $(VENV)/.installed-test
 test-slow: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
-# The oldest versions that pyproject.toml allows, in an environment of their own. Old packages warn of what newer ones
-# of others will no longer have: that is not for us to mend.
+# The oldest versions that pyproject.toml allows, in an environment of their own.
 test-minimum: $(MINIMUM)/.installed-test
-	OMP_NUM_THREADS=1 $(MINIMUM)/bin/python -m pytest -n 2 -m "not slow" -W ignore::DeprecationWarning
+	OMP_NUM_THREADS=1 $(MINIMUM)/bin/python -m pytest -n 2 -m "not slow"
 
 $(MINIMUM)/.installed-test: pyproject.toml .ci/minimum_versions.py
 	$(PYTHON) -m venv --clear $(MINIMUM)

@@ -241,7 +241,7 @@ def test_auto_takes_the_best_there_is():
     ],
 )
 def test_nothing_is_simulated_before_bad_input_is_named(M, method, options, text, monkeypatch):
-    monkeypatch.setattr("heatgp.paths.samples.simulate", None)
+    monkeypatch.setattr("heatgp.paths.kept.simulate", None)
     monkeypatch.setattr("heatgp.heat.counting.ball.simulate", None)
     with pytest.raises((InvalidInput, Unsupported), match=text):
         hg.heat_kernel(M, method, **options, **({} if method == "ball" else {"cache": False}))
