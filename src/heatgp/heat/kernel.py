@@ -195,8 +195,8 @@ class HeatKernel(Kernel):
         Examples
         --------
         >>> from heatgp import Euclidean, heat_kernel
-        >>> heat_kernel(Euclidean(5000))(np.zeros(5000), time=0.01, log=True).round(3)
-        array(6918.233)
+        >>> heat_kernel(Euclidean(5000))(np.zeros((1, 5000)), time=0.01, log=True).round(3)
+        array([[6918.233]])
         """
         return self._over_times(lambda e, t: e.log if log else e.value, X, Y, time)
 
