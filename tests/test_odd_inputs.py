@@ -60,7 +60,7 @@ def test_the_old_random_state_is_named():
     says("got the old RandomState", lambda: S2.random(np.random.RandomState(0), 3))
 
 
-@pytest.mark.parametrize("rng", [0, np.int64(3), (1, 2), np.random.SeedSequence(1), np.random.PCG64(2)], ids=repr)
+@pytest.mark.parametrize("rng", [0, np.int64(3), (1, 2), np.random.SeedSequence(1), np.random.PCG64(2)], ids=type)
 def test_every_kind_of_seed_is_a_seed(rng):
     assert S2.random(rng, 3).shape == (3, 3)
     assert hg.walk(S2, X[0], 0.1, paths=8, step=0.05, rng=rng).shape == (1, 8, 3)

@@ -18,7 +18,7 @@ from ..manifolds.roots import log_unit_ball_volume
 from ..paths.samples import Samples, orbit_samples, samples_cost
 from ..paths.simulation import Seed, Simulation, check_count, check_step, entropy, schedule
 from .composed import compose, composed_of
-from .counting.ball import ball_profile
+from .counting.ball import ball_cost, ball_profile
 from .counting.ball_kernel import BallKernel
 from .counting.coordinates import Coordinates
 from .counting.counted import CountedProfile, CountedTable
@@ -335,7 +335,8 @@ class Ball(Simulated):
         """The walk, where one simulation serves all pairs; else a call of the kernel simulates."""
         if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
             return Cost()
-        return samples_cost(manifold, self.simulation(*self.design(manifold)))
+        self.refuse_simple(manifold)
+        return ball_cost(manifold, self.simulation(*self.design(manifold)), self.epsilon)
 
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
         self.refuse_simple(manifold)

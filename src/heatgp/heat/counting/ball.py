@@ -140,13 +140,9 @@ def ball_profile(manifold: Homogeneous, simulation: Simulation, epsilon: float |
             "every pair. Use ball_matrix, which takes the points themselves."
         )
     coordinates = Coordinates(manifold)
-    axes = []
-    for t, radius in zip(plan.times, radii):
-        reach = min(math.sqrt(t) * (math.sqrt(manifold.dim) + 6), float(coordinates.bounds[1][0]))
-        axes.append(np.linspace(0, reach, min(NODES, math.ceil(2 * reach / radius)) + 1))
+    axes = _axes(coordinates, simulation, radii)
     balls = [_geodesic(coordinates, axis) for axis in axes]
-    what = f"Counting paths in balls on {manifold!r}"
-    _cost(manifold, manifold.origin, balls, radii, simulation).accept(what, REMEDY)
+    ball_cost(manifold, simulation, epsilon).accept(f"Counting paths in balls on {manifold!r}", REMEDY)
     counts = _kept_count(manifold, balls, radii, simulation)
     times, volumes = effective_times(manifold, plan.times, plan.step), ball_volume(manifold, np.array(radii))
     tables = []
@@ -155,6 +151,22 @@ def ball_profile(manifold: Homogeneous, simulation: Simulation, epsilon: float |
         tables.append(CountedTable(time, (axis,), p, error, count))
     warn_where_poor(coordinates, tuple(tables), simulation.paths, "balls")
     return CountedProfile(coordinates, tuple(tables), plan.times[0])
+
+
+def ball_cost(manifold: Homogeneous, simulation: Simulation, epsilon: float | None = None) -> Cost:
+    """What `ball_profile` takes."""
+    radii, coordinates = _radii(manifold, simulation, epsilon), Coordinates(manifold)
+    balls = [_geodesic(coordinates, axis) for axis in _axes(coordinates, simulation, radii)]
+    return _cost(manifold, manifold.origin, balls, radii, simulation)
+
+
+def _axes(coordinates: Coordinates, simulation: Simulation, radii: list[float]) -> list[np.ndarray]:
+    """Distances of the balls along a geodesic, for each time."""
+    axes = []
+    for t, radius in zip(simulation.plan.times, radii):
+        reach = min(math.sqrt(t) * (math.sqrt(coordinates.manifold.dim) + 6), float(coordinates.bounds[1][0]))
+        axes.append(np.linspace(0, reach, min(NODES, math.ceil(2 * reach / radius)) + 1))
+    return axes
 
 
 def _radii(manifold: Manifold, simulation: Simulation, epsilon: float | None) -> list[float]:
