@@ -136,7 +136,7 @@ def test_kernel_on_the_command_line(folder, capsys):
     """A circle against its wrapped Gaussian, within the error in the next column."""
     assert main(["kernel", "surfaces:circle", "--time", "0.5", "--points", "5", *SMALL]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("# auto: heat_kernel(Implicit(ring, 1, 2), method='reference', paths=6000, step=")
+    assert lines[0].startswith("# reference: heat_kernel(Implicit(ring, 1, 2), method='reference', paths=6000, step=")
     length, value, error = np.array([line.split() for line in lines[2:]], dtype=float).T
     turns = 2 * np.pi * np.arange(-3, 4)
     truth = np.exp(-((length[:, None] + turns) ** 2)).sum(axis=1) / np.sqrt(np.pi)

@@ -339,7 +339,7 @@ class Ball(Simulated):
         return ball_cost(manifold, self.simulation(*self.design(manifold)), self.epsilon)
 
     def simple_kernel(self, manifold: Manifold) -> HeatKernel:
-        self.refuse_simple(manifold)
+        refuse_to_count(manifold)
         times, step = self.design(manifold)
         own = self.resolved(times, step)
         if not (isinstance(manifold, Homogeneous) and manifold.rank == 1) or isinstance(manifold, Stiefel):
