@@ -202,7 +202,9 @@ def test_errors_say_what_to_do(data):
         InvalidInput, match=r"y must be 40 real numbers, one for each of N >= 1 points; got shape \(39,\)"
     ):
         condition(RBF(), X, y[1:], PARAMS)
-    with pytest.raises(InvalidInput, match=r'mean = \'linear\' is not known\. Use "zero", "constant" or a number'):
+    with pytest.raises(
+        InvalidInput, match=r'mean = \'linear\' is not known\. Use "zero", "constant" or a finite number'
+    ):
         condition(RBF(), X, y, PARAMS, mean="linear")
     with pytest.raises(InvalidInput, match=r"y has the size 1\.0e\+200, whose square is beyond .* Change its unit"):
         condition(RBF(), X, np.full(40, 1e200), PARAMS)

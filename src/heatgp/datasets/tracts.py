@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..array import wrap
 from ..errors import InvalidInput
 from ..points import product_to_spd, spd_manifold, spd_to_product
 from .files import data_file
@@ -137,7 +138,7 @@ def simulated_tract(
     azimuth = np.radians(100) * (along - 0.5) + 0.1 * rng.standard_normal((subjects, sites))
     height = np.radians(15) * np.sin(2 * np.pi * along) + 0.1 * rng.standard_normal((subjects, sites))
     v1 = np.stack((np.cos(height) * np.cos(azimuth), np.cos(height) * np.sin(azimuth), np.sin(height)), axis=-1)
-    turn = 2 * np.pi * along + 0.25 * rng.standard_normal((subjects, sites)) + 0.6 * effect * sick
+    turn = wrap(2 * np.pi * along + 0.25 * rng.standard_normal((subjects, sites)) + 0.6 * effect * sick)
     spread = 0.1 * rng.standard_normal((subjects, 1, 1)) + 0.1 * rng.standard_normal((subjects, sites, 3))
     logs = np.log([1.6, 0.6, 0.25]) + spread + 0.1 * effect * sick[..., None] * np.array([0, 1, 1])
     x = np.concatenate((v1, turn[..., None], logs), axis=-1)
