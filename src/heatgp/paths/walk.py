@@ -35,7 +35,7 @@ STEPS = 4
 """Steps to each time that are measured where a step takes little."""
 MEASURED = 0.03
 """Seconds from which on a measurement counts; a shorter one is repeated with more paths and steps."""
-UNMEASURED = 5_000_000
+UNMEASURED = 30_000_000
 """Path-steps times bytes of a point below which a simulation takes a moment: its time is not measured."""
 WORKING = 6
 """Arrays of the size of the points that a step works with."""
