@@ -163,7 +163,8 @@ def simulation_cost(
 ) -> Cost:
     """What `simulate` takes: paths times steps times the time of one, measured on a few steps to each time.
 
-    Few paths are measured first, more where those took no time: the steps of large matrices take seconds for a block.
+    Processor time is measured, so that other programs that are busy now do not count. Few paths are measured first,
+    more where those took no time: the steps of large matrices take seconds for a block.
     Bytes are those of the chunks that the cores work on.
     """
     plan, paths, block = simulation.plan, simulation.paths, min(BLOCK, simulation.paths)
@@ -178,11 +179,11 @@ def simulation_cost(
     def measured(steps: int, blocks: int, each: int) -> float:
         """Seconds of the whole simulation, from these steps to each time of these paths."""
         short = replace(plan, counts=tuple(min(steps, count) for count in plan.counts))
-        start = clock.perf_counter()
+        start = clock.process_time()
         positions = walk_blocks(manifold, own, short, (0,), 0, blocks, each)
-        middle = clock.perf_counter()
+        middle = clock.process_time()
         visit(positions)
-        stepping, visiting = middle - start, clock.perf_counter() - middle
+        stepping, visiting = middle - start, clock.process_time() - middle
         spent.append(stepping + visiting)
         seconds = stepping * sum(plan.counts) / max(1, sum(short.counts)) + visiting
         return seconds * paths / (blocks * each) / min(cores, math.ceil(paths / block))
@@ -193,7 +194,7 @@ def simulation_cost(
         seconds = measured(*size)
         if spent[-1] > MEASURED:
             break
-    return chunk + Cost(min(seconds, measured(*size)))  # another program may have run meanwhile
+    return chunk + Cost(min(seconds, measured(*size)))
 
 
 def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | None, most: int) -> int:
