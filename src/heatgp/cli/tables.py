@@ -125,13 +125,13 @@ def check_folder(path: str | None) -> None:
         raise InvalidInput(f"{path}: there is no folder {Path(path).parent}. Make it first.")
 
 
-def write_columns(path: str | None, columns: dict[str, np.ndarray]) -> None:
+def write_columns(path: str | None, columns: dict[str, Any]) -> None:
     """Into .npz as arrays, else as .csv; without a path to the terminal."""
     text = csv_text(columns, zip(*(column.tolist() for column in columns.values())))
     if not path:
         print(text, end="")
     elif Path(path).suffix == ".npz":
-        np.savez(path, **columns)  # type: ignore[arg-type]
+        np.savez(path, **columns)
     else:
         Path(path).write_text(text, encoding="utf-8", newline="")
 

@@ -19,10 +19,10 @@ Arrays = dict[str, np.ndarray]
 
 def save_kernel(kernel: HeatKernel, path: Any) -> None:
     """Write a kernel to a file; `load_kernel` gives it back, with the same values, without simulating again."""
-    arrays: Arrays = {}
+    arrays: dict[str, Any] = {}
     description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, "")})
     with Path(path).open("wb") as stream:  # a name without .npz stays as it is
-        np.savez_compressed(stream, description=np.array(description), **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(stream, description=np.array(description), **arrays)
 
 
 def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
