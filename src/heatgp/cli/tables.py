@@ -172,14 +172,14 @@ def _try_writing(path: str, folder: Path) -> None:
         raise InvalidInput(f"{path} cannot be written: {error.strerror or error}. Choose another place.") from None
 
 
-def write_columns(path: str | None, columns: dict[str, np.ndarray]) -> None:
+def write_columns(path: str | None, columns: dict[str, Any]) -> None:
     """Into .npz as arrays, else as .csv; without a path to the terminal."""
     text = csv_text(columns, zip(*(column.tolist() for column in columns.values())))
     if not path:
         print(text, end="")
     elif Path(path).suffix == ".npz":
         with whole_file(path) as stream:
-            np.savez(stream, **columns)  # type: ignore[arg-type]
+            np.savez(stream, **columns)
     else:
         write_text(path, text)
 

@@ -27,7 +27,7 @@ class ProductKernel(HeatKernel):
         return f"ProductKernel({', '.join(map(repr, self.factors))}{', own_times=True' if self.own_times else ''})"
 
     @property
-    def method(self) -> str:  # type: ignore[override]
+    def method(self) -> str:
         return " x ".join(factor.method for factor in self.factors)
 
     @property
@@ -84,16 +84,18 @@ class ProductKernel(HeatKernel):
         return replace(self, factors=(*self.factors[:place], kernel, *self.factors[place + 1 :]))
 
 
+@dataclass(frozen=True, repr=False)
 class WrappedKernel(HeatKernel):
     """A kernel made of one other, `base`."""
 
+    manifold: Manifold
     base: HeatKernel
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.manifold!r}, {self.base!r})"
 
     @property
-    def method(self) -> str:  # type: ignore[override]
+    def method(self) -> str:
         return self.base.method
 
     @property
@@ -108,16 +110,12 @@ class WrappedKernel(HeatKernel):
     def times(self) -> tuple[float, float]:
         return self.base.times
 
-    def _of(self, base: HeatKernel) -> HeatKernel:
-        """The same on another base."""
-        return replace(self, base=base)  # type: ignore[type-var]
-
     def as_positive_definite(self) -> HeatKernel:
-        return self._of(self.base.as_positive_definite())
+        return replace(self, base=self.base.as_positive_definite())
 
     def replicates(self, number: int) -> list[Replicates]:
         return [
-            replace(source, kernels=tuple(self._of(kernel) for kernel in source.kernels))
+            replace(source, kernels=tuple(replace(self, base=kernel) for kernel in source.kernels))
             for source in self.base.replicates(number)
         ]
 
@@ -132,7 +130,6 @@ class QuotientKernel(WrappedKernel):
     """
 
     manifold: Quotient
-    base: HeatKernel
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         other = X if Y is None else Y
@@ -162,7 +159,6 @@ class ScaledKernel(WrappedKernel):
     """The kernel of M with distances multiplied by s is s^-dim p_(t/s²)."""
 
     manifold: Scaled
-    base: HeatKernel
 
     @property
     def times(self) -> tuple[float, float]:

@@ -25,11 +25,11 @@ def save_kernel(kernel: HeatKernel, path: Any) -> None:
 
     The file is written whole or not at all: where the disk is full, what was there before is unchanged.
     """
-    arrays: Arrays = {}
+    arrays: dict[str, Any] = {}
     of_manifold = {"fingerprint": fingerprint(kernel.manifold), "python": sys.version}
     description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, ""), **of_manifold})
     with whole_file(path) as stream:  # a name without .npz stays as it is
-        np.savez_compressed(stream, description=np.array(description), **arrays)  # type: ignore[arg-type]
+        np.savez_compressed(stream, description=np.array(description), **arrays)
 
 
 def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:

@@ -165,7 +165,12 @@ class HeatKernel(Kernel):
     """
 
     manifold: Manifold
-    method: str
+
+    if TYPE_CHECKING:  # at run time a class variable, a field or a property may provide it
+
+        @property
+        def method(self) -> str:
+            """The name of the method that made it."""
 
     @property
     def is_exact(self) -> bool:
@@ -329,7 +334,7 @@ class MadeKernel(HeatKernel):
         return f"heat_kernel({self.manifold!r}, {self.made_by.described()})"
 
     @property
-    def method(self) -> str:  # type: ignore[override]
+    def method(self) -> str:
         return self.made_by.name
 
     @property

@@ -667,7 +667,7 @@ class FibreAverage(Method):
 
     def replicates(self, kernel: Any, number: int) -> list[Replicates]:
         """Averages over other random cosets, as many as the kernel has."""
-        seeds = (int(self.rng) + 1 + k for k in range(number))  # type: ignore[arg-type]
+        seeds = (kernel.fibre.seed + 1 + k for k in range(number))
         return [Replicates(tuple(replace(self, rng=seed).simple_kernel(kernel.manifold) for seed in seeds), 1.0)]
 
 

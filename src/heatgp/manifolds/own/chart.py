@@ -294,7 +294,7 @@ class Chart(Manifold):
         return ricci(self.metric, x, self._scale)
 
     @cached_property
-    def step_limit(self) -> float:  # type: ignore[override]
+    def step_limit(self) -> float:
         """The step at which the rate of motion is wrong by 1 %: Ricci curvature x step / 6, with its 99 % quantile."""
         x = self.random(np.random.default_rng(2), 2000)
         size = np.abs(np.linalg.eigvals(np.linalg.solve(self.metric(x), self.ricci(x)))).max(axis=-1)
@@ -314,7 +314,7 @@ class Chart(Manifold):
         return self.density(self.box[0] + u * (self.box[1] - self.box[0]))
 
     @cached_property
-    def volume(self) -> float:  # type: ignore[override]
+    def volume(self) -> float:
         """Riemannian volume of the bounds: the mean volume element at 2^17 points of a Sobol sequence."""
         return float(self._sample.mean() * np.prod(np.diff(self.box, axis=0)))
 

@@ -249,7 +249,7 @@ class Domain(Wrapper):
         return np.asarray(self.base.random(np.random.default_rng(int(1e9 * u[0, 0])), len(u)))
 
     @cached_property
-    def volume(self) -> float:  # type: ignore[override]
+    def volume(self) -> float:
         """The area of a polygon; otherwise the volume of the box or base manifold times the fraction inside."""
         if self._polygon:
             return self._polygon.area
@@ -282,7 +282,7 @@ class Domain(Wrapper):
     # Channels, and how long steps inside them may be.
 
     @cached_property
-    def channel_width(self) -> float:  # type: ignore[override]
+    def channel_width(self) -> float:
         """About the width of the narrowest channels, up to a third too small; ignores parts below 1 % of the volume.
 
         In the middle of a channel of width w, two opposite steps of time (2 w)² are tried; in a fifth of the cases at
@@ -301,7 +301,7 @@ class Domain(Wrapper):
         return min(math.sqrt(time) / 2, self.base.channel_width)
 
     @cached_property
-    def step_limit(self) -> float:  # type: ignore[override]
+    def step_limit(self) -> float:
         """Limited by the width of channels, and such that fewer than one step in 10,000 crosses the outside unseen."""
         parts = 5 if self._polygon else 10 if self._signed else 40
         limit = min(self.base.step_limit, (self.channel_width / parts) ** 2)

@@ -33,9 +33,9 @@ class Euclidean(Flat):
     """
 
     n: int
-    volume: ClassVar[float] = math.inf  # type: ignore[misc]
-    scalar_curvature: ClassVar[float] = 0.0  # type: ignore[misc]
-    chamber: ClassVar[tuple[tuple[float, float], ...]] = ((0.0, math.inf),)  # type: ignore[misc]
+    volume: ClassVar[float] = math.inf
+    scalar_curvature: ClassVar[float] = 0.0
+    chamber: ClassVar[tuple[tuple[float, float], ...]] = ((0.0, math.inf),)
 
     dim = forwarded("n")
 
