@@ -398,6 +398,7 @@ class OrbitKernel(MadeKernel):
         size = math.ceil(math.prod(self.manifold.shape) / 16)  # large points, fewer pairs: many copy both
         at_most = max(1, CHUNK // max(1, columns * size))
         rows = at_most if Y is not None else max(1, min(at_most, math.ceil(len(X) / 16)))
+        same_point = self._same_point
         for i in self._tracked(range(0, len(X), rows)):
             own = slice(i, min(i + rows, len(X)))
             if Y is not None:
@@ -408,7 +409,7 @@ class OrbitKernel(MadeKernel):
             below = np.tril_indices(len(square), -1)
             square[below] = square.swapaxes(0, 1)[below]  # the same value for (x, y) and (y, x)
             here = np.arange(len(square))
-            square[here, here] = self._same_point
+            square[here, here] = same_point
             yield own, slice(i, columns), theta
 
     @property

@@ -74,6 +74,16 @@ class Angles(Flat, Symmetric):
         """Absolute angle differences, each in [0, pi]: reflections of a circle are isometries too."""
         return namespace(x).abs(_shortest_way(x, y))
 
+    def orbits(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+        x, y = np.ascontiguousarray(X.T)[:, :, None], np.ascontiguousarray(Y.T)[:, None]  # loops over pairs are long
+        if max(np.max(np.abs(z), initial=0.0) for z in (x, y)) > math.pi:
+            return super().orbits(X, Y)
+        # The way between two angles in [-pi, pi] is direct or leads across the seam, from which both have a distance.
+        out = np.abs(x - y)
+        for right, left in ((x, y), (y, x)):
+            np.minimum(out, (math.pi - right + TURN_REST / 2) + (math.pi + left + TURN_REST / 2), out=out)
+        return np.moveaxis(out, 0, -1)
+
     @property
     def roots(self) -> Roots:
         """No roots: the space is flat. Exchanging two circles is an isometry, as it is for all tables of roots."""
