@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from heatgp import Sphere
+from heatgp import ComplexProjective, Grassmann, Product, Scaled, Sphere, Stiefel, Torus, Unitary, heat_kernel
+from heatgp.errors import Unsupported
 from heatgp.manifolds import Manifold
-from heatgp.testing import check_manifold
+from heatgp.testing import check_kernel, check_manifold
 
 
 class Minimal(Manifold):
@@ -209,3 +210,40 @@ def test_wrong_symmetry_is_found(monkeypatch):
     problems = check_manifold(sphere)
     assert any(p.startswith("strip: mean of orbits") for p in problems)
     assert any(p.startswith("orbits: cos(orbits) differs") for p in problems)
+
+
+def test_what_random_points_cannot_tell_is_refused():
+    with pytest.raises(Unsupported, match=r"Sphere\(101\) has 101 dimensions.*up to 100"):
+        check_manifold(Sphere(101))
+    with pytest.raises(Unsupported, match=r"Sphere\(51\) has 51 dimensions.*up to 50"):
+        check_kernel(heat_kernel(Sphere(51)))
+
+
+@pytest.mark.parametrize("manifold", [Sphere(100), Torus(100), Stiefel(11, 5), Stiefel(13, 2, "complex")], ids=repr)
+def test_right_manifolds_of_many_dimensions_pass(manifold):
+    assert check_manifold(manifold, rng=2) == []
+
+
+@pytest.mark.parametrize(
+    "manifold", [Sphere(50), Torus(50), ComplexProjective(25), Scaled(Sphere(50), 100.0)], ids=repr
+)
+def test_right_kernels_of_many_dimensions_pass(manifold):
+    assert check_kernel(heat_kernel(manifold)) == []
+
+
+@pytest.mark.parametrize(
+    "manifold",
+    [
+        Sphere(2000),
+        Torus(500),
+        Unitary(40),
+        Grassmann(100, 50, "complex"),
+        Stiefel(60, 30, "complex"),
+        Scaled(Sphere(100), 1e9),
+        Product(Sphere(300), Sphere(300)),
+    ],
+    ids=repr,
+)
+def test_volumes_beyond_floating_point_numbers_are_refused(manifold):
+    with pytest.raises(Unsupported, match=r"is exp\(.*\), beyond floating point numbers"):
+        _ = manifold.volume

@@ -555,9 +555,9 @@ class Reference(Simulated):
             raise InvalidInput("ball=True needs epsilon, the radius of the balls.")
 
     def refuse_simple(self, manifold: Manifold) -> None:
+        refuse_unresolved(manifold, self.references, without_references(manifold))
         if isinstance(manifold, Homogeneous):
             refuse_infinite(manifold, manifold.volume)
-        refuse_unresolved(manifold, self.references, without_references(manifold))
 
     def simple_cost(self, manifold: Manifold) -> Cost:
         self.refuse_simple(manifold)
@@ -813,9 +813,4 @@ def spread_time(manifold: Manifold) -> float:
         return 1.0
     if not math.isfinite(volume):
         return 1.0
-    if volume == 0:
-        raise Unsupported(
-            f"the volume of {manifold!r} is below the smallest floating point number: paths cannot resolve so many "
-            "dimensions. Use method='exact'."
-        )
     return math.exp(2 * (math.log(volume) - log_unit_ball_volume(manifold.dim)) / manifold.dim) / 4

@@ -446,11 +446,6 @@ class Symmetric(Homogeneous):
     einstein_constant = forwarded("roots.einstein_constant")
 
     def log_strip(self, theta: Array) -> Array:
-        if self.volume == 0:
-            raise Unsupported(
-                f"the volume of {self!r} is below the smallest floating point number: paths cannot resolve so many "
-                "dimensions. Use method='exact'."
-            )
         return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
 
     @property

@@ -6,6 +6,7 @@ Also here: the volumes and integrals in closed form from which the volumes of th
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array, namespace, norm, sinc, wrap
+from ..errors import Unsupported
 
 
 @dataclass(frozen=True)
@@ -187,3 +189,13 @@ def log_sphere_volume(dim: int) -> float:
 def log_unit_ball_volume(dim: int) -> float:
     """log of the volume π^(d/2) / Γ(d/2 + 1) of the unit ball of R^d."""
     return dim / 2 * math.log(math.pi) - math.lgamma(dim / 2 + 1)
+
+
+def as_volume(manifold: Any, log_volume: float) -> float:
+    """The volume of a manifold from its logarithm; Unsupported where floating point numbers do not reach so far."""
+    if log_volume == math.inf or abs(log_volume) < math.log(sys.float_info.max):
+        return math.exp(log_volume)
+    raise Unsupported(
+        f"the volume of {manifold!r} is exp({log_volume:.6g}), beyond floating point numbers: paths and reference "
+        "points cannot resolve so many dimensions. Use method='exact' where there is one."
+    )

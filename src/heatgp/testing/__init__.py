@@ -3,6 +3,7 @@
 import numpy as np
 
 from ..arguments import generator
+from ..errors import Unsupported
 from ..manifolds import Homogeneous, Manifold
 from . import geometry, law, symmetry
 from .compiled import under_jax
@@ -11,6 +12,8 @@ from .sample import Sample, problems_of
 
 __all__ = ["check_kernel", "check_manifold"]
 
+DIMENSIONS = 100
+"""Dimensions up to which the covariance of Brownian steps is estimated in seconds."""
 REQUIRED = ("shape", "dim", "noise", "exp", "random", "defect")
 
 
@@ -27,6 +30,12 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     rng : seed or numpy Generator.
     tolerance : the largest rounding or truncation error, absolute.
 
+    Raises
+    ------
+    Unsupported : on manifolds of more than 100 dimensions.
+
+    Examples
+    --------
     >>> from heatgp import Sphere
     >>> check_manifold(Sphere(2))
     []
@@ -37,6 +46,11 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
     if missing:
         return missing
+    if manifold.dim > DIMENSIONS:
+        raise Unsupported(
+            f"{manifold!r} has {manifold.dim} dimensions: the check of its Brownian motion would take too many points. "
+            f"Check a smaller member of its family, up to {DIMENSIONS} dimensions."
+        )
     checks = [*geometry.PROPERTIES, *law.PROPERTIES, under_jax]
     checks += symmetry.PROPERTIES if isinstance(manifold, Homogeneous) else ()
     return problems_of(checks, Sample(manifold, generator(rng), tolerance))

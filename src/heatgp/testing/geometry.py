@@ -49,7 +49,7 @@ def tangents(s: Sample) -> Iterator[str]:
     rank = int(np.linalg.matrix_rank(s.row(columns), tol=1e-6))
     if rank != m.dim:
         yield f"noise spans {rank} directions, dim is {m.dim}"
-    velocity = (m.exp(s.x, step * s.v) - m.exp(s.x, -step * s.v)) / (2 * step)
+    velocity = m.difference(m.exp(s.x, -step * s.v), m.exp(s.x, step * s.v)) / (2 * step)  # angles have a seam
     yield from s.apart("noise is not tangent: exp leaves x with another velocity", velocity, s.v)
 
 
@@ -68,6 +68,7 @@ def batches(s: Sample) -> Iterator[str]:
     """Leading axes are batch: grids, one against many and no points at all give what a loop gives."""
     m, x, v = s.manifold, s.x, s.v
     y = m.exp(x, REACH / 10 * v)
+    y_of_first = np.stack([m.exp(x[0], REACH / 10 * share * v[0]) for share in np.linspace(0.5, 1, len(x))])  # near it
     calls: list[Any] = [(m.noise, (x, v)), (m.exp, (x, v)), (m.defect, (x,)), (m.embed, (x,)), (m.distance, (x, y))]
     for f, args in calls + ([(m.orbit, (x, y))] if isinstance(m, Homogeneous) else []):
         name = f.__name__
@@ -81,8 +82,9 @@ def batches(s: Sample) -> Iterator[str]:
         for number, count in ((0, "no points"), (1, "one point")):
             yield from s.apart(f"{name} of {count}", f(*(a[:number] for a in args)), loop[:number])
         if len(args) == 2:
-            loop = np.stack([np.asarray(f(x[0], each)) for each in args[1]])
-            yield from s.apart(f"{name} of one point and many differs from a loop", f(x[0], args[1]), loop)
+            many = y_of_first if f == m.distance else args[1]
+            loop = np.stack([np.asarray(f(x[0], each)) for each in many])
+            yield from s.apart(f"{name} of one point and many differs from a loop", f(x[0], many), loop)
 
 
 def metric(s: Sample) -> Iterator[str]:

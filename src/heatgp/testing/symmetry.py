@@ -10,6 +10,9 @@ from .sample import REACH, SIGMAS, Sample
 
 DRAWS = 4000
 
+EFFECTIVE = 1000
+"""Equally weighted draws, Kish's effective number, below which an integral over the chamber is not trusted."""
+
 
 def orbits(s: Sample) -> Iterator[str]:
     m = s.manifold
@@ -59,6 +62,8 @@ def strip(s: Sample) -> Iterator[str]:
     middle, half = bounds.mean(axis=1), (bounds[:, 1] - bounds[:, 0]) / 2
     theta = middle - half * np.cos(phi)
     weight = np.exp(m.log_strip(theta)) * np.prod(math.pi * half * np.sin(phi), axis=-1) / m.volume
+    if r > 3 and weight.sum() ** 2 <= EFFECTIVE * (weight**2).sum():  # the peak of omega is missed, or hardly seen
+        return
     far = np.asarray(m.orbit(np.asarray(m.origin), m.random(s.rng, DRAWS)))
 
     def features(t: np.ndarray) -> np.ndarray:

@@ -31,9 +31,10 @@ class ModeProfile(Profile):
 
     @property
     def times(self) -> tuple[float, float]:
-        """The estimate's times; if it has no short-time expansion, from when on the functions are not too many."""
+        """From when on the functions are not too many; before, where a short-time expansion continues their sum."""
         low, high = self.profile.times
-        return low if self.profile.expands_short_times else max(low, _shortest(self.manifold)), high
+        shortest = _shortest(self.manifold)
+        return low if self.profile.expands_short_times and shortest <= high else max(low, shortest), high
 
     @property
     def estimate(self) -> Profile:

@@ -13,6 +13,7 @@ from ...array import Array, namespace, real_vector
 from ...errors import InvalidInput
 from ..checks import points_to_project
 from ..contract import Manifold
+from ..roots import as_volume
 
 
 def flatten(manifold: Manifold, x: Array) -> Array:
@@ -75,13 +76,16 @@ class Product(Manifold):
         return f"Product({', '.join(map(repr, self.factors))})"
 
     dim = over_factors(sum, "dim")
-    volume = over_factors(math.prod, "volume")
     volume_error = over_factors(lambda errors: math.hypot(*errors), "volume_error")
     scalar_curvature = over_factors(sum, "scalar_curvature")
     step_limit = over_factors(min, "step_limit")
     curvature_step_limit = over_factors(min, "curvature_step_limit")
     channel_width = over_factors(min, "channel_width")
     draws_evenly = over_factors(all, "draws_evenly")
+
+    @property
+    def volume(self) -> float:
+        return as_volume(self, sum(math.log(f.volume) for f in self.factors))
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, final
@@ -9,6 +10,7 @@ from typing import Any, final
 from ...array import Array
 from ..checks import require
 from ..contract import Cover, Manifold
+from ..roots import as_volume
 from .wrapper import Wrapper
 
 
@@ -69,7 +71,8 @@ class Scaled(Wrapper):
 
     @property
     def volume(self) -> float:
-        return self.base.volume * self.scale**self.dim
+        growth = self.dim * math.log(self.scale)
+        return as_volume(self, math.log(self.base.volume) + growth) if growth else self.base.volume
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         return self.base.within(x, y, radius / self.scale)

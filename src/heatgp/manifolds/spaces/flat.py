@@ -8,7 +8,7 @@ import numpy as np
 from ...array import Array, namespace, wrap
 from ..checks import points_to_project, require_positive_integers
 from ..contract import Homogeneous, Symmetric
-from ..roots import Roots
+from ..roots import Roots, as_volume
 
 
 class Flat(Homogeneous):
@@ -57,7 +57,7 @@ class Angles(Flat, Symmetric):
 
     @property
     def volume(self) -> float:
-        return (2 * math.pi) ** self.dim
+        return as_volume(self, self.dim * math.log(2 * math.pi))
 
     @property
     def periodic(self) -> tuple[float | None, ...]:  # type: ignore[override]

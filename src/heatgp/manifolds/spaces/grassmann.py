@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, real_vector
 from ..contract import Symmetric
-from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
+from ..roots import Roots, as_volume, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
 from .differences import angles_of_sines, beside_subspace, singular_values
 from .frames import Field, Frames
@@ -53,7 +53,7 @@ class Grassmann(Frames, Symmetric):
         logs = (
             log_sphere_volume(self._beta * i - 1) - log_sphere_volume(self._beta * j - 1) for i, j in zip(frames, bases)
         )
-        return math.exp(sum(logs))
+        return as_volume(self, sum(logs))
 
     def noise(self, x: Array, z: Array) -> Array:
         return z - matmul(x, matmul(adjoint(x), z))

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 from ...array import Array, expm_series, identity_like, matmul, namespace, newton_schulz, sinc, stack_last
 from ..checks import refuse
 from ..contract import Cover
-from ..roots import Roots, axes, axis_pairs, log_selberg, log_sphere_volume
+from ..roots import Roots, as_volume, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import orthogonal_orbits, rotation_orbits
 from .differences import angles_of_sines, singular_values
 from .matrix_group import MatrixGroup
@@ -101,7 +101,7 @@ class OrthogonalGroup(MatrixGroup):
 
     @property
     def volume(self) -> float:
-        return (1 if self.special else 2) * math.exp(log_rotation_volume(self.n))
+        return (1 if self.special else 2) * as_volume(self, log_rotation_volume(self.n))
 
     @property
     def step_shape(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...array import Array, inner, namespace, norm, real_vector
-from ..roots import Roots, log_sphere_volume
+from ..roots import Roots, as_volume, log_sphere_volume
 from .all_pairs import line_orbits
 from .differences import beside_line
 from .unit_vectors import UnitVectors, log_sine_integral
@@ -31,7 +31,7 @@ class Lines(UnitVectors):
     @property
     def volume(self) -> float:
         """That of the sphere of all unit vectors over that of the unit vectors of one line."""
-        return math.exp(log_sphere_volume(self.dim + self._beta - 1) - log_sphere_volume(self._beta - 1))
+        return as_volume(self, log_sphere_volume(self.dim + self._beta - 1) - log_sphere_volume(self._beta - 1))
 
     @property
     def roots(self) -> Roots:

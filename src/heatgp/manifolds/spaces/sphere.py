@@ -7,7 +7,7 @@ from typing import ClassVar, final
 import numpy as np
 
 from ...array import Array
-from ..roots import Roots, log_sphere_volume
+from ..roots import Roots, as_volume, log_sphere_volume
 from .all_pairs import sphere_orbits
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
@@ -37,7 +37,7 @@ class Sphere(UnitVectors):
 
     @property
     def volume(self) -> float:
-        return math.exp(log_sphere_volume(self.dim))
+        return as_volume(self, log_sphere_volume(self.dim))
 
     def orbit(self, x: Array, y: Array) -> Array:
         return angle(x, y)

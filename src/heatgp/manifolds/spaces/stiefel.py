@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array import LARGE, Array, adjoint, expm_series, expm_skew, matmul, namespace, norm, real_vector, skew
 from ...errors import Unsupported
-from ..roots import log_sphere_volume
+from ..roots import as_volume, log_sphere_volume
 from .frames import Field, Frames
 from .stiefel_log import log_norm
 
@@ -54,7 +54,7 @@ class Stiefel(Frames):
     def volume(self) -> float:
         """A bundle of spheres; over C each is squashed along the phase, to 1/√2 of its length."""
         spheres = sum(log_sphere_volume(self._beta * j - 1) for j in range(self.n - self.k + 1, self.n + 1))
-        return math.exp(spheres - (self._beta - 1) * self.k * math.log(2) / 2)
+        return as_volume(self, spheres - (self._beta - 1) * self.k * math.log(2) / 2)
 
     @property
     def scalar_curvature(self) -> float:

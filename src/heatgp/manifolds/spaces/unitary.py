@@ -8,7 +8,7 @@ import numpy as np
 
 from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex, wrap
 from ..checks import refuse
-from ..roots import Roots, axis_pairs
+from ..roots import Roots, as_volume, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
 from .matrix_group import MatrixGroup
 from .orthonormal import full_rank_svd
@@ -53,7 +53,7 @@ class UnitaryGroup(MatrixGroup):
     @property
     def volume(self) -> float:
         """U(n) is a bundle of SU(n) over the circle of determinants, of length 2 pi / sqrt(2n)."""
-        volume = math.exp(log_unitary_volume(self.n))
+        volume = as_volume(self, log_unitary_volume(self.n))
         return volume * math.sqrt(2 * self.n) / (2 * math.pi) if self.special else volume
 
     def step(self, x: Array, z: Array, time: float) -> Array:

@@ -11,6 +11,9 @@ from ..sample import problems_of
 from . import calls, laws
 from .sample import KernelSample
 
+DIMENSIONS = 50
+"""Dimensions in which integrals over thousands of random points still tell a right kernel from a wrong one."""
+
 
 def check_kernel(
     kernel: HeatKernel,
@@ -49,6 +52,10 @@ def check_kernel(
     list of str
         What is wrong, one sentence each, which begins with the name of the property; empty when all laws hold.
 
+    Raises
+    ------
+    Unsupported : on manifolds of more than 50 dimensions, where means over random points say little.
+
     Examples
     --------
     >>> from heatgp import Sphere, heat_kernel
@@ -58,6 +65,12 @@ def check_kernel(
     """
     if not isinstance(kernel, HeatKernel):
         return [f"{type(kernel).__name__} is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
+    if kernel.manifold.dim > DIMENSIONS:
+        raise Unsupported(
+            f"{kernel.manifold!r} has {kernel.manifold.dim} dimensions, and the laws of a kernel are checked by means "
+            f"over random points, which say little in so many. Check a smaller member of its family, up to "
+            f"{DIMENSIONS} dimensions."
+        )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)  # the stated error says the same, and that is checked
         sample = KernelSample(kernel, generator(rng), draws, tolerance, reproducible)
