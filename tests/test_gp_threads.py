@@ -1,5 +1,9 @@
 """How many threads the linear algebra of a fit has."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -31,9 +35,10 @@ def two_threads():
         yield
 
 
-@pytest.mark.parametrize(("largest", "expected"), [(2000, 1), (10, 2)])
-def test_small_data_have_one_thread_and_large_data_all(two_threads, monkeypatch, largest, expected):
+@pytest.mark.parametrize(("largest", "quiet", "expected"), [(2000, True, 1), (10, True, 2), (10, False, 1)])
+def test_large_data_have_all_threads_of_a_quiet_machine(two_threads, monkeypatch, largest, quiet, expected):
     monkeypatch.setattr(threads, "SMALL", largest)
+    monkeypatch.setattr(threads, "machine_is_quiet", lambda: quiet)
     X = np.linspace(0, 1, 20)[:, None]
     for model, y in ((GPRegressor(Euclidean(1)), X[:, 0] ** 2), (GPClassifier(Euclidean(1)), X[:, 0] > 0.4)):
         model.fit(X, y)
@@ -54,3 +59,20 @@ def test_an_error_leaves_the_threads_as_they_were(two_threads):
     with pytest.raises(ValueError, match="1"):
         failing([1])
     assert blas_threads() == 2
+
+
+def test_a_busy_machine_is_not_quiet(two_threads):
+    """Twice as many processes as this one may use processors."""
+    work = "print(flush=True)\nwhile True: pass"
+    number = 2 * max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    busy = [subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE) for _ in range(number)]
+    try:
+        for process in busy:
+            process.stdout.readline()
+        threads._measured.cache_clear()
+        assert not threads.machine_is_quiet()
+        threads._measured.cache_clear()
+    finally:
+        for process in busy:
+            process.kill()
+            process.communicate()

@@ -47,8 +47,9 @@ def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
         distances = of_all(manifold.distance)
     except HeatGPError:
         distances = np.sqrt(of_all(manifold.rough_separation))
-    distances = np.where(np.isfinite(distances), distances, 0.0)  # between components
-    nearest = np.array([row[row > 1e-14 * np.abs(X).max()].min(initial=np.inf) for row in distances])
+    rounding = 1e-14 * np.abs(X).max(initial=0.0)
+    distances = np.where(np.isfinite(distances) & (distances > rounding), distances, 0.0)  # infinite between components
+    nearest = np.array([row[row > 0].min(initial=np.inf) for row in distances])
     nearest = nearest[np.isfinite(nearest)]
     largest = distances.max(initial=0.0)
     if not nearest.size:  # one point, or all the same: any length will do
@@ -72,7 +73,7 @@ def shortened(kernel: HeatKernel, X: np.ndarray, distances: np.ndarray, low: flo
 
     In flat space the correlation at the lower bound and the nearest distance is exp(-25/2).
     """
-    near = np.argmin(np.where(distances > 1e-9, distances, np.inf), axis=1)
+    near = np.argmin(np.where(distances > 0, distances, np.inf), axis=1)
     far, other = np.unravel_index(np.argmax(distances), distances.shape)
     nearest, farthest = kernel.matched(X, X[near]), kernel.matched(X[[far]], X[[other]])
     one = kernel.matched(X[:1])

@@ -1,17 +1,28 @@
-"""Linear algebra of small matrices on one thread.
+"""Linear algebra on one thread where more would be slower: small matrices, and busy machines.
 
 The threads of a BLAS wait for each other by spinning. On matrices of some hundred rows that costs more than the threads
 gain, and beside another busy process it costs many times the whole work.
 """
 
+import time
 from collections.abc import Callable
-from functools import cache, wraps
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, lru_cache, wraps
 from typing import ParamSpec, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 SMALL = 2000
-"""Data up to which one thread is used: beyond, the cubic part of the work is shared well."""
+"""Data up to which one thread is used: beyond, the cubic part of the work is shared well, on a quiet machine."""
+PROBE = 200
+"""Rows of the matrices whose products tell whether the machine is quiet."""
+SECONDS = 0.1
+"""How long they are multiplied, on each thread."""
+SHARE = 0.9
+"""The share of a core that each thread has on a quiet machine."""
+FRESH = 30.0
+"""Seconds after which that is asked again."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -22,8 +33,31 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def machine_is_quiet() -> bool:
+    """Whether as many threads as the BLAS has get a core each: measured now, or some seconds ago."""
+    return _measured(int(time.monotonic() / FRESH))
+
+
+@lru_cache(maxsize=1)
+def _measured(period: int) -> bool:
+    number = max((library["num_threads"] for library in _libraries().info()), default=1)
+    matrix = np.ones((PROBE, PROBE))
+
+    def share(_: int) -> float:
+        """The processor time of one thread over the time that passes, while all multiply matrices."""
+        start, spent = time.perf_counter(), time.thread_time()
+        while time.perf_counter() < start + SECONDS:
+            matrix @ matrix
+        return (time.thread_time() - spent) / (time.perf_counter() - start)
+
+    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(number) as threads:
+        return min(threads.map(share, range(number))) > SHARE
+
+
 def on_one_thread(size: Callable[..., int]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """A decorator: the function has one BLAS thread where `size` of its arguments, the number of data, is small.
+
+    It has one for more data too, where others keep the machine so busy that more threads are slower.
 
     Examples
     --------
@@ -37,7 +71,7 @@ def on_one_thread(size: Callable[..., int]) -> Callable[[Callable[P, R]], Callab
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def limited(*arguments: P.args, **options: P.kwargs) -> R:
-            if size(*arguments, **options) > SMALL:
+            if size(*arguments, **options) > SMALL and machine_is_quiet():
                 return function(*arguments, **options)
             with _libraries().limit(limits=1, user_api="blas"):
                 return function(*arguments, **options)
