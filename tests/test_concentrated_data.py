@@ -19,7 +19,7 @@ from heatgp.gp.scores import coverage
 
 SPACES = [hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.Grassmann(4, 2), hg.Unitary(2)]
 SIZES = [1.0, 1e-2, 1e-4, 1e-6, 1e-8]
-# Stiefel manifolds are averages over fibres, which have more terms the shorter the time.
+# Stiefel manifolds have a test of their own below: averages over fibres are slower.
 SMALL = [M for M in HOMOGENEOUS if not isinstance(M, (hg.Euclidean, hg.Stiefel)) and M.dim <= 10]
 TRAIN, TEST, NOISE = 150, 150, 1e-3
 
@@ -113,3 +113,15 @@ def test_predictive_covariances_have_no_negative_eigenvalues():
     y = targets(gaussian(u, 0.8e-5), rng)
     covariance = hg.GPRegressor(M).fit(X[:80], y[:80]).predict(X[80:], return_cov=True)[1]
     assert np.linalg.eigvalsh(covariance)[0] > -1e-12 * np.trace(covariance)
+
+
+@pytest.mark.parametrize("radius", [1e-2, 1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("M", [hg.Stiefel(4, 2), hg.Stiefel(5, 3), hg.Stiefel(3, 2, "complex")], ids=repr)
+def test_averages_over_circles_are_gaussian_at_short_times(M, radius, rng):
+    """p_t(x, y) / p_t(x, x) is exp(-d²/2t) up to the curvature, of the size of t; entries of x'y have 16 digits."""
+    x = M.random(rng, 1)[0]
+    v = M.noise(x, white_noise(rng, (6, *M.shape), M.is_complex))
+    distance = radius * np.asarray(M.distance(x, M.exp(x, 1e-3 * v))) / 1e-3
+    kernel, time = hg.heat_kernel(M), radius**2
+    ratio = kernel(x[None], M.exp(x, radius * v), time=time)[0] / kernel(x[None], time=time)[0, 0]
+    np.testing.assert_allclose(ratio, np.exp(-(distance**2) / (2 * time)), rtol=0, atol=time + 1e-15 / radius + 1e-7)

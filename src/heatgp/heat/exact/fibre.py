@@ -37,6 +37,8 @@ ELEMENTS = 4
 """Elements to average over for each patch of the fibre that the kernel tells apart, at the shortest time."""
 MARGIN = 1.1
 """Part by which the Gaussian is followed beyond rounding: other factors of the density make up for less."""
+ROUNDING = 1e-14
+"""Error of the trace of g_x^-1 g_y for each of its columns, at most."""
 WITNESSES = 4
 """Random cosets with which the average is compared, to estimate its error."""
 Fibre = Callable[[Stiefel, float], np.ndarray]
@@ -55,15 +57,24 @@ def lift(M: Stiefel, x: Array) -> np.ndarray:
 
 
 def circle(M: Stiefel, time: float) -> np.ndarray:
-    """A cyclic group in H = SO(2) or U(1), fine enough that the trapezoid rule is exact to rounding.
+    """A cyclic group in H = SO(2) or U(1), fine enough that the trapezoid rule is exact to rounding."""
+    m = circle_order(M, time)
+    return turns(M, 2 * math.pi * np.arange(m) / m)
+
+
+def circle_order(M: Stiefel, time: float) -> int:
+    """How many elements it has.
 
     The mode e^(ikφ) of the kernel decays like e^(-k² t/2) on SO(2) and e^(-k² t) on U(1), whose metric is half as long;
     m elements alias the mode m, and e^(-36) is below rounding.
     """
-    m = max(8, math.ceil(math.sqrt(36 * (1 if M.is_complex else 2) / time)))
-    angle = 2 * math.pi * np.arange(m) / m
+    return max(8, math.ceil(math.sqrt(36 * (1 if M.is_complex else 2) / time)))
+
+
+def turns(M: Stiefel, angle: np.ndarray) -> np.ndarray:
+    """The elements of H = SO(2) or U(1) with these angles, two more axes."""
     if M.is_complex:
-        return np.exp(1j * angle)[:, None, None]
+        return np.exp(1j * angle)[..., None, None]
     c, s = np.cos(angle), np.sin(angle)
     return np.stack((np.stack((c, -s), axis=-1), np.stack((s, c), axis=-1)), axis=-2)
 
@@ -237,7 +248,7 @@ class FibreKernel(MadeKernel):
         assert fibre is not None
         reach = math.sqrt(2 * NEGLIGIBLE * time) * MARGIN
         if fibre is circle and reach < 0.5:
-            return self._near_sum(functions, fibre(M, time), gx, gy, reach)
+            return self._near_sum(functions, circle_order(M, time), gx, gy, reach)
         left = fibre.representatives(M) if isinstance(fibre, Cosets) else np.eye(M.n - M.k)[None]
         return self._sum(functions, left, fibre(M, time), gx, gy)
 
@@ -261,14 +272,14 @@ class FibreKernel(MadeKernel):
         return [values / (len(left) * len(h)) for values in out]
 
     def _near_sum(
-        self, functions: Sequence[Function], h: np.ndarray, gx: np.ndarray, gy: np.ndarray, reach: float
+        self, functions: Sequence[Function], m: int, gx: np.ndarray, gy: np.ndarray, reach: float
     ) -> list[np.ndarray]:
-        """The mean of each function over the cyclic group h, from those elements that come within `reach` alone.
+        """The mean of each function over the circle's m elements, from those elements that come within `reach` alone.
 
         With r = g_x^-1 g_y and b its last block, the square of the distance is at least n - Re tr r h, and Re tr b h is
         |b| cos(phi - phi'): so elements that count are on an arc around phi', and most pairs have none.
         """
-        n, k, m = self.manifold.n, self.manifold.k, len(h)
+        n, k = self.manifold.n, self.manifold.k
         out = [np.zeros((len(gx), len(gy))) for _ in functions]
         rows = max(1, CHUNK // max(1, len(gy)))
         for start in range(0, len(gx), rows):
@@ -278,22 +289,27 @@ class FibreKernel(MadeKernel):
             else:
                 turning = r[..., -2, -2] + r[..., -1, -1] + 1j * (r[..., -2, -1] - r[..., -1, -2])
             fixed = np.einsum("...ii->...", r[..., :k, :k]).real
-            near = np.argwhere(n - fixed - np.abs(turning) < reach**2)
+            near = np.argwhere(n - fixed - np.abs(turning) < reach**2 + n * ROUNDING)
+            if gx is gy:  # the same value for (x, y) and (y, x)
+                near = near[start + near[:, 0] <= near[:, 1]]
             if not len(near):
                 continue
             size = np.abs(turning[tuple(near.T)])
-            arc = math.acos(1 - reach**2 / float(size.min()))
-            middle = np.rint(np.angle(turning[tuple(near.T)]) * m / (2 * math.pi)).astype(int)
-            places = np.arange(-math.ceil(arc * m / (2 * math.pi)), math.ceil(arc * m / (2 * math.pi)) + 1)
+            arc = 2 * math.asin(min(1.0, reach / math.sqrt(2 * float(size.min()))))
+            step = 2 * math.pi / m
+            middle = np.rint(np.angle(turning[tuple(near.T)]) / step).astype(int)
+            places = np.arange(-math.ceil(arc / step), math.ceil(arc / step) + 1)
             pairs = max(1, CHUNK // len(places))
             for i in range(0, len(near), pairs):
                 own = near[i : i + pairs]
                 turned = np.repeat(r[tuple(own.T)][:, None], len(places), axis=1)
-                turned[..., k:] = turned[..., k:] @ h[(middle[i : i + pairs, None] + places) % m]
-                theta = self.group.manifold.orbits(np.eye(n, dtype=r.dtype)[None], turned.reshape(-1, n, n))[0]
+                turned[..., k:] = turned[..., k:] @ turns(self.manifold, step * (middle[i : i + pairs, None] + places))
+                theta = np.asarray(self.group.manifold.orbit(np.eye(n, dtype=r.dtype), turned.reshape(-1, n, n)))
                 for values, function in zip(out, functions):
                     sums = function(theta).reshape(len(own), len(places)).sum(axis=1) / m
                     values[start + own[:, 0], own[:, 1]] = sums
+                    if gx is gy:
+                        values[own[:, 1], start + own[:, 0]] = sums
         return out
 
 
