@@ -26,7 +26,10 @@ def is_integer(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether a value is one finite real number; truth values and arrays are not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer that no floating point number is near
+        return False
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -58,7 +61,8 @@ def check_seed(rng: Any, name: str = "rng") -> Any:
     if isinstance(rng, np.random.BitGenerator):
         return np.random.Generator(rng)
     # `integers` is what a Generator has and the old RandomState has not.
-    known = rng is None or isinstance(rng, np.random.SeedSequence) or hasattr(rng, "integers")
+    draws = hasattr(rng, "integers") and not isinstance(rng, type)
+    known = rng is None or isinstance(rng, np.random.SeedSequence) or draws
     if known or (is_integer(rng) and rng >= 0):
         return rng
     old = isinstance(rng, np.random.RandomState) or rng is np.random
@@ -108,6 +112,18 @@ def as_labels(x: Any, name: str, kind: str = "labels") -> np.ndarray:
         raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
 
 
+def first_missing(labels: np.ndarray) -> int | None:
+    """The place of the first label that is missing: NaN, NaT, None or pandas' NA."""
+
+    def missing(value: Any) -> bool:
+        try:
+            return value is None or bool(value != value)
+        except TypeError:  # NA is neither true nor false
+            return True
+
+    return next((i for i, value in enumerate(labels.tolist()) if missing(value)), None)
+
+
 def refuse_masked(x: Any, name: str) -> None:
     """Raise InvalidInput for arrays with masked values, which a conversion would take for data."""
     parts = x if isinstance(x, (list, tuple)) else [x]
@@ -129,7 +145,7 @@ def _of_objects(array: np.ndarray, name: str, kind: str) -> np.ndarray:
     try:
         return array.astype(complex if is_complex else float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} must be {kind}; its objects are no floating numbers: {error}.") from None
+        raise InvalidInput(f"{name} must be {kind}; they are not all floating point numbers: {error}.") from None
 
 
 def as_times(times: Any, name: str = "times") -> np.ndarray:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels
+from ..arguments import as_labels, first_missing
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
@@ -228,6 +228,8 @@ def _classes(points: Array, y: Any) -> tuple[Array, Array]:
         )
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
+    if (place := first_missing(labels)) is not None:
+        raise InvalidInput(f"y[{place}] = {labels[place]} is a missing label. Remove such observations.")
     if labels.dtype.kind == "c" or (labels.dtype.kind == "f" and (labels != np.round(labels)).any()):
         raise InvalidInput(
             f"y holds numbers such as {labels[0]} (continuous), not labels. Use GPRegressor, or make them classes."

@@ -87,11 +87,3 @@ def checked_targets(estimator: Any, y: Any) -> np.ndarray:
         )
         return array[:, 0]
     return array
-
-
-def as_numbers(y: np.ndarray) -> np.ndarray:
-    """Targets of dtype object as floats, where all of them are numbers."""
-    try:
-        return y.astype(float) if y.dtype == object else y
-    except (TypeError, ValueError):
-        return y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import wraps
@@ -189,8 +190,15 @@ def checked_random(random: Callable) -> Callable:
 def checked_pair(function: Callable) -> Callable:
     """A manifold's function of two arrays of points or tangent vectors that takes lists too, and names wrong shapes."""
 
+    second = list(inspect.signature(function).parameters)[2]
+
     @wraps(function)
-    def checked(self: Manifold, x: Any, y: Any, *more: Any, **named: Any) -> Array:
+    def checked(self: Manifold, x: Any, *more: Any, **named: Any) -> Array:
+        if second in named:
+            more = (named.pop(second), *more)
+        if not more:
+            return function(self, x, **named)  # the error of a missing argument
+        y, *more_than_two = more
         called = f"{type(self).__name__}.{function.__name__}"
         x, y = _part(self, x, f"the first argument of {called}"), _part(self, y, f"the second argument of {called}")
         try:
@@ -200,7 +208,7 @@ def checked_pair(function: Callable) -> Callable:
                 f"{called} got shapes {tuple(x.shape)} and {tuple(y.shape)}, whose batch axes do not broadcast. All "
                 "pairs are x[:, None] and y[None]."
             ) from None
-        return function(self, x, y, *more, **named)
+        return function(self, x, y, *more_than_two, **named)
 
     return checked
 

@@ -179,11 +179,11 @@ def simulation_cost(
     def measured(steps: int, blocks: int, each: int) -> float:
         """Seconds of the whole simulation, from these steps to each time of these paths."""
         short = replace(plan, counts=tuple(min(steps, count) for count in plan.counts))
-        start = clock.process_time()
+        start = clock.thread_time()
         positions = walk_blocks(manifold, own, short, (0,), 0, blocks, each)
-        middle = clock.process_time()
+        middle = clock.thread_time()
         visit(positions)
-        stepping, visiting = middle - start, clock.process_time() - middle
+        stepping, visiting = middle - start, clock.thread_time() - middle
         spent.append(stepping + visiting)
         seconds = stepping * sum(plan.counts) / max(1, sum(short.counts)) + visiting
         return seconds * paths / (blocks * each) / min(cores, math.ceil(paths / block))
