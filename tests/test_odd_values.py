@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import heatgp as hg
-from heatgp import cost
+from heatgp import cost, progress
 from heatgp.errors import InvalidInput, OffManifold
 from heatgp.manifolds.fingerprint import fingerprint
 from heatgp.manifolds.rows import projected_points
@@ -191,3 +192,55 @@ def test_limits_of_control_groups_are_read(tmp_path, controller, files):
     assert cost._left_by(tmp_path, cost.GROUP_FILES[controller]) == 2200
     (tmp_path / next(iter(files))).write_text("max\n")
     assert cost._left_by(tmp_path, cost.GROUP_FILES[controller]) == np.inf
+
+
+def test_long_work_without_a_known_end_speaks(caplog, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 0.05)
+    with caplog.at_level(logging.INFO, "heatgp"), progress.heartbeat("A long sum"):
+        time.sleep(0.3)
+    assert caplog.text.count("A long sum: at work for 0 s") >= 1
+    said = len(caplog.records)
+    time.sleep(0.3)
+    assert len(caplog.records) == said  # it has ended
+
+
+@pytest.mark.filterwarnings("ignore::heatgp.errors.BoundWarning")
+def test_fits_speak(caplog, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 1e-3)
+    with caplog.at_level(logging.INFO, "heatgp"):
+        hg.GPClassifier(S2).fit(X, np.arange(12) % 3)
+        hg.GPRegressor(S2).fit(np.vstack((X, -X)), np.append(Y, -Y))
+    assert "The fit of 12 points in 3 classes: at work for" in caplog.text
+    assert "The fit of 24 points: at work for" in caplog.text
+
+
+def test_covariances_that_do_not_fit_into_memory_are_refused(monkeypatch):
+    monkeypatch.setattr(cost, "available_memory", lambda: 64e9)
+    model = hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, Y)
+    many = np.broadcast_to(X[0], (100_000, 3))
+    for call in (lambda: model.predict(many, return_cov=True), lambda: model.sample_y(many)):
+        with pytest.raises(InvalidInput, match="The covariance of 100,000 points needs about 240 GB"):
+            call()
+
+
+def test_points_that_are_far_off_are_to_be_checked():
+    M = hg.Stiefel(5, 3)
+    scrambled = M.random(0, 4).swapaxes(1, 2).reshape(4, 5, 3)
+    with pytest.raises(OffManifold, match="So far off is no rounding: check the data, the units and the order"):
+        hg.GPRegressor(M).fit(scrambled, np.arange(4.0))
+    with pytest.raises(OffManifold) as found:
+        hg.GPRegressor(M).fit(M.random(0, 4).round(3), np.arange(4.0))
+    assert "models take project=True" in str(found.value)
+    assert "no rounding" not in str(found.value)
+
+
+def test_columns_in_another_order_are_shown():
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    model = hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(table, Y)
+    with pytest.raises(InvalidInput, match=r"fitted to the columns \['a', 'b', 'c'\]; X has \['c', 'b', 'a'\]"):
+        model.predict(table[["c", "b", "a"]])
+
+
+def test_a_column_of_angles_has_two_axes():
+    with pytest.raises(InvalidInput, match=r"A column is X\[:, None\]"):
+        hg.GPRegressor(hg.Torus(1)).fit(np.linspace(0, 1, 8), np.arange(8.0))

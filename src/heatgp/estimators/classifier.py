@@ -11,6 +11,7 @@ from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
+from ..progress import heartbeat
 from .base import HeatGP
 from .tables import checked_targets
 
@@ -87,11 +88,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
         binary = len(self.classes_) == 2
         posteriors = []
-        for number in [1] if binary else range(len(self.classes_)):
-            signs = np.where(numbers == number, 1.0, -1.0)
-            posteriors.append(
-                self._learned(fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs)[0]
-            )
+        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
+            for number in [1] if binary else range(len(self.classes_)):
+                signs = np.where(numbers == number, 1.0, -1.0)
+                posterior, _ = self._learned(
+                    fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs
+                )
+                posteriors.append(posterior)
         times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors

@@ -11,6 +11,7 @@ from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, warn
 from ..gp.fit import fit_regression
 from ..gp.regression import condition, targets
+from ..progress import heartbeat
 from .base import HeatGP
 from .tables import checked_targets
 
@@ -98,7 +99,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
-        self.posterior_, self.fit_ = self._learned(fit_regression, condition, self.noise, points, y, self.mean, pairs)
+        with heartbeat(f"The fit of {len(points)} points"):
+            self.posterior_, self.fit_ = self._learned(
+                fit_regression, condition, self.noise, points, y, self.mean, pairs
+            )
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
         self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise

@@ -256,7 +256,7 @@ class Simulated(Method):
 
     @property
     def lasting(self) -> bool | str | Path:
-        """Where simulations are kept; nowhere without a seed, as nobody could ask for them again."""
+        """Where simulations are kept; nowhere without a seed: no later call could ask for the same."""
         return self.rng is not None and self.cache
 
     def independent(self, number: int) -> Self:

@@ -18,6 +18,8 @@ from ..errors import InputWarning, InvalidInput, OffManifold, warn
 if TYPE_CHECKING:
     from .contract import Manifold
 
+FAR_OFF = 0.1
+"""Defects from which on a message asks for the data to be checked."""
 TOLERANCE = 1e-6
 """How far a point may violate its constraints: data written with seven digits pass, wrong data do not."""
 
@@ -131,9 +133,10 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     defect = np.asarray(manifold.defect(x))
     if (defect > limit).any():
         value = defect.flat[np.argmax(defect > limit)]
+        far = " So far off is no rounding: check the data, the units and the order of the columns first."
         raise OffManifold(
-            f"{_first(name, defect > limit)} is not on {manifold!r}: "
-            f"{manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
+            f"{_first(name, defect > limit)} is not on {manifold!r}: {manifold.violation} = {value:.1e} > {limit:.0e}. "
+            f"{manifold.remedy}{far if value > FAR_OFF else ''}"
         )
     warn_of_degrees(manifold, x, name)
     return x
