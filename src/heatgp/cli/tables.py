@@ -14,7 +14,7 @@ import numpy as np
 from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
-from ..whole_file import whole_file, write_text
+from ..whole_file import existing_file, whole_file, write_text
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,7 @@ class Table:
 
 def read_table(path: str) -> Table:
     """A .csv file with a header, or an .npz archive."""
-    file = Path(path)
-    if not file.is_file():
-        raise InvalidInput(f"{path}: no such file.")
+    file = existing_file(path)
     if file.suffix == ".npz":
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -186,10 +184,9 @@ def write_columns(path: str | None, columns: dict[str, Any]) -> None:
 
 def load_model(path: str) -> Any:
     """A model that `heatgp fit --save` wrote. Like every pickle it runs code when read: open trusted files only."""
-    if not Path(path).is_file():
-        raise InvalidInput(f"{path}: no such file.")
+    file = existing_file(path)
     try:
-        model = joblib.load(path)
+        model = joblib.load(file)
     except Exception as error:  # other bytes can raise anything
         raise InvalidInput(f"{path} is no model that heatgp saved: {type(error).__name__}: {error}") from None
     if not isinstance(model, (GPRegressor, GPClassifier)):
