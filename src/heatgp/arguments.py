@@ -26,7 +26,10 @@ def is_integer(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether a value is one finite real number; truth values and arrays are not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer beyond all floating numbers
+        return False
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -35,6 +38,13 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
         kind = "a positive integer" if least else "an integer, 0 or more"
         raise InvalidInput(f"{name} must be {kind}; got {value!r}.")
     return int(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """One finite real number."""
+    if not is_number(value):
+        raise InvalidInput(f"{name} must be a finite number; got {value!r}.")
+    return float(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
