@@ -6,14 +6,15 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import sparse
 
 import heatgp as hg
-from heatgp import points
+from heatgp import datasets, points
 from heatgp.arguments import as_array
 from heatgp.cli import main
 from heatgp.errors import HeatGPError, InputWarning, InvalidInput, OffManifold
-from heatgp.plots import along_geodesic
+from heatgp.plots import along_geodesic, save_figure
 from heatgp.testing import check_kernel, check_manifold
 
 pd = pytest.importorskip("pandas")
@@ -47,6 +48,10 @@ SEEDED = {
     "check_manifold": lambda rng: check_manifold(S2, rng),
     "check_kernel": lambda rng: check_kernel(EXACT, rng),
     "along_geodesic": lambda rng: along_geodesic(S2, 0.1, 3, rng),
+    "torus_knot": lambda seed: datasets.torus_knot(2, 3, seed),
+    "projective_regression": datasets.projective_regression,
+    "simulated_tract": datasets.simulated_tract,
+    "gorillas": lambda seed: datasets.gorillas(seed=seed, download=False),
 }
 
 
@@ -58,6 +63,7 @@ def test_wrong_seeds_are_refused_everywhere(call, rng):
 
 def test_the_old_random_state_is_named():
     says("got the old RandomState", lambda: S2.random(np.random.RandomState(0), 3))
+    says("seed must be an integer", lambda: datasets.simulated_tract(np.random.RandomState(0)))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +131,63 @@ ODD_ARGUMENTS = {
         lambda: hg.Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3, jacobian=3),
         "Implicit needs a function as jacobian; got 3",
     ),
+    "walk nowhere": (
+        lambda: hg.walk(None, X[0], 0.1, paths=8, step=0.05),
+        "walk needs a manifold, such as Sphere(2); got None",
+    ),
+    "walk step": (
+        lambda: hg.walk(S2, X[0], 0.1, paths=8, step=10**400),
+        "step must be a positive number; got an integer beyond floating point",
+    ),
+    "walk progress": (
+        lambda: hg.walk(S2, X[0], 0.1, paths=8, step=0.05, progress="a"),
+        "progress must be True or False; got 'a'",
+    ),
+    "geodesic of nothing": (lambda: along_geodesic(3, 1.0, 3), "along_geodesic needs a manifold, such as Sphere(2)"),
+    "geodesic time": (lambda: along_geodesic(S2, -1.0, 3), "time must be a positive number; got -1.0"),
+    "geodesic number": (lambda: along_geodesic(S2, 1.0, 0), "number must be a positive integer; got 0"),
+    "knot noise": (lambda: datasets.torus_knot(2, 3, noise="a"), "noise must be a finite number; got 'a'"),
+    "knot tests": (lambda: datasets.torus_knot(2, 3, n_test=-1), "n_test must be an integer, 0 or more; got -1"),
+    "knot matrix": (lambda: datasets.torus_knot(2, 3, matrix=[[1], [1, 2]]), "its rows have different lengths"),
+    "decibels": (lambda: datasets.projective_regression(snr_db=None), "snr_db must be a finite number; got None"),
+    "effect": (lambda: datasets.simulated_tract(effect="a"), "effect must be a finite number; got 'a'"),
+    "subjects": (lambda: datasets.simulated_tract(subjects="a"), "subjects must be a positive integer; got 'a'"),
+    "planted": (lambda: datasets.simulated_tract(planted=[1.5]), "planted must be sites from 0 to 74; got [1.5]"),
+    "data_home": (lambda: datasets.drill(data_home=3), "data_home must be a str or a Path, such as"),
+    "tensors": (lambda: datasets.dti(3), "file must be a str or a Path, such as"),
+    "landmarks": (lambda: datasets.gorillas(3), "landmarks must be three or more different numbers from 1 to 8"),
+    "download": (lambda: datasets.gorillas(download="no"), "download must be True or False; got 'no'"),
+    "log eigenvalue": (
+        lambda: points.product_to_spd([1, 0, 0, 0, 1e5, 0, 0], log=True),
+        "x has a log eigenvalue of size 1e+05 > 700: its exponential leaves floating point. Are these eigenvalues?",
+    ),
+    "subspace": (lambda: points.matrix_to_subspace(np.eye(3), "a"), "dimension 1 <= k <= 2, got k = 'a'"),
+    "scalar_first": (
+        lambda: points.quaternion_to_matrix([0, 0, 0, 1], scalar_first="no"),
+        "scalar_first must be True or False; got 'no'",
+    ),
+    "scalar_first back": (
+        lambda: points.matrix_to_quaternion(np.eye(3), scalar_first=1),
+        "scalar_first must be True or False; got 1",
+    ),
+    "spd log": (
+        lambda: points.spd_to_product(np.diag([3, 2, 1]), log="no"),
+        "log must be True or False; got 'no'",
+    ),
+    "spd half_circle": (
+        lambda: points.spd_to_product(np.diag([3, 2, 1]), half_circle="no"),
+        "half_circle must be True or False; got 'no'",
+    ),
+    "spd back": (
+        lambda: points.product_to_spd([1, 0, 0, 0, 3, 2, 1], log="no"),
+        "log must be True or False; got 'no'",
+    ),
+    "spd manifold": (lambda: points.spd_manifold(half_circle=0), "half_circle must be True or False; got 0"),
+    "load None": (lambda: hg.load_kernel(None), "path must be a str or a Path, such as 'results.npz'; got None"),
+    "load 3": (lambda: hg.load_kernel(3), "path must be a str or a Path, such as 'results.npz'; got 3"),
+    "load a folder": (lambda: hg.load_kernel("/"), "/ is a folder. Give the name of a file in it."),
+    "save None": (lambda: EXACT.save(None), "path must be a str or a Path, such as 'results.npz'; got None"),
+    "picture": (lambda: save_figure(Figure(), None), "path must be a str or a Path, such as 'results.npz'; got None"),
 }
 
 
@@ -337,7 +400,7 @@ COMMANDS = {
         ("reproduce", "compare", "--jobs", "0"),
         "n_jobs must be None, -1 for all cores, or from 1 to 1024; got 0",
     ),
-    "train a folder": ((*FIT, "folder.csv"), "folder.csv: no such file."),
+    "train a folder": ((*FIT, "folder.csv"), "folder.csv is a folder. Give the name of a file in it."),
     "no header": ((*FIT, "plain.csv"), "plain.csv has no header: its first line, "),
     "semicolons": ((*FIT, "semicolon.csv"), "semicolon.csv is separated by semicolons; write commas between columns"),
     "tabs": ((*FIT, "tab.csv"), "tab.csv is separated by tabs; write commas between columns"),
