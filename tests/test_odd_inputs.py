@@ -12,6 +12,7 @@ from scipy import sparse
 import heatgp as hg
 from heatgp import datasets, points
 from heatgp.arguments import as_array
+from heatgp.baselines import baseline
 from heatgp.cli import main
 from heatgp.errors import HeatGPError, InputWarning, InvalidInput, OffManifold
 from heatgp.plots import along_geodesic, save_figure
@@ -130,6 +131,14 @@ ODD_ARGUMENTS = {
     "jacobian": (
         lambda: hg.Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3, jacobian=3),
         "Implicit needs a function as jacobian; got 3",
+    ),
+    "baseline of nothing": (
+        lambda: baseline("rbf", 3, "regression"),
+        "baseline needs a manifold, such as Sphere(2); got 3",
+    ),
+    "baseline task": (
+        lambda: baseline("rbf", S2, "foo"),
+        "task must be 'regression' or 'classification'; got 'foo'",
     ),
     "walk nowhere": (
         lambda: hg.walk(None, X[0], 0.1, paths=8, step=0.05),
@@ -350,13 +359,56 @@ COMPARISONS = {
     "splits empty": ({"splits": [([0, 1], [])]}, "splits must be an integer or pairs (train, test)"),
     "splits triples": ({"splits": [([0, 1], [2], [3])]}, "splits must be an integer or pairs (train, test)"),
     "groups": ({"groups": [1, 2]}, "groups has shape (2,); one label for each of 24 points is needed"),
+    "groups missing": ({"groups": [1, "a", None] * 8}, "groups[2] = None is missing or not finite. Remove it."),
+    "groups mixed": (
+        {"groups": np.array([1, "a"] * 12, dtype=object)},
+        "the labels in groups cannot be sorted ('<' not supported between instances of",
+    ),
     "task": ({"task": "abc"}, "task must be 'regression' or 'classification'; got 'abc'"),
+    "splits ragged": ({"splits": [([0, 1], [[0], [1, 2]])]}, "splits must be pairs of indices, but it cannot be made"),
+    "no estimator": (
+        {"methods": {"a": 3}},
+        "methods['a'] = 3 is no estimator with get_params, fit, predict, which regression needs. Give an object",
+    ),
+    "None": ({"methods": {"a": None}}, "methods['a'] = None is no estimator"),
+    "a class": ({"methods": {"a": hg.GPRegressor}}, "is no estimator with get_params, fit, predict"),
+    "a number as name": ({"methods": {3: hg.GPRegressor(S2)}}, "methods must have names that are text; got 3"),
+}
+TARGETS = {
+    "missing": (pd.Series([1.5, pd.NA, *Y[2:]], dtype=object), {}, "y[1] = <NA> is missing or not finite"),
+    "mixed": (
+        np.array([1, "a"] * 12, dtype=object),
+        {"task": "classification"},
+        "the labels in y cannot be sorted ('<' not supported between instances of",
+    ),
+    "mixed, own splits": (
+        np.array([1, "a"] * 12, dtype=object),
+        {"task": "classification", "splits": [([0, 1], [2])]},
+        "the labels in y cannot be sorted",
+    ),
+    "labels": (["a", "b"] * 12, {"task": "regression"}, "y must be numbers for task='regression'; its dtype is <U1"),
+    "complex": (1j * Y, {"task": "classification"}, "y has dtype complex128; it must be one number or label per point"),
+    "no class probabilities": (
+        Y > 0,
+        {"methods": {"a": hg.GPRegressor(S2)}},
+        "is no estimator with get_params, fit, predict_proba, which classification needs",
+    ),
 }
 
 
 @pytest.mark.parametrize("options, text", COMPARISONS.values(), ids=COMPARISONS)
 def test_comparisons_say_what_is_wrong(options, text):
     says(text, lambda: hg.compare(S2, X, Y, **options))
+
+
+@pytest.mark.parametrize("y, options, text", TARGETS.values(), ids=TARGETS)
+def test_comparisons_say_which_target_is_wrong(y, options, text):
+    says(text, lambda: hg.compare(S2, X, y, **options))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_comparisons_need_two_points(number):
+    says(f"X has {number} points; compare needs two or more", lambda: hg.compare(S2, X[:number], Y[:number]))
 
 
 def test_comparisons_need_points_of_a_manifold():
