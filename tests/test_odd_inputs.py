@@ -466,8 +466,8 @@ COMMANDS = {
         ("kernel", "Sphere(2)", "--time", "0.1", "--method", "exact", "--references", "5"),
         "--references 5 has no effect: exact has no such option",
     ),
-    "seed": (("kernel", "Sphere(2)", "--time", "0.1", "--seed", "-1"), "--seed must be an integer of at least 0"),
-    "check seed": (("check", "Sphere(2)", "--seed", "-1"), "--seed must be an integer of at least 0"),
+    "seed": (("kernel", "Sphere(2)", "--time", "0.1", "--seed", "-1"), "--seed must be an integer, 0 or more; got -1"),
+    "check seed": (("check", "Sphere(2)", "--seed", "-1"), "--seed must be an integer, 0 or more; got -1"),
 }
 
 
