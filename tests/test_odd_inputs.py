@@ -4,6 +4,7 @@ import json
 import re
 from decimal import Decimal
 
+import joblib
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -761,14 +762,25 @@ def test_new_points_are_moved_too_and_the_log_says_how_far(caplog):
     assert hg.GPClassifier(S2, project=True, time=1.0, amplitude=1.0).fit(X.round(3), Y > 0).moved_ > 0
 
 
-def test_the_command_line_moves_points(folder, capsys):
+def test_the_command_line_moves_the_points_of_each_file_once(folder, capsys, caplog):
     np.savetxt(
         "rounded.csv", np.column_stack((X.round(3), Y)), delimiter=",", header="a,b,c,y", comments="", fmt="%.9g"
     )
-    arguments = [*FIT, "rounded.csv", "--predict", "rounded.csv", "--out", "p.csv"]
+    np.savetxt("new.csv", X.round(2), delimiter=",", header="a,b,c", comments="", fmt="%.9g")
+    arguments = [*FIT, "rounded.csv", "--predict", "new.csv", "--out", "p.csv"]
     assert main(arguments) == 2
     assert "rounded.csv[0] is not on Sphere(2)" in capsys.readouterr().err
-    assert main([*arguments, "--project", "--save", "model.joblib"]) == 0
-    assert "# 24 points of rounded.csv moved onto Sphere(2), by at most 0.0" in capsys.readouterr().err
-    assert main(["fit", "--model", "model.joblib", "--predict", "rounded.csv", "--out", "q.csv"]) == 0
+    with caplog.at_level("INFO", "heatgp"):
+        assert main([*arguments, "--project", "--save", "model.joblib"]) == 0
+        assert main(["fit", "--model", "model.joblib", "--predict", "new.csv", "--out", "q.csv"]) == 0
+    said = "24 points of {} were moved onto Sphere(2), by at most 0.00"
+    assert len(caplog.messages) == 3
+    for message, file in zip(caplog.messages, ("rounded.csv", "new.csv", "new.csv")):
+        assert message.startswith(said.format(file))
     assert (folder / "p.csv").read_text() == (folder / "q.csv").read_text()
+    model = joblib.load("model.joblib")
+    alone = hg.GPRegressor(S2, project=True).fit(X.round(3), Y)
+    assert model.project
+    np.testing.assert_allclose(model.moved_, alone.moved_, rtol=1e-9)
+    rows = pd.DataFrame(X.round(2), columns=["a", "b", "c"])
+    np.testing.assert_allclose(model.predict(rows), alone.predict(X.round(2)), atol=1e-6)
