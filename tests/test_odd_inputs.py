@@ -156,6 +156,7 @@ ODD_ARGUMENTS = {
     "geodesic of nothing": (lambda: along_geodesic(3, 1.0, 3), "along_geodesic needs a manifold, such as Sphere(2)"),
     "geodesic time": (lambda: along_geodesic(S2, -1.0, 3), "time must be a positive number; got -1.0"),
     "geodesic number": (lambda: along_geodesic(S2, 1.0, 0), "number must be a positive integer; got 0"),
+    "geodesic many": (lambda: along_geodesic(S2, 1.0, 10**13), "10000000000000 points of Sphere(2) needs about"),
     "knot noise": (lambda: datasets.torus_knot(2, 3, noise="a"), "noise must be a finite number; got 'a'"),
     "knot tests": (lambda: datasets.torus_knot(2, 3, n_test=-1), "n_test must be an integer, 0 or more; got -1"),
     "knot matrix": (lambda: datasets.torus_knot(2, 3, matrix=[[1], [1, 2]]), "its rows have different lengths"),
@@ -163,8 +164,8 @@ ODD_ARGUMENTS = {
     "effect": (lambda: datasets.simulated_tract(effect="a"), "effect must be a finite number; got 'a'"),
     "subjects": (lambda: datasets.simulated_tract(subjects="a"), "subjects must be a positive integer; got 'a'"),
     "planted": (lambda: datasets.simulated_tract(planted=[1.5]), "planted must be sites from 0 to 74; got [1.5]"),
-    "data_home": (lambda: datasets.drill(data_home=3), "data_home must be a str or a Path, such as"),
-    "tensors": (lambda: datasets.dti(3), "file must be a str or a Path, such as"),
+    "data_home": (lambda: datasets.drill(data_home=3), "data_home must be a path, a str or a Path; got 3"),
+    "tensors": (lambda: datasets.dti(3), "file must be a path, a str or a Path; got 3"),
     "landmarks": (lambda: datasets.gorillas(3), "landmarks must be three or more different numbers from 1 to 8"),
     "download": (lambda: datasets.gorillas(download="no"), "download must be True or False; got 'no'"),
     "log eigenvalue": (
@@ -193,11 +194,11 @@ ODD_ARGUMENTS = {
         "log must be True or False; got 'no'",
     ),
     "spd manifold": (lambda: points.spd_manifold(half_circle=0), "half_circle must be True or False; got 0"),
-    "load None": (lambda: hg.load_kernel(None), "path must be a str or a Path, such as 'results.npz'; got None"),
-    "load 3": (lambda: hg.load_kernel(3), "path must be a str or a Path, such as 'results.npz'; got 3"),
+    "load None": (lambda: hg.load_kernel(None), "path must be a path, a str or a Path; got None"),
+    "load 3": (lambda: hg.load_kernel(3), "path must be a path, a str or a Path; got 3"),
     "load a folder": (lambda: hg.load_kernel("/"), "/ is a folder. Give the name of a file in it."),
-    "save None": (lambda: EXACT.save(None), "path must be a str or a Path, such as 'results.npz'; got None"),
-    "picture": (lambda: save_figure(Figure(), None), "path must be a str or a Path, such as 'results.npz'; got None"),
+    "save None": (lambda: EXACT.save(None), "path must be a path, a str or a Path; got None"),
+    "picture": (lambda: save_figure(Figure(), None), "path must be a path, a str or a Path; got None"),
 }
 
 

@@ -19,7 +19,7 @@ HOST = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname())
 def check_path(path: Any, name: str = "path") -> Path:
     """A path, or InvalidInput for what is none."""
     if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InvalidInput(f"{name} must be a str or a Path, such as 'results.npz'; got {path!r}.")
+        raise InvalidInput(f"{name} must be a path, a str or a Path; got {path!r}.")
     return Path(path)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ..arguments import check_count, generator, is_number
+from ..cost import check_memory
 from ..errors import NotConverged, Unsupported
 from ..manifolds import (
     ComplexProjective,
@@ -101,7 +102,8 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     """
     require(isinstance(manifold, Manifold), f"along_geodesic needs a manifold, such as Sphere(2); got {manifold!r}.")
     require(is_number(time) and time > 0, f"time must be a positive number; got {time!r}.")
-    check_count("number", number)
+    size = 16.0 * math.prod(manifold.shape)
+    check_memory(check_count("number", number) * size, f"{number} points of {manifold!r}", "Ask for less.")
     numbers = generator(rng)
     start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(numbers, 1)[0]
     noise = numbers.standard_normal(start.shape)
