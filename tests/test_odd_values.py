@@ -32,7 +32,7 @@ def fitted():
 @pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT], ids=repr)
 def test_missing_labels_are_no_classes(missing):
     labels = np.array(["a", missing] * 6, dtype=object)
-    with pytest.raises(InvalidInput, match=r"y\[1\] = .* is a missing label"):
+    with pytest.raises(InvalidInput, match=r"y\[1\] = .* is missing or not finite"):
         hg.GPClassifier(S2, time=0.5, amplitude=1.0).fit(X, labels)
 
 
@@ -144,8 +144,8 @@ def test_smooth_kernels_have_logarithms_at_every_short_time():
     """Gr(7, 2) has 10 dimensions: log p_t(x, x) is close to -5 log(2 pi t)."""
     M = hg.Grassmann(7, 2)
     kernel, x = hg.heat_kernel(M, "smooth", paths=500, cache=False), M.random(0, 1)
-    for time in (1e-90, 1e-60, 1e-6):
-        assert kernel(x, time=time, log=True).item() == pytest.approx(-5 * np.log(2 * np.pi * time), abs=1e-3)
+    for t in (1e-90, 1e-60, 1e-6):
+        assert kernel(x, time=t, log=True).item() == pytest.approx(-5 * np.log(2 * np.pi * t), abs=1e-3)
     with pytest.raises(InvalidInput, match="beyond floating point numbers"):
         kernel(x, time=1e-90)
 

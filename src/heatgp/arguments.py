@@ -40,6 +40,13 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
+def check_number(name: str, value: Any) -> float:
+    """One finite real number."""
+    if not is_number(value):
+        raise InvalidInput(f"{name} must be a finite number; got {value!r}.")
+    return float(value)
+
+
 def check_flag(name: str, value: Any) -> bool:
     """True or False: any other value would count as one of them, and not always as the one that is meant."""
     if not isinstance(value, (bool, np.bool_)):
@@ -112,16 +119,19 @@ def as_labels(x: Any, name: str, kind: str = "labels") -> np.ndarray:
         raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
 
 
-def first_missing(labels: np.ndarray) -> int | None:
-    """The place of the first label that is missing: NaN, NaT, None or pandas' NA."""
+def refuse_missing(values: np.ndarray, name: str) -> None:
+    """Raise InvalidInput for the first value (N,) that is missing (NaN, NaT, None, pandas' NA) or not finite."""
+    bad = ~np.isfinite(values) if values.dtype.kind in "fc" else np.array([_is_missing(v) for v in values], bool)
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise InvalidInput(f"{name}[{where}] = {values[where]} is missing or not finite. Remove it.")
 
-    def missing(value: Any) -> bool:
-        try:
-            return value is None or bool(value != value)
-        except TypeError:  # NA is neither true nor false
-            return True
 
-    return next((i for i, value in enumerate(labels.tolist()) if missing(value)), None)
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # the missing value of pandas is neither equal nor unequal to itself
+        return True
 
 
 def refuse_masked(x: Any, name: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, first_missing
+from ..arguments import as_labels, refuse_missing
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
@@ -229,10 +229,7 @@ def _classes(points: Array, y: Any) -> tuple[Array, Array]:
         raise InvalidInput(
             f"y has shape {labels.shape} and X {len(points)} points: one label for each point is needed."
         )
-    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
-        raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
-    if (place := first_missing(labels)) is not None:
-        raise InvalidInput(f"y[{place}] = {labels[place]} is a missing label. Remove such observations.")
+    refuse_missing(labels, "y")
     if labels.dtype.kind == "c" or (labels.dtype.kind == "f" and (labels != np.round(labels)).any()):
         raise InvalidInput(
             f"y holds numbers such as {labels[0]} (continuous), not labels. Use GPRegressor, or make them classes."
