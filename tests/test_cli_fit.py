@@ -154,7 +154,7 @@ def test_whole_numbers_are_classes_if_few(folder, capsys):
             "points of Sphere(2) have 3 coordinates, but there are 9",
         ),
         (("--manifold", "Sphere(2)", "--train", "nan.npz"), "nan.npz: y[1] = nan is not finite. Remove it"),
-        ((*SAVED, "train.csv"), "train.csv is no model that heatgp saved"),
+        ((*SAVED, "train.csv"), "train.csv is not a model that heatgp saved"),
         (("--model", "m.joblib"), "--model is for predictions: give --predict with the points too"),
         ((*SAVED, "unfitted.joblib"), "unfitted.joblib holds a GPRegressor that is not fitted. Call fit(X, y)"),
         ((*SAVED, "gram.joblib"), "gram.joblib holds a model of a precomputed kernel, which has no points"),
@@ -200,3 +200,42 @@ def test_errors_are_one_line(folder, capsys, arguments, message):
     assert message in said.err
     assert said.err.startswith("heatgp: ")
     assert said.err.count("\n") == 1
+
+
+def test_a_damaged_model_predicts_nothing_else(folder, capsys):
+    """One flipped bit anywhere: an error of one line, or the same predictions where it is in the checksum's mark."""
+    assert fit(*TRAIN, "--save", "model.joblib", "--predict", "new.csv", "--out", "p.csv") == 0
+    content, expected = (folder / "model.joblib").read_bytes(), read("p.csv")
+    assert isinstance(joblib.load("model.joblib"), GPRegressor)  # in Python too
+    for place in np.linspace(0, len(content) - 1, 25).astype(int):
+        flipped = bytearray(content)
+        flipped[place] ^= 0x40
+        (folder / "flipped.joblib").write_bytes(flipped)
+        capsys.readouterr()
+        if fit("--model", "flipped.joblib", "--predict", "new.csv", "--out", "q.csv"):
+            assert "flipped.joblib is damaged: its checksum" in capsys.readouterr().err
+        else:
+            assert read("q.csv") == expected
+
+
+def test_an_interrupted_command_ends_in_one_line(folder, capsys, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("heatgp.cli.fit.train", interrupted)
+    assert fit(*TRAIN) == 130
+    assert capsys.readouterr().err.startswith("heatgp: interrupted.")
+
+
+def test_the_command_line_names_its_own_remedies(folder, capsys):
+    write(folder / "constant.csv", [*NAMES, "y"], [[*row, 1] for row in X[:5].reshape(5, 9).tolist()])
+    assert fit("--manifold", "SpecialOrthogonal(3)", "--train", "constant.csv") == 2
+    assert "--task regression" in capsys.readouterr().err
+    assert fit(*TRAIN, "--task", "classification") == 2
+    assert "y holds numbers, not labels. Give --task regression" in capsys.readouterr().err
+    write(folder / "rounded.csv", [*NAMES, "y"], [[*row, 1] for row in X[:5].reshape(5, 9).round(3).tolist()])
+    assert fit(*PREDICT[:-1], "rounded.csv") == 2
+    assert "--project moves points with few digits" in capsys.readouterr().err
+    (folder / "semicolon.csv").write_text("a;b;y\n0,5;1,5;2\n")
+    assert fit("--manifold", "Euclidean(2)", "--train", "semicolon.csv") == 2
+    assert "sep=';', decimal=','" in capsys.readouterr().err

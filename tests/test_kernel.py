@@ -152,7 +152,7 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
     with pytest.raises(InvalidInput, match="no such file"):
         hg.load_kernel(path)
     path.write_bytes(b"not an archive")
-    with pytest.raises(InvalidInput, match="is not a kernel of heatgp, or is damaged"):
+    with pytest.raises(InvalidInput, match="is not a kernel that heatgp saved, or it is damaged"):
         hg.load_kernel(path)
     np.savez(path, description=np.array(json.dumps({"format": 99})))
     with pytest.raises(InvalidInput, match="has format 99; this version reads 2"):
@@ -163,7 +163,7 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
     flipped = whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :]
     for damaged in (whole[: len(whole) // 2], flipped, b""):
         path.write_bytes(damaged)
-        with pytest.raises(InvalidInput, match="is not a kernel of heatgp, or is damaged"):
+        with pytest.raises(InvalidInput, match="is not a kernel that heatgp saved, or it is damaged"):
             hg.load_kernel(path)
     quotient = hg.Quotient(hg.Sphere(2), (lambda x: x, lambda x: -x))
     hg.heat_kernel(quotient).save(path)

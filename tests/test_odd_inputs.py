@@ -621,7 +621,7 @@ def test_incomplete_files_are_refused(change, tmp_path, stored):
 def test_cut_off_files_are_refused(keep, tmp_path, stored):
     file = tmp_path / "kernel.npz"
     file.write_bytes(stored[:keep])
-    says("is not a kernel of heatgp, or is damaged", lambda: hg.load_kernel(file, shore(1.0)))
+    says("is not a kernel that heatgp saved, or it is damaged", lambda: hg.load_kernel(file, shore(1.0)))
 
 
 def test_files_of_another_python_are_read_with_a_warning(tmp_path, stored):

@@ -244,3 +244,8 @@ def test_columns_in_another_order_are_shown():
 def test_a_column_of_angles_has_two_axes():
     with pytest.raises(InvalidInput, match=r"A column is X\[:, None\]"):
         hg.GPRegressor(hg.Torus(1)).fit(np.linspace(0, 1, 8), np.arange(8.0))
+
+
+def test_degrees_in_rotation_vectors_give_a_warning():
+    with pytest.warns(hg.errors.InputWarning, match="length 90, more than one turn"):
+        hg.points.rotation_vector_to_matrix([0, 0, 90.0])

@@ -90,7 +90,7 @@ def test_models_come_back(tmp_path):
     with pytest.raises(InvalidInput, match=r"holds a dict, not a model of heatgp"):
         load_model(path)
     (tmp_path / "text.joblib").write_text("no pickle")
-    with pytest.raises(InvalidInput, match=r"text\.joblib is no model that heatgp saved"):
+    with pytest.raises(InvalidInput, match=r"text\.joblib is not a model that heatgp saved"):
         load_model(str(tmp_path / "text.joblib"))
     with pytest.raises(InvalidInput, match=r"nothing\.joblib: no such file"):
         load_model("nothing.joblib")

@@ -8,16 +8,14 @@ from copy import copy
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 from ..baselines.comparison import infer_task, process
-from ..errors import InvalidInput
+from ..errors import InvalidInput, OffManifold
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points, projected_points
-from ..whole_file import whole_file
 from .kernel import add_simulation, refuse_ignored
 from .manifold_argument import HELP, allow_local_modules, read_manifold
 from .tables import (
@@ -30,6 +28,7 @@ from .tables import (
     read_table,
     read_target,
     refuse_same_files,
+    save_model,
     write_columns,
 )
 
@@ -98,8 +97,7 @@ def run(options: argparse.Namespace) -> None:
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
     if options.save:
-        with whole_file(options.save) as stream:
-            joblib.dump(model, stream)
+        save_model(options.save, model)
     if options.predict:
         with warnings.catch_warnings():
             # the rows were read by the names of their columns, and have none themselves
@@ -156,7 +154,10 @@ def points_of(
             f"columns: {', '.join(names)}. Choose them with --columns."
         )
     if not project:
-        return as_points(manifold, rows, table.path), names, 0.0
+        try:
+            return as_points(manifold, rows, table.path), names, 0.0
+        except OffManifold as error:
+            raise OffManifold(f"{error} On the command line, --project moves points with few digits.") from None
     points, moved = projected_points(manifold, rows, table.path)
     return points, names, moved
 
@@ -167,6 +168,13 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
         where = int(np.argmin(np.isfinite(target)))
         raise InvalidInput(f"{options.train}: {options.target}[{where}] = {target[where]} is not finite. Remove it.")
     task = infer_task(target) if options.task == "auto" else options.task
+    if task == "classification" and len(set(target.tolist())) == 1:
+        raise InvalidInput(
+            f"{options.train}: {options.target} is {target[0]} in every row, one class. Give at least two, or "
+            "--task regression."
+        )
+    if task == "classification" and target.dtype.kind == "f" and (target != np.round(target)).any():
+        raise InvalidInput(f"{options.train}: {options.target} holds numbers, not labels. Give --task regression.")
     kernel = options.kernel
     if given := known_options(kernel, paths=options.paths, references=options.references):
         kernel = heat_kernel(manifold, kernel, **given)

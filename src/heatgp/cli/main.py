@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
     Returns
     -------
     int
-        The exit status. An error of the library is one line on stderr and status 2.
+        The exit status. An error of the library is one line on stderr and status 2; Ctrl-C gives status 130.
 
     Examples
     --------
@@ -41,6 +41,9 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except BrokenPipeError:
         return 0
+    except KeyboardInterrupt:
+        print("heatgp: interrupted. What was simulated for more than some seconds is kept.", file=sys.stderr)
+        return 130
     except OSError as error:  # a disk that is full, a place without permission
         print(f"heatgp: {error}", file=sys.stderr)
         return 2

@@ -1,6 +1,8 @@
 """Points and targets from .csv and .npz files, predictions back into them, models to disk."""
 
 import csv
+import hashlib
+import io
 import os
 import tempfile
 from collections.abc import Sequence
@@ -15,6 +17,9 @@ from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
 from ..whole_file import existing_file, whole_file, write_text
+
+CHECKSUM = b"\nheatgp sha256 "
+"""What stands between a saved model and its checksum."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,10 @@ def read_table(path: str) -> Table:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
     for sign, name in ((";", "semicolons"), ("\t", "tabs")):
         if rows and len(rows[0]) == 1 and sign in rows[0][0]:
+            decimal = ", decimal=','" if len(rows) > 1 and len(rows[1]) > 1 else ""  # commas within numbers
             raise InvalidInput(
                 f"{path} is separated by {name}; write commas between columns and points in numbers. With pandas: "
-                f"read_csv({path!r}, sep={sign!r}).to_csv(..., index=False)."
+                f"read_csv({path!r}, sep={sign!r}{decimal}).to_csv(..., index=False)."
             )
     # pandas calls columns without a name 0, 1, 2, ...
     if rows and all(map(_is_number, rows[0])) and rows[0] != [str(i) for i in range(len(rows[0]))]:
@@ -197,13 +203,24 @@ def write_columns(path: str | None, columns: dict[str, Any]) -> None:
         write_text(path, text)
 
 
+def save_model(path: str, model: Any) -> None:
+    """Write a model as joblib does, with its checksum after it; `joblib.load` reads it too."""
+    stream = io.BytesIO()
+    joblib.dump(model, stream)
+    content = stream.getvalue()
+    with whole_file(path) as file:
+        file.write(content + CHECKSUM + hashlib.sha256(content).hexdigest().encode())
+
+
 def load_model(path: str) -> Any:
     """A model that `heatgp fit --save` wrote. Like every pickle it runs code when read: open trusted files only."""
-    file = existing_file(path)
+    content, mark, checksum = existing_file(path).read_bytes().rpartition(CHECKSUM)
+    if mark and hashlib.sha256(content).hexdigest().encode() != checksum:
+        raise InvalidInput(f"{path} is damaged: its checksum is not that of what was written. Train the model again.")
     try:
-        model = joblib.load(file)
-    except Exception as error:  # other bytes can raise anything
-        raise InvalidInput(f"{path} is no model that heatgp saved: {type(error).__name__}: {error}") from None
+        model = joblib.load(io.BytesIO(content if mark else checksum))  # joblib.dump alone writes no checksum
+    except Exception:  # other bytes can raise anything
+        raise InvalidInput(f"{path} is not a model that heatgp saved, or it is damaged. Train it again.") from None
     if not isinstance(model, (GPRegressor, GPClassifier)):
         raise InvalidInput(f"{path} holds a {type(model).__name__}, not a model of heatgp.")
     if not hasattr(model, "posteriors_"):

@@ -64,8 +64,8 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
         description = json.loads(str(arrays.pop("description")))
-    except Exception as error:  # zip, zlib and npy each have their own for what a flipped bit does
-        raise InvalidInput(f"{path} is not a kernel of heatgp, or is damaged: {error}.") from None
+    except Exception:  # zip, zlib and npy each have their own for what a flipped bit does
+        raise InvalidInput(f"{path} is not a kernel that heatgp saved, or it is damaged. Make it again.") from None
     written = description.get("format") if isinstance(description, dict) else None
     if written != FORMAT:
         raise InvalidInput(f"{path} has format {written!r}; this version reads {FORMAT}. Make it again.")

@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from ..arguments import check_flag
-from ..errors import InvalidInput
+from ..errors import InputWarning, InvalidInput, warn
 from ..manifolds import Euclidean, SpecialOrthogonal, Sphere
 from .checks import check
 
@@ -91,6 +91,13 @@ def rotation_vector_to_matrix(vector: ArrayLike) -> np.ndarray:
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     vector = check(Euclidean(3), vector, "vector")
+    longest = float(np.linalg.norm(vector, axis=-1).max(initial=0.0))
+    if longest > 2 * np.pi * (1 + 1e-9):
+        warn(
+            f"a rotation vector has length {longest:g}, more than one turn, and angles are in radians. Pass "
+            "numpy.radians(vector) if they are in degrees.",
+            InputWarning,
+        )
     return Rotation.from_rotvec(vector.reshape(-1, 3)).as_matrix().reshape(*vector.shape[:-1], 3, 3)
 
 
