@@ -7,6 +7,7 @@ warning is a failure (pytest makes it an error). What was found here is kept, by
 import contextlib
 import io
 import warnings
+from pathlib import Path
 
 import joblib
 import numpy as np
@@ -23,6 +24,20 @@ from heatgp.errors import HeatGPError, HeatGPWarning
 from heatgp.plots import along_geodesic
 
 pd = pytest.importorskip("pandas")
+resource = pytest.importorskip("resource")
+MEMORY = 4 << 30
+
+
+@pytest.fixture(scope="module", autouse=True)
+def limited_memory():
+    """An end of memory, so that a huge count that is not refused fails its test and not the machine."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    pages = Path("/proc/self/statm")  # of Linux; elsewhere there is no limit
+    if pages.exists():
+        used = int(pages.read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + MEMORY, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
 
 
 def nothing(x):
@@ -403,7 +418,7 @@ def estimators(data):
         parameters[name] = data.draw(odd)
     if is_integer(parameters.get("n_jobs")) and parameters["n_jobs"] != 0:
         parameters["n_jobs"] = 1  # no new processes here
-    x, y = data.draw(st.one_of(st.just(X), odd_points(S2, N))), data.draw(odd_targets())
+    x, y = data.draw(st.one_of(st.just(X), st.just(X), odd_points(S2, N))), data.draw(odd_targets())
     cls = hg.GPRegressor if regression else hg.GPClassifier
     model = outcome(lambda: cls(**parameters).fit(x, y))
     if model is None:
@@ -490,7 +505,7 @@ GROUPS = [
 SPLITS = [
     *(2, 3, N, N + 1, 10**400, [([0, 1, 2, 3], [4, 5])], [([0, 1, 2, 3], [3, 4])], [([0, 1], [9])], [([0.5, 1], [2])]),
     *([(range(4), range(4, 6))], [(slice(4), [5])], [([], [5])], [([0, 1, 2], [])], [(np.arange(N) < 4, [5])]),
-    *([([0, 1, 2, -1], [4])], iter([([0, 1, 2, 3], [4, 5])]), [([10**400, 1], [2])], [None], [(1, 2)]),
+    *([([0, 1, 2, -1], [4])], [([10**400, 1], [2])], [None], [(1, 2)]),
 ]
 METHODS = [
     *(["nearest"], ["linear"], ("nearest", "nearest"), ["constant"], {"mine": None}, {"mine": hg.GPRegressor}, {1: 2}),
@@ -498,33 +513,58 @@ METHODS = [
 ]
 
 
+def changed(data, usual, **possible):
+    """The usual arguments, with one or two of the possible changes."""
+    names = data.draw(st.lists(st.sampled_from(list(possible)), min_size=1, max_size=2, unique=True))
+    return usual | {name: data.draw(possible[name]) for name in names}
+
+
+tasks = st.one_of(odd, st.sampled_from(["regression", "classification"]))
+
+
 def comparisons(data):
-    options = {"methods": ["linear"], "splits": 2}
-    sensible = {"groups": GROUPS, "splits": SPLITS, "methods": METHODS, "task": ["regression", "classification"]}
-    for name in data.draw(st.lists(st.sampled_from([*sensible, "rng"]), max_size=2)):
-        options[name] = data.draw(st.one_of(odd, *map(st.sampled_from, [sensible[name]] if name in sensible else [])))
-    if options["methods"] is None:
-        options["methods"] = ["nearest"]  # the default takes seconds
-    x, y = data.draw(st.one_of(st.just(X), odd_points(S2, N))), data.draw(odd_targets())
-    M = data.draw(st.one_of(st.just(S2), st.just(S2), st.just(S2), odd))
-    table = outcome(lambda: hg.compare(M, x, y, **options))
+    arguments = changed(
+        data,
+        {"manifold": S2, "X": X, "y": data.draw(st.sampled_from([Y, Y > 0])), "methods": ["nearest"], "splits": 2},
+        **{"manifold": odd, "X": odd_points(S2, N), "y": odd_targets(), "task": tasks, "rng": odd},
+        splits=st.one_of(odd, st.sampled_from(SPLITS)),
+        groups=st.one_of(odd, st.sampled_from(GROUPS)),
+        methods=st.one_of(odd, st.sampled_from(METHODS)),
+    )
+    if arguments["methods"] is None:
+        arguments["methods"] = ["linear"]  # the default takes seconds
+    table = outcome(lambda: hg.compare(**arguments))
     if table is not None:
-        labels_of(y)
+        labels_of(arguments["y"])
         assert table.rows
         assert all(np.isfinite(row.mean) for row in table.rows if row.metric != "auc")
 
 
 def simple_models(data):
     """The baselines, made by name."""
-    name = data.draw(st.one_of(st.sampled_from(["nearest", "nearest", "linear", "svm untuned"]), odd))
-    task = data.draw(st.one_of(st.sampled_from(["regression", "classification"]), odd))
-    M, seed = data.draw(st.one_of(st.just(S2), st.just(S2), odd)), data.draw(st.one_of(st.just(0), odd))
-    model = outcome(lambda: baselines.baseline(name, M, task, random_state=seed))
+    made = changed(
+        data,
+        {
+            "name": data.draw(st.sampled_from(["nearest", "linear", "svm untuned"])),
+            "manifold": S2,
+            "task": "regression",
+        },
+        **{
+            "name": odd,
+            "manifold": odd,
+            "task": tasks,
+            "random_state": odd,
+            "X": odd_points(S2, N),
+            "y": odd_targets(),
+        },
+    )
+    x, y, task = made.pop("X", X), made.pop("y", Y > 0), made["task"]
+    model = outcome(lambda: baselines.baseline(**made))
     if model is None:
         return
-    assert isinstance(M, hg.Manifold)
+    assert isinstance(made["manifold"], hg.Manifold)
+    assert isinstance(task, str)
     assert task in ("regression", "classification")
-    x, y = data.draw(st.one_of(st.just(X), odd_points(S2, N))), data.draw(odd_targets())
     if outcome(lambda: model.fit(x, y)) is None:
         return
     labels = labels_of(y)
@@ -538,6 +578,7 @@ def simple_models(data):
         agrees(outcome(lambda: model.predict_proba(new)), (len(new), len(model.classes_)))
 
 
+counts = st.sampled_from([0, 3, *HUGE_COUNTS])
 DATASETS = {
     datasets.torus_knot: {"p": 2, "q": 3, "seed": 0, "n_train": 5, "n_test": 4, "noise": 0.1, "matrix": np.eye(2)},
     datasets.projective_regression: {"seed": 0, "n": 5, "snr_db": 20.0, "n_test": 4, "dim": 2},
@@ -554,27 +595,28 @@ DATASETS = {
 
 def data_sets(data):
     load = data.draw(st.sampled_from(list(DATASETS)))
-    options = dict(DATASETS[load])
-    for name in data.draw(st.lists(st.sampled_from(list(options)), min_size=1, max_size=2)):
-        options[name] = data.draw(st.sampled_from(FLAGS) if name in ("half_circle", "log") else st.one_of(odd, counts))
+    flags = ("half_circle", "log")
+    possible = {name: st.sampled_from(FLAGS) if name in flags else st.one_of(odd, counts) for name in DATASETS[load]}
+    options = changed(data, DATASETS[load], **possible)
     if load is datasets.gorillas:
         options["download"] = False
     made = outcome(lambda: load(**options))
     if made is None or load is datasets.data_folder:
         return
-    assert all(isinstance(options[name], (bool, np.bool_)) for name in {"half_circle", "log"} & set(options))
+    assert all(isinstance(options[name], (bool, np.bool_)) for name in set(flags) & set(options))
     assert len(made.X) == len(made.y)
     assert np.isfinite(made.X).all()
     assert load is datasets.drill or np.isfinite(made.y).all()
 
 
-counts = st.sampled_from([0, 3, *HUGE_COUNTS])
-
-
 def geodesics(data):
-    M, time = data.draw(st.one_of(manifolds, manifolds, odd)), data.draw(times)
-    number, rng = data.draw(st.one_of(st.just(5), odd, counts)), data.draw(st.one_of(st.just(0), odd))
-    result = named(data, along_geodesic, manifold=M, time=time, number=number, rng=rng)
+    arguments = changed(
+        data,
+        {"manifold": data.draw(manifolds), "time": 0.5, "number": 5, "rng": 0},
+        **{"manifold": odd, "time": times, "number": st.one_of(odd, counts), "rng": odd},
+    )
+    M, number = arguments["manifold"], arguments["number"]
+    result = named(data, along_geodesic, **arguments)
     if result is not None:
         agrees(result[0], (number,))
         agrees(result[1], (number, *M.shape))
@@ -734,18 +776,18 @@ def command_line(data, tables):
 # How many of each: the slow ones are 10,000 in all.
 
 PROPERTIES = {
-    constructors: (60, 1500),
-    geometry: (300, 2000),
-    kernels: (15, 400),
-    kernel_calls: (100, 1300),
-    estimators: (100, 1300),
-    converters: (100, 1300),
-    comparisons: (60, 500),
-    simple_models: (60, 400),
-    data_sets: (100, 400),
-    geodesics: (60, 300),
+    constructors: (100, 1500),
+    geometry: (600, 2000),
+    kernels: (30, 400),
+    kernel_calls: (200, 1200),
+    estimators: (250, 1200),
+    converters: (200, 1200),
+    comparisons: (250, 800),
+    simple_models: (100, 400),
+    data_sets: (200, 400),
+    geodesics: (100, 300),
 }
-WITH_FILES = {files: (15, 200), paths: (50, 100), command_line: (40, 300)}
+WITH_FILES = {files: (15, 200), paths: (60, 100), command_line: (60, 300)}
 
 
 def run(check, examples, *fixtures):
