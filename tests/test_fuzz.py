@@ -1,8 +1,9 @@
 """Odd arguments by the thousand: every call gives a finite result of the documented shape, or one of our errors.
 
 What holds numbers that are not finite may also give a result that is not. Values that are no flags, missing values and
-masked values must be refused. `TypeError` is for wrong signatures only, and no call here has one. Warnings of the library are allowed, any other
-warning is a failure (pytest makes it an error). What was found here is kept, by hand, in test_odd_inputs.py.
+masked values must be refused. `TypeError` is for wrong signatures only, and no call here has one. Warnings of the
+library are allowed, any other warning is a failure (pytest makes it an error). What was found here is kept, by hand, in
+test_odd_inputs.py.
 """
 
 import contextlib
