@@ -778,18 +778,18 @@ def command_line(data, tables):
 # How many of each: the slow ones are 10,000 in all.
 
 PROPERTIES = {
-    constructors: (100, 1500),
-    geometry: (600, 2000),
-    kernels: (30, 400),
-    kernel_calls: (200, 1200),
-    estimators: (250, 1200),
-    converters: (200, 1200),
-    comparisons: (250, 800),
-    simple_models: (100, 400),
+    constructors: (150, 1500),
+    geometry: (1000, 2000),
+    kernels: (40, 400),
+    kernel_calls: (300, 1200),
+    estimators: (400, 1200),
+    converters: (300, 1200),
+    comparisons: (400, 800),
+    simple_models: (200, 400),
     data_sets: (200, 400),
-    geodesics: (100, 300),
+    geodesics: (150, 300),
 }
-WITH_FILES = {files: (15, 200), paths: (60, 100), command_line: (60, 300)}
+WITH_FILES = {files: (20, 200), paths: (60, 100), command_line: (100, 300)}
 
 
 def run(check, examples, *fixtures):
