@@ -63,7 +63,7 @@ def model_file(folder, version):
         mock.patch.object(fit, "read_manifold", return_value=Sphere(2)),
         mock.patch.object(fit, "read_table", return_value=table),
         mock.patch.object(fit, "read_target", return_value=X[:, 0]),
-        mock.patch.object(fit, "points_of", return_value=(X, None)),
+        mock.patch.object(fit, "points_of", return_value=(X, None, 0.0)),
         mock.patch.object(fit, "train", return_value=model),
     ):
         fit.run(options)

@@ -41,10 +41,11 @@ def test_manifolds_are_listed_as_they_are_called(capsys):
 
 
 def test_methods_of_one_manifold(capsys):
-    assert main(["manifolds", "Euclidean(4)", "Stiefel(6, 2)"]) == 0
+    assert main(["manifolds", "Euclidean(4)", "Stiefel(6, 2)", "Stiefel(40, 3)"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "Euclidean(4): exact, ball, strip; 'auto' takes exact",
         "Stiefel(6, 2): ball, fibre-average; 'auto' takes fibre-average",
+        "Stiefel(40, 3): none, no method makes its heat kernel",
     ]
 
 
@@ -93,7 +94,8 @@ def test_kernel_prints_one_column_per_method(capsys, tmp_path):
     "arguments, message",
     [
         (("--time", "-1"), "--time must be positive; got -1."),
-        (("--time", "1", "--points", "1"), "--points must be at least 2; got 1."),
+        (("--time", "1", "--points", "1"), "--points must be from 2 to 100000; got 1."),
+        (("--time", "1", "--points", "10000000000"), "--points must be from 2 to 100000; got 10000000000."),
         (("--time", "1", "--plot", "no/k.png"), "no/k.png: there is no folder no. Make it first."),
     ],
 )

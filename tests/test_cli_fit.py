@@ -2,11 +2,14 @@
 
 import csv
 
+import joblib
 import numpy as np
 import pytest
 
 from heatgp import ComplexProjective, GPRegressor, SpecialOrthogonal
 from heatgp.cli import main
+
+pd = pytest.importorskip("pandas")
 
 SO3 = SpecialOrthogonal(3)
 X = SO3.random(np.random.default_rng(0), 40)
@@ -34,6 +37,16 @@ def fit(*arguments):
 
 
 TRAIN = ("--manifold", "SpecialOrthogonal(3)", "--train", "train.csv")
+PREDICT = (*TRAIN, "--predict", "new.csv")
+SAVED = ("--predict", "new.csv", "--model")
+GIVEN = {"time": 1.0, "amplitude": 1.0, "noise": 0.1}
+FLAT = pd.DataFrame({"a": Y, "b": Y**2})
+MODELS = {
+    "unfitted.joblib": GPRegressor(SO3),
+    "gram.joblib": GPRegressor(kernel="precomputed", amplitude=1.0, noise=0.1).fit(np.eye(3), [0.0, 1, 2]),
+    "flat.joblib": GPRegressor("euclidean", **GIVEN).fit(FLAT, Y),
+    "rows.joblib": GPRegressor(SO3, **GIVEN).fit(X, Y),
+}
 
 
 def read(path):
@@ -69,6 +82,20 @@ def test_a_saved_model_finds_its_columns_in_any_order(folder, capsys):
     write(folder / "less.csv", NAMES[1:], X[:5].reshape(5, 9)[:, 1:].tolist())
     assert fit("--model", "model.joblib", "--predict", "less.csv") == 2
     assert "less.csv has no 'r00'; it has r01" in capsys.readouterr().err
+
+
+def test_a_saved_model_of_vectors_predicts(folder):
+    joblib.dump(MODELS["flat.joblib"], "flat.joblib")
+    FLAT.to_csv("flat.csv", index=False)
+    assert fit("--model", "flat.joblib", "--predict", "flat.csv", "--out", "p.csv") == 0
+    np.testing.assert_allclose([float(row["mean"]) for row in read("p.csv")], MODELS["flat.joblib"].predict(FLAT))
+
+
+def test_a_saved_model_without_names_takes_columns(folder):
+    joblib.dump(MODELS["rows.joblib"], "rows.joblib")
+    assert fit("--model", "rows.joblib", "--predict", "train.csv", "--columns", *NAMES, "--out", "p.csv") == 0
+    assert fit("--model", "rows.joblib", "--predict", "train.csv", "--target", "y", "--out", "q.csv") == 0
+    assert read("p.csv") == read("q.csv")
 
 
 def test_columns_are_chosen(folder, capsys):
@@ -127,12 +154,46 @@ def test_whole_numbers_are_classes_if_few(folder, capsys):
             "points of Sphere(2) have 3 coordinates, but there are 9",
         ),
         (("--manifold", "Sphere(2)", "--train", "nan.npz"), "nan.npz: y[1] = nan is not finite. Remove it"),
-        (("--model", "train.csv"), "train.csv is no model that heatgp saved"),
+        ((*SAVED, "train.csv"), "train.csv is no model that heatgp saved"),
+        (("--model", "m.joblib"), "--model is for predictions: give --predict with the points too"),
+        ((*SAVED, "unfitted.joblib"), "unfitted.joblib holds a GPRegressor that is not fitted. Call fit(X, y)"),
+        ((*SAVED, "gram.joblib"), "gram.joblib holds a model of a precomputed kernel, which has no points"),
+        ((*SAVED, "flat.joblib", "--columns", *NAMES), "--columns has no effect: the model takes the columns a, b"),
+        ((*SAVED, "flat.joblib", "--target", "y"), "--target has no effect: the model takes the columns a, b"),
+        (
+            (*SAVED, "rows.joblib", "--columns", *NAMES, "--target", "y"),
+            "--target has no effect: the model takes the columns r00",
+        ),
+        *(
+            ((*SAVED, "flat.joblib", option, value), f"{option} is for training, and the model of --model is trained")
+            for option, value in (
+                ("--manifold", "Sphere(2)"),
+                ("--task", "auto"),
+                ("--kernel", "auto"),
+                ("--paths", "9"),
+                ("--references", "9"),
+            )
+        ),
+        ((*PREDICT, "--out", "train.csv"), "--out and --train are the same file, train.csv. Choose another name for"),
+        ((*PREDICT, "--out", "./new.csv"), "--out and --predict are the same file"),
+        ((*TRAIN, "--save", "sub/../train.csv"), "--save and --train are the same file"),
+        ((*TRAIN, "--save", "link.csv"), "--save and --train are the same file"),
+        ((*PREDICT, "--save", "new.csv"), "--save and --predict are the same file"),
+        ((*PREDICT, "--out", "p.csv", "--save", "p.csv"), "--out and --save are the same file"),
+        ((*SAVED, "flat.joblib", "--save", "flat.joblib"), "--save and --model are the same file"),
+        *(
+            ((*PREDICT, "--out", name), f"{name}: predictions are written as .csv or .npz")
+            for name in ("p.parquet", "p.txt", "p.tsv", "p")
+        ),
     ],
 )
 def test_errors_are_one_line(folder, capsys, arguments, message):
     write(folder / "off.csv", NAMES, (X[:2].reshape(2, 9) * [[1], [2]]).tolist())
     np.savez("nan.npz", X=np.eye(3), y=[1.0, np.nan, 0.5])
+    (folder / "sub").mkdir()
+    (folder / "link.csv").symlink_to("train.csv")
+    for name, model in MODELS.items():
+        joblib.dump(model, name)
     assert fit(*arguments) == 2
     said = capsys.readouterr()
     assert said.out == ""

@@ -266,12 +266,20 @@ manifolds = st.sampled_from(MANIFOLDS)
 
 
 PAIRS = {"distance": ("x", "y"), "exp": ("x", "v"), "noise": ("x", "z"), "orbit": ("x", "y"), "orbits": ("X", "Y")}
-ONE = ["project", "defect", "polish", "embed"]
 
 
 def geometry(data):
-    M = data.draw(manifolds)
-    kind = data.draw(st.sampled_from(["random", *ONE, *PAIRS]))
+    """What users call by hand."""
+    called(data, ["random", "project", "distance", "exp"])
+
+
+def members(data):
+    """What the library calls, and users may."""
+    called(data, ["defect", "polish", "embed", "noise", "orbit", "orbits"])
+
+
+def called(data, kinds):
+    M, kind = data.draw(manifolds), data.draw(st.sampled_from(kinds))
     if kind == "random":
         rng, n = data.draw(odd), data.draw(st.one_of(odd, st.sampled_from([0, 3, *HUGE_COUNTS])))
         result = named(data, M.random, rng=rng, n=n)
@@ -779,7 +787,8 @@ def command_line(data, tables):
 
 PROPERTIES = {
     constructors: (150, 1500),
-    geometry: (1000, 2000),
+    geometry: (400, 1000),
+    members: (500, 1000),
     kernels: (40, 400),
     kernel_calls: (300, 1200),
     estimators: (400, 1200),

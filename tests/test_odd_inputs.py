@@ -4,16 +4,19 @@ import json
 import re
 from decimal import Decimal
 
+import joblib
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 from scipy import sparse
 
 import heatgp as hg
-from heatgp import points
+from heatgp import datasets, points
 from heatgp.arguments import as_array
+from heatgp.baselines import baseline
 from heatgp.cli import main
 from heatgp.errors import HeatGPError, InputWarning, InvalidInput, OffManifold
-from heatgp.plots import along_geodesic
+from heatgp.plots import along_geodesic, save_figure
 from heatgp.testing import check_kernel, check_manifold
 
 pd = pytest.importorskip("pandas")
@@ -47,6 +50,10 @@ SEEDED = {
     "check_manifold": lambda rng: check_manifold(S2, rng),
     "check_kernel": lambda rng: check_kernel(EXACT, rng),
     "along_geodesic": lambda rng: along_geodesic(S2, 0.1, 3, rng),
+    "torus_knot": lambda seed: datasets.torus_knot(2, 3, seed),
+    "projective_regression": datasets.projective_regression,
+    "simulated_tract": datasets.simulated_tract,
+    "gorillas": lambda seed: datasets.gorillas(seed=seed, download=False),
 }
 
 
@@ -58,6 +65,7 @@ def test_wrong_seeds_are_refused_everywhere(call, rng):
 
 def test_the_old_random_state_is_named():
     says("got the old RandomState", lambda: S2.random(np.random.RandomState(0), 3))
+    says("seed must be an integer", lambda: datasets.simulated_tract(np.random.RandomState(0)))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +133,72 @@ ODD_ARGUMENTS = {
         lambda: hg.Implicit(lambda x: (x * x).sum(-1) - 1, 2, 3, jacobian=3),
         "Implicit needs a function as jacobian; got 3",
     ),
+    "baseline of nothing": (
+        lambda: baseline("rbf", 3, "regression"),
+        "baseline needs a manifold, such as Sphere(2); got 3",
+    ),
+    "baseline task": (
+        lambda: baseline("rbf", S2, "foo"),
+        "task must be 'regression' or 'classification'; got 'foo'",
+    ),
+    "walk nowhere": (
+        lambda: hg.walk(None, X[0], 0.1, paths=8, step=0.05),
+        "walk needs a manifold, such as Sphere(2); got None",
+    ),
+    "walk step": (
+        lambda: hg.walk(S2, X[0], 0.1, paths=8, step=10**400),
+        "step must be a positive number; got an integer beyond floating point",
+    ),
+    "walk progress": (
+        lambda: hg.walk(S2, X[0], 0.1, paths=8, step=0.05, progress="a"),
+        "progress must be True or False; got 'a'",
+    ),
+    "geodesic of nothing": (lambda: along_geodesic(3, 1.0, 3), "along_geodesic needs a manifold, such as Sphere(2)"),
+    "geodesic time": (lambda: along_geodesic(S2, -1.0, 3), "time must be a positive number; got -1.0"),
+    "geodesic number": (lambda: along_geodesic(S2, 1.0, 0), "number must be a positive integer; got 0"),
+    "geodesic many": (lambda: along_geodesic(S2, 1.0, 10**13), "10000000000000 points of Sphere(2) needs about"),
+    "knot noise": (lambda: datasets.torus_knot(2, 3, noise="a"), "noise must be a finite number; got 'a'"),
+    "knot tests": (lambda: datasets.torus_knot(2, 3, n_test=-1), "n_test must be an integer, 0 or more; got -1"),
+    "knot matrix": (lambda: datasets.torus_knot(2, 3, matrix=[[1], [1, 2]]), "its rows have different lengths"),
+    "decibels": (lambda: datasets.projective_regression(snr_db=None), "snr_db must be a finite number; got None"),
+    "effect": (lambda: datasets.simulated_tract(effect="a"), "effect must be a finite number; got 'a'"),
+    "subjects": (lambda: datasets.simulated_tract(subjects="a"), "subjects must be a positive integer; got 'a'"),
+    "planted": (lambda: datasets.simulated_tract(planted=[1.5]), "planted must be sites from 0 to 74; got [1.5]"),
+    "data_home": (lambda: datasets.drill(data_home=3), "data_home must be a path, a str or a Path; got 3"),
+    "tensors": (lambda: datasets.dti(3), "file must be a path, a str or a Path; got 3"),
+    "landmarks": (lambda: datasets.gorillas(3), "landmarks must be three or more different numbers from 1 to 8"),
+    "download": (lambda: datasets.gorillas(download="no"), "download must be True or False; got 'no'"),
+    "log eigenvalue": (
+        lambda: points.product_to_spd([1, 0, 0, 0, 1e5, 0, 0], log=True),
+        "x has a log eigenvalue of size 1e+05 > 700: its exponential leaves floating point. Are these eigenvalues?",
+    ),
+    "subspace": (lambda: points.matrix_to_subspace(np.eye(3), "a"), "dimension 1 <= k <= 2, got k = 'a'"),
+    "scalar_first": (
+        lambda: points.quaternion_to_matrix([0, 0, 0, 1], scalar_first="no"),
+        "scalar_first must be True or False; got 'no'",
+    ),
+    "scalar_first back": (
+        lambda: points.matrix_to_quaternion(np.eye(3), scalar_first=1),
+        "scalar_first must be True or False; got 1",
+    ),
+    "spd log": (
+        lambda: points.spd_to_product(np.diag([3, 2, 1]), log="no"),
+        "log must be True or False; got 'no'",
+    ),
+    "spd half_circle": (
+        lambda: points.spd_to_product(np.diag([3, 2, 1]), half_circle="no"),
+        "half_circle must be True or False; got 'no'",
+    ),
+    "spd back": (
+        lambda: points.product_to_spd([1, 0, 0, 0, 3, 2, 1], log="no"),
+        "log must be True or False; got 'no'",
+    ),
+    "spd manifold": (lambda: points.spd_manifold(half_circle=0), "half_circle must be True or False; got 0"),
+    "load None": (lambda: hg.load_kernel(None), "path must be a path, a str or a Path; got None"),
+    "load 3": (lambda: hg.load_kernel(3), "path must be a path, a str or a Path; got 3"),
+    "load a folder": (lambda: hg.load_kernel("/"), "/ is a folder. Give the name of a file in it."),
+    "save None": (lambda: EXACT.save(None), "path must be a path, a str or a Path; got None"),
+    "picture": (lambda: save_figure(Figure(), None), "path must be a path, a str or a Path; got None"),
 }
 
 
@@ -287,13 +361,56 @@ COMPARISONS = {
     "splits empty": ({"splits": [([0, 1], [])]}, "splits must be an integer or pairs (train, test)"),
     "splits triples": ({"splits": [([0, 1], [2], [3])]}, "splits must be an integer or pairs (train, test)"),
     "groups": ({"groups": [1, 2]}, "groups has shape (2,); one label for each of 24 points is needed"),
+    "groups missing": ({"groups": [1, "a", None] * 8}, "groups[2] = None is missing or not finite. Remove it."),
+    "groups mixed": (
+        {"groups": np.array([1, "a"] * 12, dtype=object)},
+        "the labels in groups cannot be sorted ('<' not supported between instances of",
+    ),
     "task": ({"task": "abc"}, "task must be 'regression' or 'classification'; got 'abc'"),
+    "splits ragged": ({"splits": [([0, 1], [[0], [1, 2]])]}, "splits must be pairs of indices, but it cannot be made"),
+    "no estimator": (
+        {"methods": {"a": 3}},
+        "methods['a'] = 3 is no estimator with get_params, fit, predict, which regression needs. Give an object",
+    ),
+    "None": ({"methods": {"a": None}}, "methods['a'] = None is no estimator"),
+    "a class": ({"methods": {"a": hg.GPRegressor}}, "is no estimator with get_params, fit, predict"),
+    "a number as name": ({"methods": {3: hg.GPRegressor(S2)}}, "methods must have names that are text; got 3"),
+}
+TARGETS = {
+    "missing": (pd.Series([1.5, pd.NA, *Y[2:]], dtype=object), {}, "y[1] = <NA> is missing or not finite"),
+    "mixed": (
+        np.array([1, "a"] * 12, dtype=object),
+        {"task": "classification"},
+        "the labels in y cannot be sorted ('<' not supported between instances of",
+    ),
+    "mixed, own splits": (
+        np.array([1, "a"] * 12, dtype=object),
+        {"task": "classification", "splits": [([0, 1], [2])]},
+        "the labels in y cannot be sorted",
+    ),
+    "labels": (["a", "b"] * 12, {"task": "regression"}, "y must be numbers for task='regression'; its dtype is <U1"),
+    "complex": (1j * Y, {"task": "classification"}, "y has dtype complex128; it must be one number or label per point"),
+    "no class probabilities": (
+        Y > 0,
+        {"methods": {"a": hg.GPRegressor(S2)}},
+        "is no estimator with get_params, fit, predict_proba, which classification needs",
+    ),
 }
 
 
 @pytest.mark.parametrize("options, text", COMPARISONS.values(), ids=COMPARISONS)
 def test_comparisons_say_what_is_wrong(options, text):
     says(text, lambda: hg.compare(S2, X, Y, **options))
+
+
+@pytest.mark.parametrize("y, options, text", TARGETS.values(), ids=TARGETS)
+def test_comparisons_say_which_target_is_wrong(y, options, text):
+    says(text, lambda: hg.compare(S2, X, y, **options))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_comparisons_need_two_points(number):
+    says(f"X has {number} points; compare needs two or more", lambda: hg.compare(S2, X[:number], Y[:number]))
 
 
 def test_comparisons_need_points_of_a_manifold():
@@ -337,7 +454,7 @@ COMMANDS = {
         ("reproduce", "compare", "--jobs", "0"),
         "n_jobs must be None, -1 for all cores, or from 1 to 1024; got 0",
     ),
-    "train a folder": ((*FIT, "folder.csv"), "folder.csv: no such file."),
+    "train a folder": ((*FIT, "folder.csv"), "folder.csv is a folder. Give the name of a file in it."),
     "no header": ((*FIT, "plain.csv"), "plain.csv has no header: its first line, "),
     "semicolons": ((*FIT, "semicolon.csv"), "semicolon.csv is separated by semicolons; write commas between columns"),
     "tabs": ((*FIT, "tab.csv"), "tab.csv is separated by tabs; write commas between columns"),
@@ -351,8 +468,8 @@ COMMANDS = {
         ("kernel", "Sphere(2)", "--time", "0.1", "--method", "exact", "--references", "5"),
         "--references 5 has no effect: exact has no such option",
     ),
-    "seed": (("kernel", "Sphere(2)", "--time", "0.1", "--seed", "-1"), "--seed must be an integer of at least 0"),
-    "check seed": (("check", "Sphere(2)", "--seed", "-1"), "--seed must be an integer of at least 0"),
+    "seed": (("kernel", "Sphere(2)", "--time", "0.1", "--seed", "-1"), "--seed must be an integer, 0 or more; got -1"),
+    "check seed": (("check", "Sphere(2)", "--seed", "-1"), "--seed must be an integer, 0 or more; got -1"),
 }
 
 
@@ -646,14 +763,25 @@ def test_new_points_are_moved_too_and_the_log_says_how_far(caplog):
     assert hg.GPClassifier(S2, project=True, time=1.0, amplitude=1.0).fit(X.round(3), Y > 0).moved_ > 0
 
 
-def test_the_command_line_moves_points(folder, capsys):
+def test_the_command_line_moves_the_points_of_each_file_once(folder, capsys, caplog):
     np.savetxt(
         "rounded.csv", np.column_stack((X.round(3), Y)), delimiter=",", header="a,b,c,y", comments="", fmt="%.9g"
     )
-    arguments = [*FIT, "rounded.csv", "--predict", "rounded.csv", "--out", "p.csv"]
+    np.savetxt("new.csv", X.round(2), delimiter=",", header="a,b,c", comments="", fmt="%.9g")
+    arguments = [*FIT, "rounded.csv", "--predict", "new.csv", "--out", "p.csv"]
     assert main(arguments) == 2
     assert "rounded.csv[0] is not on Sphere(2)" in capsys.readouterr().err
-    assert main([*arguments, "--project", "--save", "model.joblib"]) == 0
-    assert "# 24 points of rounded.csv moved onto Sphere(2), by at most 0.0" in capsys.readouterr().err
-    assert main(["fit", "--model", "model.joblib", "--predict", "rounded.csv", "--out", "q.csv"]) == 0
+    with caplog.at_level("INFO", "heatgp"):
+        assert main([*arguments, "--project", "--save", "model.joblib"]) == 0
+        assert main(["fit", "--model", "model.joblib", "--predict", "new.csv", "--out", "q.csv"]) == 0
+    said = "24 points of {} were moved onto Sphere(2), by at most 0.00"
+    assert len(caplog.messages) == 3
+    for message, file in zip(caplog.messages, ("rounded.csv", "new.csv", "new.csv")):
+        assert message.startswith(said.format(file))
     assert (folder / "p.csv").read_text() == (folder / "q.csv").read_text()
+    model = joblib.load("model.joblib")
+    alone = hg.GPRegressor(S2, project=True).fit(X.round(3), Y)
+    assert model.project
+    np.testing.assert_allclose(model.moved_, alone.moved_, rtol=1e-9)
+    rows = pd.DataFrame(X.round(2), columns=["a", "b", "c"])
+    np.testing.assert_allclose(model.predict(rows), alone.predict(X.round(2)), atol=1e-6)

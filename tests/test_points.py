@@ -150,6 +150,13 @@ def test_shapes_forget_place_size_and_rotation(rng, contrast):
     assert M.distance(x, landmarks_to_shape(z.conj(), contrast)).min() > 0.01  # a mirror image is another shape
 
 
+@pytest.mark.parametrize("size", [1e-310, 1e-200, 1e200, 1e308])
+def test_shapes_do_not_depend_on_the_unit_of_landmarks(size):
+    flat = np.array([[0.1, -0.9], [1, 0.5], [-0.3, 0.7], [0.6, 0.2]])
+    np.testing.assert_allclose(landmarks_to_shape(size * flat), landmarks_to_shape(flat), atol=1e-12)
+    fails("landmarks coincide: their size is ", landmarks_to_shape, np.full((4, 2), size))
+
+
 def test_helmert_distance_is_the_procrustes_distance(rng):
     z, w = rng.standard_normal((2, 7)) + 1j * rng.standard_normal((2, 7))
     z, w = z - z.mean(), w - w.mean()

@@ -26,7 +26,10 @@ def is_integer(value: Any) -> bool:
 
 def is_number(value: Any) -> bool:
     """Whether a value is one finite real number; truth values and arrays are not."""
-    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # an integer that no floating point number is near
+        return False
 
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
@@ -35,6 +38,13 @@ def check_count(name: str, value: Any, least: int = 1) -> int:
         kind = "a positive integer" if least else "an integer, 0 or more"
         raise InvalidInput(f"{name} must be {kind}; got {value!r}.")
     return int(value)
+
+
+def check_number(name: str, value: Any) -> float:
+    """One finite real number."""
+    if not is_number(value):
+        raise InvalidInput(f"{name} must be a finite number; got {value!r}.")
+    return float(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
@@ -58,7 +68,8 @@ def check_seed(rng: Any, name: str = "rng") -> Any:
     if isinstance(rng, np.random.BitGenerator):
         return np.random.Generator(rng)
     # `integers` is what a Generator has and the old RandomState has not.
-    known = rng is None or isinstance(rng, np.random.SeedSequence) or hasattr(rng, "integers")
+    draws = hasattr(rng, "integers") and not isinstance(rng, type)
+    known = rng is None or isinstance(rng, np.random.SeedSequence) or draws
     if known or (is_integer(rng) and rng >= 0):
         return rng
     old = isinstance(rng, np.random.RandomState) or rng is np.random
@@ -108,6 +119,21 @@ def as_labels(x: Any, name: str, kind: str = "labels") -> np.ndarray:
         raise InvalidInput(f"{name} must be {kind}, but it cannot be made an array: {problem}.") from None
 
 
+def refuse_missing(values: np.ndarray, name: str) -> None:
+    """Raise InvalidInput for the first value (N,) that is missing (NaN, NaT, None, pandas' NA) or not finite."""
+    bad = ~np.isfinite(values) if values.dtype.kind in "fc" else np.array([_is_missing(v) for v in values], bool)
+    if bad.any():
+        where = int(np.argmax(bad))
+        raise InvalidInput(f"{name}[{where}] = {values[where]} is missing or not finite. Remove it.")
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):  # the missing value of pandas is neither equal nor unequal to itself
+        return True
+
+
 def refuse_masked(x: Any, name: str) -> None:
     """Raise InvalidInput for arrays with masked values, which a conversion would take for data."""
     parts = x if isinstance(x, (list, tuple)) else [x]
@@ -129,7 +155,7 @@ def _of_objects(array: np.ndarray, name: str, kind: str) -> np.ndarray:
     try:
         return array.astype(complex if is_complex else float)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidInput(f"{name} must be {kind}; its objects are no floating numbers: {error}.") from None
+        raise InvalidInput(f"{name} must be {kind}; they are not all floating point numbers: {error}.") from None
 
 
 def as_times(times: Any, name: str = "times") -> np.ndarray:

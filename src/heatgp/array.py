@@ -11,13 +11,18 @@ from typing import Any
 
 import numpy as np
 
+from .errors import InvalidInput
+
 Array = Any
 """An array that answers ``__array_namespace__``: NumPy, JAX (tracers included), PyTorch through the adapter."""
 
 
 def namespace(x: Array) -> Any:
     """The module whose functions work on x."""
-    return x.__array_namespace__()
+    try:
+        return x.__array_namespace__()
+    except AttributeError:
+        raise InvalidInput(f"an array is needed; got {type(x).__name__}. Pass numpy.asarray(x, dtype=float).") from None
 
 
 def adjoint(x: Array) -> Array:

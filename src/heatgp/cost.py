@@ -14,6 +14,11 @@ HOPELESS = 86_400.0
 """Seconds from which on work is refused: a day."""
 SMALL = 1 << 28
 """Bytes below which nobody asks how much memory there is."""
+GROUP_FILES = {
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+}
+"""Limit, use and cached files of a control group of Linux, in versions 2 and 1, by the name of the controller."""
 
 
 @dataclass(frozen=True)
@@ -96,13 +101,23 @@ def _system_memory() -> float:
 
 
 def _group_memory() -> float:
-    """What the limit of a container or of a batch job leaves; files that are only cached do not count."""
-    group = Path("/sys/fs/cgroup")
+    """What the limits of a container or of a batch job leave; files that are only cached do not count."""
+    root, own = Path("/sys/fs/cgroup"), [("", "/"), ("memory", "/")]
     try:
-        limit, used = ((group / name).read_text() for name in ("memory.max", "memory.current"))
+        lines = (line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines())
+        own += [(kind, path) for _, kind, path in lines if kind in ("", "memory")]
+    except (OSError, ValueError):  # no Linux
+        return math.inf
+    return min(_left_by(root / kind / path.lstrip("/"), GROUP_FILES[kind]) for kind, path in own)
+
+
+def _left_by(group: Path, files: tuple[str, str, str]) -> float:
+    """What the limit of one control group leaves, infinite where it has none."""
+    try:
+        limit, used = (float((group / name).read_text()) for name in files[:2])
         stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
-        return float(limit) - int(used) + int(stat["inactive_file"])
-    except (OSError, KeyError, ValueError):  # no such limit
+        return limit - used + int(stat[files[2]])
+    except (OSError, KeyError, ValueError):  # no such group, or the limit "max"
         return math.inf
 
 

@@ -105,7 +105,10 @@ class Evaluation:
     @cached_property
     def log(self) -> Array:
         """The logarithm of the value; InvalidInput where the value has no digits."""
-        return self.log_scale + (resolved_log(self.relative_value) if self._log is None else self._log())
+        if self._log is not None:
+            return self.log_scale + self._log()
+        largest = 1.0 if self.log_scale else float(np.max(self.relative_value, initial=0.0))
+        return self.log_scale + resolved_log(self.relative_value, largest)
 
     def mapped(self, mean: Callable[[Array], Array]) -> Evaluation:
         """Values moved, or averaged with their equals, along trailing axes; errors are taken as fully dependent."""
@@ -190,14 +193,14 @@ def with_scale(values: Array, log_scale: float) -> Array:
     return values * math.exp(log_scale)
 
 
-def resolved_log(ratio: Array) -> Array:
-    """The logarithm of ratios to the largest value, or InvalidInput where rounding has left them no digits."""
-    if (ratio < RESOLVED).any():
+def resolved_log(values: Array, largest: float = 1.0) -> Array:
+    """The logarithm of values, or InvalidInput where rounding has left them no digits beside the largest."""
+    if (values <= 0).any() or (values < RESOLVED * largest).any():
         raise InvalidInput(
-            f"a density is {ratio.min():.1e} of the largest one; below {RESOLVED:g} of it this kernel has no digits. "
-            "Ask for its logarithm at a longer time, or for points that are closer."
+            f"a density is {values.min() / (largest or 1.0):.1e} of the largest one; below {RESOLVED:g} of it this "
+            "kernel has no digits. Ask for its logarithm at a longer time, or for points that are closer."
         )
-    return np.log(ratio)
+    return np.log(values)
 
 
 def combined(mean: Callable[[list[Array]], Array], parts: Sequence[Evaluation]) -> Evaluation:

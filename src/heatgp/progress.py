@@ -8,6 +8,8 @@ import logging
 import sys
 import time as clock
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
 from typing import Any
 
 from tqdm import tqdm
@@ -63,6 +65,29 @@ def tracked(items: Iterable[Any], total: int, what: str, show: bool | None = Non
         if spent >= next_line and spent + left > LONG:
             log.info("%s: %.0f %% done, about %s left", what, 100 * number / total, duration(left))
             next_line = 2 * spent
+
+
+@contextmanager
+def heartbeat(what: str) -> Iterator[None]:
+    """Lines of the log during work whose end cannot be told: after LONG seconds, then at least once a minute.
+
+    Examples
+    --------
+    >>> with heartbeat("a short sum"):
+    ...     sum(range(9))
+    36
+    """
+    done, start = Event(), clock.monotonic()
+
+    def speak() -> None:
+        while not done.wait(min(60.0, max(LONG, clock.monotonic() - start))):
+            log.info("%s: at work for %s", what, duration(clock.monotonic() - start))
+
+    Thread(target=speak, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 def duration(seconds: float) -> str:

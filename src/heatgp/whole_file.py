@@ -10,8 +10,27 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .errors import InvalidInput
+
 HOST = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname())
 """Temporary files are named after their machine and process: on a shared disk nobody removes those of others."""
+
+
+def check_path(path: Any, name: str = "path") -> Path:
+    """A path, or InvalidInput for what is none."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise InvalidInput(f"{name} must be a path, a str or a Path; got {path!r}.")
+    return Path(path)
+
+
+def existing_file(path: Any, name: str = "path") -> Path:
+    """The path of a file to read, or InvalidInput where there is none."""
+    file = check_path(path, name)
+    if file.is_dir():
+        raise InvalidInput(f"{path} is a folder. Give the name of a file in it.")
+    if not file.is_file():
+        raise InvalidInput(f"{path}: no such file.")
+    return file
 
 
 @contextmanager
@@ -26,6 +45,8 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
 
     Raises
     ------
+    InvalidInput
+        If `path` is no path.
     OSError
         If the file cannot be written. What was there before is unchanged, and no temporary file is left.
 
@@ -38,7 +59,7 @@ def whole_file(path: Any) -> Iterator[BinaryIO]:
     ...     Path(folder, "numbers.txt").read_text()
     '1 2 3'
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(check_path(path)))
     if target.exists() and not (target.is_file() and os.access(target, os.W_OK)):
         with open(target, "wb") as stream:  # a device; the system's own error for a folder or a file to be read only
             yield stream

@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 
-from ..arguments import as_array, as_labels, generator, is_integer
+from ..arguments import as_array, as_labels, generator, is_integer, refuse_missing
 from ..errors import InvalidInput, Unsupported
 from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, negative_log_density, rmse
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from ..whole_file import write_text
-from .estimators import NAMES, Task, baseline
+from .estimators import NAMES, Task, baseline, check_task
 from .rows import Row, aligned, csv_text, distinct, find, summary
 
 DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
@@ -107,7 +107,8 @@ def compare(
     Raises
     ------
     InvalidInput
-        If y does not fit X, the task cannot be told from y, a method is unknown or there are too many splits.
+        If there are fewer than two points, y does not fit X or the task, the task cannot be told from y, a method is
+        unknown or there are too many splits.
 
     Examples
     --------
@@ -122,10 +123,15 @@ def compare(
     X = np.asarray(check_points(manifold, X))
     if X.ndim != 1 + len(manifold.shape):
         raise InvalidInput(f"X has shape {X.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}).")
+    if len(X) < 2:
+        raise InvalidInput(f"X has {len(X)} points; compare needs two or more, to train and to test.")
     y = check_targets(y, len(X))
     task = infer_task(y) if task is None else task
-    if not isinstance(task, str) or task not in ("regression", "classification"):
-        raise InvalidInput(f"task must be 'regression' or 'classification'; got {task!r}.")
+    check_task(task)
+    if task == "regression":
+        y = as_array(y, "y", "numbers for task='regression'")
+    else:
+        label_counts(y, "y")
     seed = int(generator(rng).integers(2**31))
     pairs = folds(y, task, splits, groups, seed) if is_integer(splits) else check_splits(splits, len(y))
     estimators, notes = choose(manifold, X, task, methods, seed)
@@ -146,10 +152,18 @@ def check_targets(y: Any, number: int) -> np.ndarray:
     if values.dtype.kind == "O" and values.size:  # numbers or text alike, as arrays of their own kind
         alike = next((kind for kind in (str, Number) if all(isinstance(v, kind) for v in values)), None)
         values = np.array(values.tolist()) if alike else values
-    bad = ~np.isfinite(values) if values.dtype.kind in "fc" else np.array([v is None or v != v for v in values], bool)
-    if bad.any():
-        raise InvalidInput(f"y[{int(np.argmax(bad))}] = {values[np.argmax(bad)]} is missing or not finite. Remove it.")
+    refuse_missing(values, "y")
+    if values.dtype.kind not in "biufUSO":
+        raise InvalidInput(f"y has dtype {values.dtype}; it must be one number or label per point.")
     return values
+
+
+def label_counts(labels: np.ndarray, name: str) -> np.ndarray:
+    """How often each of the different labels occurs."""
+    try:
+        return np.unique(labels, return_counts=True)[1]
+    except TypeError as error:
+        raise InvalidInput(f"the labels in {name} cannot be sorted ({error}). Give all of one type.") from None
 
 
 def check_splits(splits: Any, number: int) -> list[Split]:
@@ -159,7 +173,11 @@ def check_splits(splits: Any, number: int) -> list[Split]:
         raise InvalidInput(message)
     pairs = list(splits)
     for pair in pairs:
-        parts = [np.asarray(part) for part in pair] if isinstance(pair, (tuple, list, np.ndarray)) else []
+        parts = (
+            [as_labels(part, "splits", "pairs of indices") for part in pair]
+            if isinstance(pair, (tuple, list, np.ndarray))
+            else []
+        )
         for part in parts:
             inside = part.dtype.kind in "iu" and part.size and part.min() >= -number and part.max() < number
             mask = part.dtype.kind == "b" and part.shape == (number,) and part.any()
@@ -224,6 +242,8 @@ def choose(
     if methods is not None and not listed:
         raise InvalidInput(f"methods must be a list of one or more names, or estimators by name; got {methods!r}.")
     if isinstance(methods, Mapping):
+        for name, estimator in methods.items():
+            check_estimator(name, estimator, task)
         return dict(methods), []
     names, notes = list(listed or DEFAULT), []
     unknown = [name for name in names if not isinstance(name, str) or name not in ("heatgp", *NAMES)]
@@ -239,6 +259,18 @@ def choose(
     return {name: estimators.get(name) or process(manifold, task) for name in names}, notes
 
 
+def check_estimator(name: Any, estimator: Any, task: Task) -> None:
+    """Raise InvalidInput unless it is a scikit-learn estimator for the task, with a name."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"methods must have names that are text; got {name!r}.")
+    needed = ("get_params", "fit", "predict_proba" if task == "classification" else "predict")
+    if isinstance(estimator, type) or not all(hasattr(estimator, each) for each in needed):
+        raise InvalidInput(
+            f"methods[{name!r}] = {estimator!r} is no estimator with {', '.join(needed)}, which {task} needs. Give "
+            "an object, such as GPRegressor(Sphere(2)) or GPClassifier(Sphere(2))."
+        )
+
+
 def process(manifold: Manifold, task: Task, **options: Any) -> GPRegressor | GPClassifier:
     """The Gaussian process of this library for a task."""
     return GPRegressor(manifold, **options) if task == "regression" else GPClassifier(manifold, **options)
@@ -250,10 +282,7 @@ def infer_task(y: np.ndarray) -> Task:
         raise InvalidInput(f"y has shape {y.shape} and dtype {y.dtype}; it must be one number or label per point.")
     if y.dtype.kind == "f" and (y != np.round(y)).any():
         return "regression"
-    try:
-        values = len(np.unique(y))
-    except TypeError as error:
-        raise InvalidInput(f"the labels in y cannot be sorted ({error}). Give all of one type.") from None
+    values = len(label_counts(y, "y"))
     if y.dtype.kind in "iuf" and values > CLASSES:
         raise InvalidInput(
             f"y has {values} > {CLASSES} different whole numbers: say task='regression' or 'classification'."
@@ -267,9 +296,10 @@ def folds(y: np.ndarray, task: Task, number: Any, groups: ArrayLike | None, seed
         groups = as_labels(groups, "groups")
         if groups.shape != y.shape:
             raise InvalidInput(f"groups has shape {groups.shape}; one label for each of {len(y)} points is needed.")
-        most, what = len(np.unique(groups)), "groups"
+        refuse_missing(groups, "groups")
+        most, what = len(label_counts(groups, "groups")), "groups"
     elif task == "classification":
-        most, what = int(np.unique(y, return_counts=True)[1].min()), "points of the smallest class"
+        most, what = int(label_counts(y, "y").min()), "points of the smallest class"
     else:
         most, what = len(y), "points"
     if not 2 <= number <= most:

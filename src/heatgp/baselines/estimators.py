@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
-from ..manifolds.checks import check_points
+from ..manifolds.checks import check_points, require
 from ..manifolds.composed.product import flatten
 from .nearest import NearestClassifier, NearestRegressor
 from .recipes import CLASSIFIERS, REGRESSORS
@@ -125,6 +125,12 @@ class BaselineClassifier(ClassifierMixin, Baseline):
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
 
+def check_task(task: Any) -> None:
+    """Raise InvalidInput unless it is the name of a task."""
+    if not isinstance(task, str) or task not in ("regression", "classification"):
+        raise InvalidInput(f"task must be 'regression' or 'classification'; got {task!r}.")
+
+
 def baseline(name: str, manifold: Manifold, task: Task, *, random_state: int = 0) -> Any:
     """Make a baseline from its name.
 
@@ -144,7 +150,7 @@ def baseline(name: str, manifold: Manifold, task: Task, *, random_state: int = 0
     Raises
     ------
     InvalidInput
-        If there is no such baseline.
+        If there is no such baseline or task, or the manifold is none.
 
     Examples
     --------
@@ -152,7 +158,9 @@ def baseline(name: str, manifold: Manifold, task: Task, *, random_state: int = 0
     >>> baseline("svm untuned", Sphere(2), "classification").get_params()["tuned"]
     False
     """
-    if name not in NAMES:
+    require(isinstance(manifold, Manifold), f"baseline needs a manifold, such as Sphere(2); got {manifold!r}.")
+    check_task(task)
+    if not isinstance(name, str) or name not in NAMES:
         raise InvalidInput(f"There is no baseline {name!r}; there are {', '.join(map(repr, NAMES))}.")
     regression = task == "regression"
     if name == "nearest":

@@ -4,6 +4,7 @@ import argparse
 import math
 import sys
 import warnings
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +20,27 @@ from ..manifolds.rows import as_points, projected_points
 from ..whole_file import whole_file
 from .kernel import add_simulation, refuse_ignored
 from .manifold_argument import HELP, allow_local_modules, read_manifold
-from .tables import Table, check_writable, load_model, predictions, read_points, read_table, read_target, write_columns
+from .tables import (
+    Table,
+    check_predictions,
+    check_writable,
+    load_model,
+    predictions,
+    read_points,
+    read_table,
+    read_target,
+    refuse_same_files,
+    write_columns,
+)
 
 DESCRIPTION = """Gaussian process regression or classification from files. A .csv file has a header, one row per point
 and one column per coordinate: matrices row by row, complex points as all real parts, then all imaginary parts. An .npz
 file has the points in the array X and the target in an array of its own. The output is the mean and standard deviation
 of the function (add the noise's variance for new observations), or the most probable class and the probability of each
 class."""
+
+TRAINING = ("manifold", "task", "kernel", "paths", "references")
+"""Options that a saved model has no use for."""
 
 
 def add_command(commands: Any) -> None:
@@ -38,10 +53,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument(
         "--task",
         choices=("auto", "regression", "classification"),
-        default="auto",
-        help="auto: classes where the target is text or up to 20 different whole numbers",
+        help="auto, the default: classes where the target is text or up to 20 different whole numbers",
     )
-    parser.add_argument("--kernel", default="auto", choices=METHODS)
+    parser.add_argument("--kernel", choices=METHODS, help="by default auto")
     add_simulation(parser)
     parser.add_argument("--project", action="store_true", help="move points with few digits to the nearest points")
     parser.add_argument("--predict", metavar="FILE", help="points to predict, the same columns without the target")
@@ -59,23 +73,28 @@ def run(options: argparse.Namespace) -> None:
         raise InvalidInput("--train needs --manifold, such as 'Sphere(2)'; `heatgp manifolds` lists them.")
     if options.out and not options.predict:
         raise InvalidInput("--out is for predictions: give --predict with the points too.")
+    check_predictions(options.out)
+    refuse_same_files(
+        {"--out": options.out, "--save": options.save},
+        {"--train": options.train, "--predict": options.predict, "--model": options.model},
+    )
     check_writable(options.out)
     check_writable(options.save)
-    refuse_ignored([options.kernel], paths=options.paths, references=options.references)
     if options.model:
-        allow_local_modules()  # a model holds its manifold by the name of the user's module
-        model = load_model(options.model)
-        options.project = options.project or model.project
-        manifold, names = model.manifold, getattr(model, "feature_names_in_", options.columns)
+        model, names = saved_model(options)
+        manifold = model.manifold_
     else:
+        options.task, options.kernel = options.task or "auto", options.kernel or "auto"
+        refuse_ignored([options.kernel], paths=options.paths, references=options.references)
         manifold, table = read_manifold(options.manifold), read_table(options.train)
         options.target = chosen_target(table, options.target, options.columns)
         target = read_target(table, options.target, options.task)
-        points, names = points_of(manifold, table, options.target, options.columns, options.project)
+        points, names, moved = points_of(manifold, table, options.target, options.columns, options.project)
     if options.predict:
-        new, _ = points_of(manifold, read_table(options.predict), options.target, names, options.project)
+        new, *_ = points_of(manifold, read_table(options.predict), options.target, names, options.project)
     if options.train:
         model = train(options, manifold, points, target)
+        model.project, model.moved_ = options.project, moved  # the points of each file are moved once, by points_of
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
     if options.save:
@@ -85,7 +104,30 @@ def run(options: argparse.Namespace) -> None:
         with warnings.catch_warnings():
             # the rows were read by the names of their columns, and have none themselves
             warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            write_columns(options.out, predictions(model, new))
+            reader = copy(model)
+            reader.project = False
+            write_columns(options.out, predictions(reader, new))
+
+
+def saved_model(options: argparse.Namespace) -> tuple[Any, Any]:
+    """The model of --model and the names of its columns; options that would change nothing are refused."""
+    for name in TRAINING:
+        if getattr(options, name) is not None:
+            raise InvalidInput(f"--{name} is for training, and the model of --model is trained. Leave it out.")
+    if not options.predict:
+        raise InvalidInput("--model is for predictions: give --predict with the points too.")
+    allow_local_modules()  # a model holds its manifold by the name of the user's module
+    model = load_model(options.model)
+    options.project = options.project or model.project
+    own = getattr(model, "feature_names_in_", None)
+    names = options.columns if own is None else own
+    for option, ignored in (
+        ("--columns", own is not None and options.columns),
+        ("--target", names is not None and options.target),
+    ):
+        if ignored:
+            raise InvalidInput(f"{option} has no effect: the model takes the columns {', '.join(names)}. Leave it out.")
+    return model, names
 
 
 def chosen_target(table: Table, target: str | None, columns: list[str] | None) -> str:
@@ -102,8 +144,11 @@ def chosen_target(table: Table, target: str | None, columns: list[str] | None) -
 
 def points_of(
     manifold: Manifold, table: Table, target: str | None, names: Any, project: bool
-) -> tuple[np.ndarray, list[str] | None]:
-    """Points of the manifold and the names of their columns, or an error that names the file and its columns."""
+) -> tuple[np.ndarray, list[str] | None, float]:
+    """Points of the manifold, the names of their columns and how far points were moved at most.
+
+    An error names the file and its columns. The log says how far points were moved, if they were.
+    """
     rows, names = read_points(table, target, names)
     if names is not None and len(names) not in (math.prod(manifold.shape), flat_size(manifold)):
         raise InvalidInput(
@@ -111,10 +156,9 @@ def points_of(
             f"columns: {', '.join(names)}. Choose them with --columns."
         )
     if not project:
-        return as_points(manifold, rows, table.path), names
+        return as_points(manifold, rows, table.path), names, 0.0
     points, moved = projected_points(manifold, rows, table.path)
-    print(f"# {len(points)} points of {table.path} moved onto {manifold!r}, by at most {moved:.2g}", file=sys.stderr)
-    return points, names
+    return points, names, moved
 
 
 def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, target: np.ndarray) -> Any:
@@ -126,7 +170,7 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     kernel = options.kernel
     if given := known_options(kernel, paths=options.paths, references=options.references):
         kernel = heat_kernel(manifold, kernel, **given)
-    model: Any = process(manifold, task, kernel=kernel, project=options.project).fit(points, target)
+    model: Any = process(manifold, task, kernel=kernel).fit(points, target)
     noise = f", noise {model.noise_:.4g}" if task == "regression" else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "

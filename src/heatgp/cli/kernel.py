@@ -6,13 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import check_seed
+from ..arguments import check_count
 from ..errors import InvalidInput
 from ..heat.kernel import HeatKernel
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
 from .tables import check_writable
+
+MOST_POINTS = 100_000
+"""Rows beyond which nobody reads a table; ten billion of them do not fit into memory."""
 
 
 def add_command(commands: Any) -> None:
@@ -42,14 +45,14 @@ def run(options: argparse.Namespace) -> None:
 
     if not options.time > 0 or not math.isfinite(options.time):
         raise InvalidInput(f"--time must be positive; got {options.time:g}.")
-    if options.points < 2:
-        raise InvalidInput(f"--points must be at least 2; got {options.points}.")
+    if not 2 <= options.points <= MOST_POINTS:
+        raise InvalidInput(f"--points must be from 2 to {MOST_POINTS}; got {options.points}.")
     if options.log and options.plot:
         raise InvalidInput("--plot shows densities, not their logarithms. Leave out --plot, or --log.")
     check_picture(options.plot)
     check_writable(options.plot)
     refuse_ignored(options.method, paths=options.paths, references=options.references)
-    check_seed(options.seed, "--seed")
+    check_count("--seed", options.seed, 0)
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     made = {method: kernel_for_time(manifold, method, options) for method in options.method}

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from .. import __version__
-from ..arguments import check_seed
+from ..arguments import check_count
 from ..errors import HeatGPError
 from . import fit, kernel, manifolds, reproduce
 from .manifold_argument import read_object
@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check(options: argparse.Namespace) -> int:
     from ..testing import check_manifold
 
-    check_seed(options.seed, "--seed")
+    check_count("--seed", options.seed, 0)
     manifold = read_object(options.what)
     problems = check_manifold(manifold, options.seed)
     for problem in problems:

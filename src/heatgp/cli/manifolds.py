@@ -70,8 +70,10 @@ def described(manifold: Manifold) -> str:
     "Sphere(2): exact, ball, strip, smooth, reference; 'auto' takes exact"
     """
     names = [name for name, method in METHODS.items() if method is not Auto and works(method(), manifold)]
-    best = f"takes {' and '.join(taken(manifold))}" if works(Auto(), manifold) else "takes none of them"
-    return f"{manifold!r}: {', '.join(names)}; 'auto' {best}"
+    best = " and ".join(taken(manifold)) if works(Auto(), manifold) else ""
+    if not names and not best:
+        return f"{manifold!r}: none, no method makes its heat kernel"
+    return f"{manifold!r}: {', '.join(names) or 'none as a whole'}; 'auto' takes {best or 'none of them'}"
 
 
 def taken(manifold: Manifold) -> list[str]:

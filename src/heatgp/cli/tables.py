@@ -14,7 +14,7 @@ import numpy as np
 from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
-from ..whole_file import whole_file, write_text
+from ..whole_file import existing_file, whole_file, write_text
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,7 @@ class Table:
 
 def read_table(path: str) -> Table:
     """A .csv file with a header, or an .npz archive."""
-    file = Path(path)
-    if not file.is_file():
-        raise InvalidInput(f"{path}: no such file.")
+    file = existing_file(path)
     if file.suffix == ".npz":
         try:
             with np.load(file, allow_pickle=False) as archive:
@@ -153,6 +151,21 @@ def check_writable(path: str | None) -> None:
     _try_writing(path, file.parent)
 
 
+def check_predictions(path: str | None) -> None:
+    """Raise InvalidInput where a name says that predictions are neither .csv nor .npz; a device has any name."""
+    device = path and Path(path).exists() and not Path(path).is_file()
+    if path and Path(path).suffix not in (".csv", ".npz") and not device:
+        raise InvalidInput(f"{path}: predictions are written as .csv or .npz.")
+
+
+def refuse_same_files(written: dict[str, str | None], read: dict[str, str | None]) -> None:
+    """Raise InvalidInput where a file to write, by the name of its option, is one that is read or written too."""
+    for option, path in written.items():
+        for other, its in {**written, **read}.items():
+            if other != option and path and its and os.path.realpath(path) == os.path.realpath(its):
+                raise InvalidInput(f"{option} and {other} are the same file, {path}. Choose another name for {option}.")
+
+
 def check_new_folder(path: str) -> None:
     """Raise InvalidInput where a folder, which need not exist yet, cannot be written to."""
     existing = Path(path).absolute()
@@ -186,12 +199,17 @@ def write_columns(path: str | None, columns: dict[str, Any]) -> None:
 
 def load_model(path: str) -> Any:
     """A model that `heatgp fit --save` wrote. Like every pickle it runs code when read: open trusted files only."""
-    if not Path(path).is_file():
-        raise InvalidInput(f"{path}: no such file.")
+    file = existing_file(path)
     try:
-        model = joblib.load(path)
+        model = joblib.load(file)
     except Exception as error:  # other bytes can raise anything
         raise InvalidInput(f"{path} is no model that heatgp saved: {type(error).__name__}: {error}") from None
     if not isinstance(model, (GPRegressor, GPClassifier)):
         raise InvalidInput(f"{path} holds a {type(model).__name__}, not a model of heatgp.")
+    if not hasattr(model, "posteriors_"):
+        raise InvalidInput(
+            f"{path} holds a {type(model).__name__} that is not fitted. Call fit(X, y) and save it again."
+        )
+    if not hasattr(model, "manifold_"):
+        raise InvalidInput(f"{path} holds a model of a precomputed kernel, which has no points. Use it in Python.")
     return model

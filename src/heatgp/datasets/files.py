@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ..errors import HeatGPError, InvalidInput
-from ..whole_file import write_bytes
+from ..whole_file import check_path, write_bytes
 
 
 class DataMissing(HeatGPError, FileNotFoundError):
@@ -35,8 +35,10 @@ def data_folder(data_home: str | os.PathLike[str] | None = None) -> Path:
     >>> data_folder("folder").name
     'folder'
     """
+    if data_home is not None:
+        return check_path(data_home, "data_home").expanduser()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(data_home or os.environ.get("HEATGP_DATA") or cache / "heatgp").expanduser()
+    return Path(os.environ.get("HEATGP_DATA") or cache / "heatgp").expanduser()
 
 
 def data_file(name: str, source: str, data_home: str | os.PathLike[str] | None = None) -> Path:

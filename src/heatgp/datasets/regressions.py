@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike
 
+from ..arguments import as_array, check_count, check_number, generator
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Manifold, TorusKnot
 from .record import Dataset
@@ -79,7 +80,9 @@ def torus_knot(
     """
     M = _positive_definite(matrix)
     manifold = TorusKnot(p, q)
-    rng = np.random.default_rng(seed)
+    check_count("n_test", n_test, 0)
+    noise = check_number("noise", noise)
+    rng = generator(seed, "seed")
     angles = manifold.random(rng, n_train), np.linspace(-math.pi, math.pi, n_test, endpoint=False)[:, None]
     unit, unit_test = (np.concatenate((np.cos(s), np.sin(s)), axis=-1) for s in angles)
     name = f"x' M x on the ({p}, {q}) torus knot, M = {M.tolist()}, noise {noise:g}, {n_train} points"
@@ -122,7 +125,8 @@ def projective_regression(
     (50, 5)
     """
     manifold = ComplexProjective(dim)
-    rng = np.random.default_rng(seed)
+    snr_db = check_number("snr_db", snr_db)
+    rng = generator(seed, "seed")
     N = dim + 1
     g = rng.standard_normal((2, N, N))
     G = g[0] + 1j * g[1]
@@ -135,10 +139,10 @@ def projective_regression(
 
 def _positive_definite(matrix: ArrayLike) -> np.ndarray:
     """The matrix as an array, or an error where it is not a symmetric positive definite 2 x 2 matrix."""
-    M = np.asarray(matrix, dtype=float)
-    if M.shape != (2, 2) or not np.allclose(M, M.T):
+    M = as_array(matrix, "matrix")
+    if M.dtype.kind not in "iuf" or M.shape != (2, 2) or not np.allclose(M, M.T):
         raise InvalidInput(f"matrix must be a symmetric 2 x 2 matrix; got {M.tolist()}.")
     least = np.linalg.eigvalsh(M)[0]
     if least <= 0:
         raise InvalidInput(f"matrix must be positive definite; its least eigenvalue is {least:.1e} <= 0.")
-    return M
+    return M.astype(float)

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from ..arguments import as_labels, check_flag, generator
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Euclidean
 from ..points import Contrast, landmarks_to_shape
@@ -70,9 +71,12 @@ def gorillas(
     ----------
     O'Higgins and Dryden (1993); Dryden and Mardia (2016), Statistical Shape Analysis.
     """
-    chosen = np.asarray(landmarks)
-    if len(set(landmarks)) != len(landmarks) or len(landmarks) < 3 or not set(landmarks) <= set(range(1, 9)):
-        raise InvalidInput(f"landmarks must be three or more different numbers from 1 to 8; got {tuple(landmarks)}.")
+    chosen = as_labels(landmarks, "landmarks", "numbers from 1 to 8")
+    known = chosen.ndim == 1 and chosen.dtype.kind in "iu" and set(chosen.tolist()) <= set(range(1, 9))
+    if not known or len(chosen) < 3 or len(set(chosen.tolist())) != len(chosen):
+        raise InvalidInput(f"landmarks must be three or more different numbers from 1 to 8; got {landmarks!r}.")
+    check_flag("download", download)
+    rng = generator(seed, "seed")
     if representation not in ("shape", "raw", "unit", "rotated"):
         raise InvalidInput(f"representation must be 'shape', 'raw', 'unit' or 'rotated'; got {representation!r}.")
     files = skull_files(data_folder(data_home), download)
@@ -86,7 +90,7 @@ def gorillas(
         z = z - z.mean(axis=1, keepdims=True)
         z = z / np.linalg.norm(z, axis=1, keepdims=True)
     if representation == "rotated":
-        z = z * np.exp(2j * np.pi * np.random.default_rng(seed).random((len(z), 1)))
+        z = z * np.exp(2j * np.pi * rng.random((len(z), 1)))
     X = np.stack((z.real, z.imag), axis=-1).reshape(len(z), -1)
     return Dataset(X, y, Euclidean(X.shape[1]), description)
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arguments import as_array, check_count, check_number, generator
 from ..array import wrap
 from ..errors import InvalidInput
 from ..points import product_to_spd, spd_manifold, spd_to_product
+from ..whole_file import check_path
 from .files import data_file
 from .record import Dataset
 
@@ -48,7 +50,7 @@ def dti(
     InvalidInput
         If the file has another layout.
     """
-    path = stand_in_file(data_home) if file is None else Path(file)
+    path = stand_in_file(data_home) if file is None else check_path(file, "file")
     stand_in = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
     name = stand_in if file is None else f"diffusion tensors of {path.name}"
     with np.load(path) as arrays:
@@ -125,12 +127,15 @@ def simulated_tract(
     >>> simulated_tract().X.shape
     (46, 75, 7)
     """
-    at = np.asarray(planted, dtype=int)
-    if not 0 < positives < subjects:
+    for name, value in (("subjects", subjects), ("positives", positives), ("sites", sites)):
+        check_count(name, value)
+    if positives >= subjects:
         raise InvalidInput(f"positives must be between 1 and subjects - 1 = {subjects - 1}; got {positives}.")
-    if at.size and not set(planted) <= set(range(sites)):
-        raise InvalidInput(f"planted must be sites from 0 to {sites - 1}; got {tuple(planted)}.")
-    rng = np.random.default_rng(seed)
+    at = as_array(planted, "planted")
+    if at.ndim != 1 or (at.size and at.dtype.kind not in "iu") or not ((at >= 0) & (at < sites)).all():
+        raise InvalidInput(f"planted must be sites from 0 to {sites - 1}; got {planted!r}.")
+    effect = check_number("effect", effect)
+    rng = generator(seed, "seed")
     y = rng.permutation(np.arange(subjects) < positives).astype(int)
     sick = y[:, None] * np.isin(np.arange(sites), at)
 
@@ -143,4 +148,4 @@ def simulated_tract(
     logs = np.log([1.6, 0.6, 0.25]) + spread + 0.1 * effect * sick[..., None] * np.array([0, 1, 1])
     x = np.concatenate((v1, turn[..., None], logs), axis=-1)
     A = product_to_spd(x, half_circle=False, log=True)
-    return tract(A, y, "simulated tract with planted sites", half_circle, log, planted=at)
+    return tract(A, y, "simulated tract with planted sites", half_circle, log, planted=at.astype(int))

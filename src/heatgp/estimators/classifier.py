@@ -6,11 +6,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels
+from ..arguments import as_labels, refuse_missing
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from ..gp.classification import chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
+from ..progress import heartbeat
 from .base import HeatGP
 from .tables import checked_targets
 
@@ -87,11 +88,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
         binary = len(self.classes_) == 2
         posteriors = []
-        for number in [1] if binary else range(len(self.classes_)):
-            signs = np.where(numbers == number, 1.0, -1.0)
-            posteriors.append(
-                self._learned(fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs)[0]
-            )
+        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
+            for number in [1] if binary else range(len(self.classes_)):
+                signs = np.where(numbers == number, 1.0, -1.0)
+                posterior, _ = self._learned(
+                    fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs
+                )
+                posteriors.append(posterior)
         times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors
@@ -226,8 +229,7 @@ def _classes(points: Array, y: Any) -> tuple[Array, Array]:
         raise InvalidInput(
             f"y has shape {labels.shape} and X {len(points)} points: one label for each point is needed."
         )
-    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
-        raise InvalidInput(f"y[{int(np.argmin(np.isfinite(labels)))}] is not finite. Remove such observations.")
+    refuse_missing(labels, "y")
     if labels.dtype.kind == "c" or (labels.dtype.kind == "f" and (labels != np.round(labels)).any()):
         raise InvalidInput(
             f"y holds numbers such as {labels[0]} (continuous), not labels. Use GPRegressor, or make them classes."

@@ -6,13 +6,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..arguments import generator
+from ..arguments import check_flag, generator
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, warn
 from ..gp.fit import fit_regression
 from ..gp.regression import condition, targets
+from ..progress import heartbeat
 from .base import HeatGP
-from .tables import as_numbers, checked_targets
+from .tables import checked_targets
 
 FEW = 20
 """Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
@@ -96,9 +97,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
-        y = as_numbers(checked_targets(self, y))
+        y = checked_targets(self, y)
         points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
-        self.posterior_, self.fit_ = self._learned(fit_regression, condition, self.noise, points, y, self.mean, pairs)
+        with heartbeat(f"The fit of {len(points)} points"):
+            self.posterior_, self.fit_ = self._learned(
+                fit_regression, condition, self.noise, points, y, self.mean, pairs
+            )
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
         self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
@@ -134,6 +138,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.fit([[0.0]], [1.1]).predict([[0.0]], return_std=True)
         (array([1.]), array([0.30151134]))
         """
+        return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
         (posterior,), points = self._at(X, prior)
@@ -198,7 +203,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
         """
-        times = self.time if isinstance(self.time, (tuple, list)) else [None if self.time == "each" else self.time]
+        times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
         given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude], "noise": [self.noise]}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
         if number < FEW and learned:

@@ -23,6 +23,11 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
         raise InvalidInput("X is sparse, and sparse data are not supported: points are dense. Give X.toarray().")
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
+    except (TypeError, ValueError) as error:
+        known, given = (list(map(str, names)) for names in (getattr(estimator, "feature_names_in_", []), _names(X)))
+        columns = f"\nThe model was fitted to the columns {known}; X has {given}." if known and given else ""
+        raise InvalidInput(f"{error}{columns}") from None
+    try:
         if isinstance(X, np.ndarray) and X.dtype == object:
             X = check_array(X, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
     except TypeError as error:
@@ -30,6 +35,11 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
     except ValueError as error:
         raise InvalidInput(f"X is not a table of numbers as expected: {error}") from None
     return as_array(X, "X", "a table of numbers")
+
+
+def _names(X: Any) -> Any:
+    """The names of the columns of a table that has them."""
+    return getattr(X, "columns", [])
 
 
 def chosen_manifold(manifold: Any, X: np.ndarray) -> Manifold:
@@ -87,11 +97,3 @@ def checked_targets(estimator: Any, y: Any) -> np.ndarray:
         )
         return array[:, 0]
     return array
-
-
-def as_numbers(y: np.ndarray) -> np.ndarray:
-    """Targets of dtype object as floats, where all of them are numbers."""
-    try:
-        return y.astype(float) if y.dtype == object else y
-    except (TypeError, ValueError):
-        return y

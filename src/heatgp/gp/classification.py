@@ -74,7 +74,7 @@ def condition_classifier(
 
 def chosen(inference: str) -> Callable[..., Approximation]:
     """The function of this name."""
-    if inference not in INFERENCE:
+    if not (isinstance(inference, str) and inference in INFERENCE):
         raise InvalidInput(f'inference = "{inference}" is not known. Use "ep" or "laplace".')
     return INFERENCE[inference]
 

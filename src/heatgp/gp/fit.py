@@ -47,7 +47,7 @@ class Bounds:
         """One interval for each time, (parameters, 2), or InvalidInput."""
         try:
             intervals = np.broadcast_to(np.asarray(self.time, dtype=float), (parameters, 2))
-        except ValueError:
+        except (TypeError, ValueError, OverflowError):
             raise InvalidInput(
                 f"bounds.time = {self.time} is neither one interval nor one for each of {parameters} times."
             ) from None

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..cost import check_memory
 from ..covariance import Array, Kernel
 from .linalg import Dense, LowRank, draw
 from .params import Params
@@ -64,6 +65,8 @@ class Latent:
     @of_posterior
     def covariance(self, Xnew: Any, noise: bool = False) -> Array:
         """The covariance of all pairs, (M, M)."""
+        number = len(Xnew)
+        check_memory(24.0 * number**2, f"The covariance of {number:,} points", "Ask for fewer points at once.")
         cross = self._cross(Xnew)
         white = self.factor.whiten(cross)
         covariance = white.T @ white

@@ -24,6 +24,7 @@ import numpy as np
 from scipy import linalg
 
 from ..arguments import check_count, generator
+from ..cost import check_memory
 from ..covariance import Array
 from ..errors import NotPositiveDefinite
 
@@ -217,7 +218,9 @@ class Diagonal:
 
 def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:
     """`size` samples, (size, N), of a normal law; its covariance may be singular."""
+    size = check_count("number of samples", size)
+    check_memory(16.0 * size * len(mean), f"{size} samples at {len(mean)} points", "Ask for fewer at a time.")
     values, vectors = linalg.eigh(covariance, check_finite=False)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    noise = generator(rng).standard_normal((check_count("number of samples", size), len(mean)))
+    noise = generator(rng).standard_normal((size, len(mean)))
     return mean + noise @ root.T

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from ..arguments import is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
@@ -62,8 +62,11 @@ class Given:
         """Checked values; one `time` for all times of the kernel, or one for each."""
         count = kernel.parameters
         times = (time,) * count if np.ndim(time) == 0 else tuple(time)
-        if not all(t is None or (isinstance(t, Real) and not isinstance(t, bool)) for t in times):
+        if not all(t is None or is_number(t) for t in times):
             raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
+        for name, value in (("amplitude", amplitude), ("noise", noise)):
+            if not (value is None or is_number(value)):
+                raise InvalidInput(f"{name} = {value!r} must be a finite number, or None to learn it.")
         if len(times) != count:
             raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
         given = cls(times, *(None if value is None else float(value) for value in (amplitude, noise)))

@@ -5,9 +5,11 @@ gain, and beside another busy process it costs many times the whole work.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache, wraps
+from threading import Lock
 from typing import ParamSpec, TypeVar
 
 import numpy as np
@@ -33,6 +35,27 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_LOCK, _INSIDE = Lock(), ExitStack()
+_inside = 0
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """One BLAS thread for the process: the first of several Python threads to enter sets it, the last restores it."""
+    global _inside
+    with _LOCK:
+        _inside += 1
+        if _inside == 1:
+            _INSIDE.enter_context(_libraries().limit(limits=1, user_api="blas"))
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside -= 1
+            if not _inside:
+                _INSIDE.close()
+
+
 def machine_is_quiet() -> bool:
     """Whether as many threads as the BLAS has get a core each: measured now, or some seconds ago."""
     return _measured(int(time.monotonic() / FRESH))
@@ -50,7 +73,7 @@ def _measured(period: int) -> bool:
             matrix @ matrix
         return (time.thread_time() - spent) / (time.perf_counter() - start)
 
-    with _libraries().limit(limits=1, user_api="blas"), ThreadPoolExecutor(number) as threads:
+    with one_thread(), ThreadPoolExecutor(number) as threads:
         return min(threads.map(share, range(number))) > SHARE
 
 
@@ -73,7 +96,7 @@ def on_one_thread(size: Callable[..., int]) -> Callable[[Callable[P, R]], Callab
         def limited(*arguments: P.args, **options: P.kwargs) -> R:
             if size(*arguments, **options) > SMALL and machine_is_quiet():
                 return function(*arguments, **options)
-            with _libraries().limit(limits=1, user_api="blas"):
+            with one_thread():
                 return function(*arguments, **options)
 
         return limited

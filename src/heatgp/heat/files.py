@@ -2,7 +2,6 @@
 
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
 from ..manifolds import Manifold
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
-from ..whole_file import whole_file
+from ..whole_file import existing_file, whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
 from .methods import method_named
@@ -60,9 +59,7 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
     ...     load_kernel(folder + "/kernel.npz")
     heat_kernel(Sphere(2), method='exact')
     """
-    file = Path(path)
-    if not file.is_file():
-        raise InvalidInput(f"{path}: no such file.")
+    file = existing_file(path)
     try:
         with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array
+from ..arguments import EXTREME, as_array, check_flag
 from ..array import Array
 from ..cost import check_memory
 from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
@@ -203,6 +203,7 @@ class HeatKernel(Kernel):
         >>> heat_kernel(Euclidean(5000))(np.zeros((1, 5000)), time=0.01, log=True).round(3)
         array([[6918.233]])
         """
+        log = check_flag("log", log)
         return self._over_times(lambda e, t: e.log if log else e.value, X, Y, time)
 
     def derivative(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
@@ -228,7 +229,7 @@ class HeatKernel(Kernel):
 
     def diag(self, X: Array, time: Any, *, log: bool = False) -> np.ndarray:
         """p_t(x, x) of every x, or its logarithm: the batch axes of X, none for one point."""
-        X = self._points(X, "X")
+        log, X = check_flag("log", log), self._points(X, "X")
         batch = X.shape[: X.ndim - len(self.manifold.shape)]
         return super().diag(X.reshape(-1, *self.manifold.shape), self.check_time(time), log=log).reshape(batch)
 
@@ -387,7 +388,7 @@ class OrbitKernel(MadeKernel):
                 lambda: matrix(p.relative_slope, float(time))[None],
                 lambda: matrix(p.relative_error),
                 p.log_scale,
-                lambda: matrix(p.relative_log),
+                None if p.log_relative is None else lambda: matrix(p.relative_log),
             )
 
         return TimeFunction(at)
@@ -430,7 +431,7 @@ class OrbitKernel(MadeKernel):
                 lambda: (time * column(p.relative_slope))[None],
                 lambda: column(p.relative_error),
                 p.log_scale,
-                lambda: column(p.relative_log),
+                None if p.log_relative is None else lambda: column(p.relative_log),
             )
 
         return TimeFunction(at)

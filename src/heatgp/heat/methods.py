@@ -106,7 +106,7 @@ class Method(ABC):
     def cost(self, manifold: Manifold) -> Cost:
         """Seconds and bytes that the kernel of a manifold is estimated to take, measured on a few steps.
 
-        What is on disk already, or is computed when the kernel is called, does not count.
+        What is on disk already is counted as if it were not; what is computed when the kernel is called is not counted.
 
         Parameters
         ----------
@@ -256,7 +256,7 @@ class Simulated(Method):
 
     @property
     def lasting(self) -> bool | str | Path:
-        """Where simulations are kept; nowhere without a seed, as nobody could ask for them again."""
+        """Where simulations are kept; nowhere without a seed: no later call could ask for the same."""
         return self.rng is not None and self.cache
 
     def independent(self, number: int) -> Self:

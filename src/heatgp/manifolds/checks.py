@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import wraps
@@ -17,6 +18,8 @@ from ..errors import InputWarning, InvalidInput, OffManifold, warn
 if TYPE_CHECKING:
     from .contract import Manifold
 
+FAR_OFF = 0.1
+"""Defects from which on a message asks for the data to be checked."""
 TOLERANCE = 1e-6
 """How far a point may violate its constraints: data written with seven digits pass, wrong data do not."""
 
@@ -130,9 +133,10 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     defect = np.asarray(manifold.defect(x))
     if (defect > limit).any():
         value = defect.flat[np.argmax(defect > limit)]
+        far = " So far off is no rounding: check the data, the units and the order of the columns first."
         raise OffManifold(
-            f"{_first(name, defect > limit)} is not on {manifold!r}: "
-            f"{manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
+            f"{_first(name, defect > limit)} is not on {manifold!r}: {manifold.violation} = {value:.1e} > {limit:.0e}. "
+            f"{manifold.remedy}{far if value > FAR_OFF else ''}"
         )
     warn_of_degrees(manifold, x, name)
     return x
@@ -189,8 +193,15 @@ def checked_random(random: Callable) -> Callable:
 def checked_pair(function: Callable) -> Callable:
     """A manifold's function of two arrays of points or tangent vectors that takes lists too, and names wrong shapes."""
 
+    second = list(inspect.signature(function).parameters)[2]
+
     @wraps(function)
-    def checked(self: Manifold, x: Any, y: Any, *more: Any, **named: Any) -> Array:
+    def checked(self: Manifold, x: Any, *more: Any, **named: Any) -> Array:
+        if second in named:
+            more = (named.pop(second), *more)
+        if not more:
+            return function(self, x, **named)  # the error of a missing argument
+        y, *more_than_two = more
         called = f"{type(self).__name__}.{function.__name__}"
         x, y = _part(self, x, f"the first argument of {called}"), _part(self, y, f"the second argument of {called}")
         try:
@@ -200,7 +211,7 @@ def checked_pair(function: Callable) -> Callable:
                 f"{called} got shapes {tuple(x.shape)} and {tuple(y.shape)}, whose batch axes do not broadcast. All "
                 "pairs are x[:, None] and y[None]."
             ) from None
-        return function(self, x, y, *more, **named)
+        return function(self, x, y, *more_than_two, **named)
 
     return checked
 

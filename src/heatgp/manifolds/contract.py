@@ -124,7 +124,7 @@ class Manifold(ABC):
     """Whether points are complex arrays."""
     violation: ClassVar[str] = "defect"
     """What `defect` measures, for messages."""
-    remedy: ClassVar[str] = "Use M.project(x), the nearest point, for data with few digits."
+    remedy: ClassVar[str] = "Use M.project(x), the nearest point, for data with few digits; models take project=True."
     """What to do with points off the manifold, for messages."""
 
     def __init_subclass__(cls, **options: Any) -> None:

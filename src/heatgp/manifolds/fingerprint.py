@@ -18,12 +18,20 @@ from types import BuiltinFunctionType, CodeType, EllipsisType, FunctionType, Met
 from typing import Any
 
 import numpy as np
+import scipy
+from scipy import special
 
 from .contract import Manifold
 from .parse import can_be_named
 
 PLAIN = (bool, int, float, complex, str, bytes, EllipsisType, type(None))
 LIBRARY = __name__.partition(".")[0]
+HIDDEN = {"eval", "exec", "globals", "import_module", "__import__"}
+"""Functions that reach what their code does not name."""
+WITHOUT_VALUE = {"__init__", "__new__", "__repr__", "__str__", "__eq__", "__hash__", "__setattr__", "__delattr__"} | {
+    "__lt__", "__le__", "__gt__", "__ge__", "__replace__", "__post_init__", "__init_subclass__", "__class_getitem__"
+}  # fmt: skip
+"""Methods that Python or a dataclass may write, and that only make, show or compare objects: what these hold counts."""
 
 
 class Unreadable(Exception):
@@ -111,6 +119,8 @@ def contents(value: Any) -> Iterator[Any]:
         except ValueError:  # a name that has no value yet
             raise Unreadable from None
         used = {name for code in codes(value.__code__) for name in code.co_names}
+        if used & HIDDEN:
+            raise Unreadable
         yield {name: value.__globals__[name] for name in sorted(used) if name in value.__globals__}
     elif isinstance(value, MethodType):
         yield from (value.__func__, value.__self__)
@@ -123,16 +133,15 @@ def contents(value: Any) -> Iterator[Any]:
     elif isinstance(value, functools.cached_property):
         yield value.func
     elif isinstance(value, type):
-        own = {name: part for name, part in vars(value).items() if name == "__call__" or not name.startswith("_")}
+        own = {name: part for name, part in vars(value).items() if name != "_abc_impl" and not is_pythons(name, part)}
         yield from (value.__qualname__, value.__bases__, own)
-        yield {name: part for name, part in vars(value).items() if name.startswith("_") and is_own_private(name)}
     else:
         yield from state(value)
 
 
-def is_own_private(name: str) -> bool:
-    """Whether a name with an underscore is the author's, not one that Python keeps for itself."""
-    return not name.startswith("__") and name != "_abc_impl"
+def is_pythons(name: str, part: Any) -> bool:
+    """Whether a member of a class is kept by Python for itself, or changes no value."""
+    return name.startswith("__") and (name in WITHOUT_VALUE or not isinstance(part, FunctionType))
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:
@@ -162,8 +171,10 @@ def installed_name(value: Any) -> str | None:
 
     Modules of the user's own are Unreadable: what they hold may change.
     """
-    if isinstance(value, np.ufunc):
-        return f"ufunc {value.__name__} {np.__version__}"
+    if isinstance(value, np.ufunc):  # numpy.frompyfunc makes more of them, from any function
+        if value not in (vars(np).get(value.__name__), vars(special).get(value.__name__)):
+            raise Unreadable
+        return f"ufunc {value.__name__} {np.__version__} {scipy.__version__}"
     if isinstance(value, ModuleType):
         if not is_installed(value):
             raise Unreadable

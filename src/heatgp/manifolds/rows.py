@@ -12,6 +12,9 @@ from ..errors import InvalidInput, OffManifold
 from .checks import check_points
 from .composed.product import Product, flat_size, unflatten
 from .contract import Manifold
+from .own.chart import Chart
+from .own.domain import Domain
+from .spaces.flat import Flat
 
 log = logging.getLogger("heatgp")
 ROUNDING = 5e-3
@@ -89,7 +92,8 @@ def projected_points(manifold: Manifold, X: Any, name: str = "X") -> tuple[np.nd
     points = manifold.project(array)
     moved = _moved(manifold, array, points, name)
     if moved > 0:
-        log.info("%d points of %s were moved onto %r, by at most %.2g", len(points), name, manifold, moved)
+        number = int((array != points).reshape(len(points), -1).any(axis=1).sum())
+        log.info("%d points of %s were moved onto %r, by at most %.2g", number, name, manifold, moved)
     return points, moved
 
 
@@ -99,7 +103,8 @@ def _moved(manifold: Manifold, array: np.ndarray, points: np.ndarray, name: str)
         parts = zip(manifold.factors, manifold.split(array), manifold.split(points))
         return max(_moved(factor, one, other, name) for factor, one, other in parts)
     distance = np.asarray(norm(np.asarray(manifold.difference(array, points)), len(manifold.shape)))
-    limit = ROUNDING * math.sqrt(math.prod(manifold.shape)) * float(np.abs(array).max(initial=0.0))
+    entries = points - points.mean(axis=0) if isinstance(manifold, (Flat, Chart, Domain)) and len(points) else points
+    limit = ROUNDING * math.sqrt(math.prod(manifold.shape)) * float(np.abs(entries).max(initial=0.0))
     if (distance > limit).any():
         where = int(np.argmax(distance > limit))
         raise OffManifold(
@@ -119,8 +124,9 @@ def shaped(manifold: Manifold, X: Any, name: str) -> np.ndarray:
         array = unflatten(manifold, array)
     if array.ndim != 1 + len(manifold.shape):
         rows = f" or rows of {flat_size(manifold)} numbers" if manifold.is_complex or len(manifold.shape) > 1 else ""
+        remedy = f"A column is {name}[:, None]" if manifold.shape == (1,) else f"One point alone is {name}[None]"
         raise InvalidInput(
             f"{name} has shape {array.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}){rows} "
-            f"of {manifold!r}. One point alone is {name}[None]."
+            f"of {manifold!r}. {remedy}."
         )
     return array

@@ -91,7 +91,7 @@ def orbit_samples(
 
 
 def samples_cost(manifold: Homogeneous, simulation: Simulation) -> Cost:
-    """What a simulation of orbit coordinates takes that is not on disk."""
+    """What a simulation of orbit coordinates takes, where it is not on disk."""
     kept = 8 * len(simulation.plan.times) * simulation.paths * len(manifold.chamber)
     visit = partial(_orbits, manifold)
     return simulation_cost(manifold, manifold.origin, simulation, visit) + Cost(bytes=2 * kept)

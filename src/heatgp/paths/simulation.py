@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_times, check_count, check_jobs, check_seed
+from ..arguments import as_times, check_count, check_flag, check_jobs, check_seed, is_integer, is_number
 from ..errors import InvalidInput
 
 Seed = int | tuple[int, ...] | np.random.Generator | np.random.SeedSequence | None
@@ -68,9 +68,9 @@ def schedule(times: Times, step: float, *, shorten_first: bool = False) -> Sched
 
 def check_step(step: Any) -> None:
     """A positive number, or a clear error."""
-    number = isinstance(step, (int, float, np.integer, np.floating)) and not isinstance(step, bool)
-    if not number or not math.isfinite(step) or step <= 0:
-        raise InvalidInput(f"step must be a positive number; got {step!r}. A hundredth of the first time is a start.")
+    if not isinstance(step, (int, float, np.integer, np.floating)) or not is_number(step) or step <= 0:
+        shown = "an integer beyond floating point" if is_integer(step) and step > 0 else repr(step)
+        raise InvalidInput(f"step must be a positive number; got {shown}. A hundredth of the first time is a start.")
 
 
 def entropy(rng: Seed) -> tuple[int, ...]:
@@ -103,6 +103,8 @@ class Simulation:
         plan = schedule(times, step)
         check_count("paths", paths)
         check_jobs(how.get("n_jobs"))
+        if how.get("progress") is not None:
+            check_flag("progress", how["progress"])
         return cls(plan, paths, entropy(rng), **how)
 
     def require_positive_times(self) -> None:

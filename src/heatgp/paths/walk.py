@@ -17,7 +17,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from ..array import Array
 from ..cost import Cost
 from ..errors import InvalidInput, Unsupported
-from ..manifolds.checks import check_points
+from ..manifolds.checks import check_points, require
 from ..manifolds.contract import Manifold
 from ..progress import tracked
 from .simulation import Schedule, Seed, Simulation, check_count
@@ -94,6 +94,7 @@ def walk(
     >>> x.shape, x[:, :, 0].mean(axis=1).round(1)  # the mean shrinks like exp(-t)
     ((2, 2000, 3), array([0.6, 0.4]))
     """
+    require(isinstance(manifold, Manifold), f"walk needs a manifold, such as Sphere(2); got {manifold!r}.")
     simulation = Simulation.of(times, paths=paths, step=step, rng=rng, n_jobs=n_jobs, chunk=chunk, progress=progress)
     starts = check_start(manifold, x0, paths)
     if engine == "jax":
@@ -179,11 +180,11 @@ def simulation_cost(
     def measured(steps: int, blocks: int, each: int) -> float:
         """Seconds of the whole simulation, from these steps to each time of these paths."""
         short = replace(plan, counts=tuple(min(steps, count) for count in plan.counts))
-        start = clock.process_time()
+        start = clock.thread_time()
         positions = walk_blocks(manifold, own, short, (0,), 0, blocks, each)
-        middle = clock.process_time()
+        middle = clock.thread_time()
         visit(positions)
-        stepping, visiting = middle - start, clock.process_time() - middle
+        stepping, visiting = middle - start, clock.thread_time() - middle
         spent.append(stepping + visiting)
         seconds = stepping * sum(plan.counts) / max(1, sum(short.counts)) + visiting
         return seconds * paths / (blocks * each) / min(cores, math.ceil(paths / block))

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..arguments import generator
+from ..arguments import check_count, generator, is_number
+from ..cost import check_memory
 from ..errors import NotConverged, Unsupported
 from ..manifolds import (
     ComplexProjective,
@@ -24,6 +25,7 @@ from ..manifolds import (
     Torus,
     TorusKnot,
 )
+from ..manifolds.checks import require
 from .style import method_styles, new_axes, styled
 
 Curve = tuple[str, np.ndarray, np.ndarray]
@@ -87,12 +89,21 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
         Distances from the first point.
     points : ndarray (number, *manifold.shape)
 
+    Raises
+    ------
+    InvalidInput
+        If the time is not positive, or there is no point.
+
     Examples
     --------
     >>> from heatgp import Sphere
     >>> along_geodesic(Sphere(2), 100.0, 3)[0].round(3)
     array([0.   , 1.571, 3.142])
     """
+    require(isinstance(manifold, Manifold), f"along_geodesic needs a manifold, such as Sphere(2); got {manifold!r}.")
+    require(is_number(time) and time > 0, f"time must be a positive number; got {time!r}.")
+    size = 16.0 * math.prod(manifold.shape)
+    check_memory(check_count("number", number) * size, f"{number} points of {manifold!r}", "Ask for less.")
     numbers = generator(rng)
     start = manifold.origin if isinstance(manifold, Homogeneous) else manifold.random(numbers, 1)[0]
     noise = numbers.standard_normal(start.shape)

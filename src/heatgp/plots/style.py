@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
 from ..errors import InvalidInput
-from ..whole_file import whole_file
+from ..whole_file import check_path, whole_file
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito (2008): eight colours for all kinds of colour vision, less yellow."""
@@ -114,7 +114,7 @@ def save_figure(figure: Figure, path: Any) -> None:
     InvalidInput
         If the suffix is another one.
     """
-    suffix = check_picture(path)
+    suffix = check_picture(check_path(path))
     undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
     with matplotlib.rc_context(STYLE), whole_file(path) as stream:
         figure.savefig(stream, format=suffix[1:], dpi=150, metadata=undated)

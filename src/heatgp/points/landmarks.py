@@ -47,19 +47,28 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
     np.True_
     """
     z = numbers(landmarks, "landmarks")
-    if z.dtype.kind == "f":
-        if z.ndim < 2 or z.shape[-1] != 2:
-            raise InvalidInput(
-                f"landmarks has shape {z.shape}; it must have shape (..., k, 2) if real, (..., k) if complex. "
-                "Only planar landmarks have shapes in a projective space."
-            )
-        z = z[..., 0] + 1j * z[..., 1]
-    if z.ndim == 0 or z.shape[-1] < 3:
-        raise InvalidInput(f"there are {z.shape[-1] if z.ndim else 1} landmarks per row; a shape needs k >= 3.")
+    pairs = np.stack((z.real, z.imag), axis=-1) if z.dtype.kind == "c" else z
+    if z.dtype.kind == "f" and (z.ndim < 2 or z.shape[-1] != 2):
+        raise InvalidInput(
+            f"landmarks has shape {z.shape}; it must have shape (..., k, 2) if real, (..., k) if complex. "
+            "Only planar landmarks have shapes in a projective space."
+        )
+    if pairs.ndim < 2 or pairs.shape[-2] < 3:
+        raise InvalidInput(
+            f"there are {pairs.shape[-2] if pairs.ndim > 1 else 1} landmarks per row; a shape needs k >= 3."
+        )
+    _, power = np.frexp(np.abs(pairs).max(axis=(-2, -1)))
+    pairs = np.ldexp(pairs, -power[..., None, None])  # of size one, so that squares stay in floating point
+    z = pairs[..., 0] + 1j * pairs[..., 1]
     x = z @ contrasts(z.shape[-1], contrast).T
     size = np.linalg.norm(x, axis=-1)
     bad = size <= RANK * np.abs(z).max(axis=-1)
-    reject(bad, size, "landmarks", "coincide: their size is {value:.1e}, and a single point has no shape. Remove it.")
+    reject(
+        bad,
+        np.ldexp(size, power),
+        "landmarks",
+        "coincide: their size is {value:.1e}, and a single point has no shape. Remove it.",
+    )
     return x / size[..., None]
 
 

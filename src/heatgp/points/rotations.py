@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from ..arguments import check_flag
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, SpecialOrthogonal, Sphere
 from .checks import check
@@ -34,6 +35,7 @@ def quaternion_to_matrix(q: ArrayLike, *, scalar_first: bool = False) -> np.ndar
     >>> quaternion_to_matrix([0.0, 0, 0, 1]).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
+    check_flag("scalar_first", scalar_first)
     q = check(Sphere(3), q, "quaternion")
     q = np.roll(q, -1, axis=-1) if scalar_first else q
     return Rotation.from_quat(q.reshape(-1, 4)).as_matrix().reshape(*q.shape[:-1], 3, 3)
@@ -64,6 +66,7 @@ def matrix_to_quaternion(x: ArrayLike, *, scalar_first: bool = False) -> np.ndar
     >>> matrix_to_quaternion(np.eye(3)).tolist()
     [0.0, 0.0, 0.0, 1.0]
     """
+    check_flag("scalar_first", scalar_first)
     flat, batch = _rotations(x)
     q = flat.as_quat(canonical=True).reshape(*batch, 4)
     return np.roll(q, 1, axis=-1) if scalar_first else q

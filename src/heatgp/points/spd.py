@@ -3,12 +3,15 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import check_flag
 from ..array import wrap
 from ..manifolds import Euclidean, Product, Scaled, Sphere, Torus
 from .checks import check, real_numbers, reject
 
 SEPARATION = 1e-8
 """Eigenvalues closer than this fraction of the largest, or v1 closer to span(e2, e3): directions are arbitrary."""
+LOGS = 700.0
+"""Logarithms of eigenvalues beyond this have exponentials that leave floating point."""
 
 
 def spd_manifold(*, half_circle: bool = True) -> Product:
@@ -28,6 +31,7 @@ def spd_manifold(*, half_circle: bool = True) -> Product:
     >>> spd_manifold()
     Product(Sphere(2), Scaled(Torus(1), 0.5), Euclidean(3))
     """
+    check_flag("half_circle", half_circle)
     return Product(Sphere(2), Scaled(Torus(1), 0.5) if half_circle else Torus(1), Euclidean(3))
 
 
@@ -67,6 +71,8 @@ def spd_to_product(A: ArrayLike, *, half_circle: bool = True, log: bool = False)
     >>> spd_to_product(np.diag([3.0, 2, 1])) + 0
     array([1., 0., 0., 0., 3., 2., 1.])
     """
+    check_flag("half_circle", half_circle)
+    check_flag("log", log)
     A = real_numbers(A, "A", 3, 3)
     scale = np.abs(A).max(axis=(-2, -1))
     skew = np.abs(A - np.swapaxes(A, -1, -2)).max(axis=(-2, -1))
@@ -107,7 +113,7 @@ def product_to_spd(x: ArrayLike, *, half_circle: bool = True, log: bool = False)
     Raises
     ------
     InvalidInput
-        If an eigenvalue or the first coordinate of a direction is not positive.
+        If an eigenvalue or the first coordinate of a direction is not positive, or a log eigenvalue is beyond +-700.
 
     Examples
     --------
@@ -115,13 +121,16 @@ def product_to_spd(x: ArrayLike, *, half_circle: bool = True, log: bool = False)
     [[3.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 1.0]]
     """
     manifold = spd_manifold(half_circle=half_circle)
+    check_flag("log", log)
     v1, angle, values = manifold.split(check(manifold, x, "x"))
-    first, least = v1[..., 0], values.min(axis=-1)
+    first, least, largest = v1[..., 0], values.min(axis=-1), np.abs(values).max(axis=-1)
     reject(first <= 0, first, "x", "has a direction with first coordinate {value:.1e} <= 0. Flip the sign of v1.")
     if log:
+        far = f"has a log eigenvalue of size {{value:.4g}} > {LOGS:g}: its exponential leaves floating point. "
+        reject(largest > LOGS, largest, "x", far + "Are these eigenvalues? Pass log=False then.")
         values = np.exp(values)
     else:
-        reject(least <= 0, least, "x", "has an eigenvalue {value:.1e} <= 0. Work with log=True, where any number does.")
+        reject(least <= 0, least, "x", "has an eigenvalue {value:.1e} <= 0. Work with log=True, where any sign does.")
     frame2, frame3 = tangent_frame(v1)
     angle = angle / 2 if half_circle else angle
     v2 = np.cos(angle) * frame2 - np.sin(angle) * frame3

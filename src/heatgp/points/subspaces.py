@@ -5,6 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import is_integer
 from ..array import adjoint
 from ..errors import InvalidInput
 from ..manifolds import Grassmann
@@ -42,10 +43,10 @@ def matrix_to_subspace(A: ArrayLike, k: int | None = None) -> np.ndarray:
         raise InvalidInput(f"A has shape {A.shape}; it must have shape (..., n, columns).")
     n, columns = A.shape[-2:]
     k = columns if k is None else k
-    if not 1 <= k <= min(columns, n - 1):
+    if not is_integer(k) or not 1 <= k <= min(columns, n - 1):
         raise InvalidInput(
             f"A has {n} rows and {columns} columns; the subspace must have dimension 1 <= k <= {min(columns, n - 1)}, "
-            f"got k = {k}. If samples are the rows, pass the transpose."
+            f"got k = {k!r}. If samples are the rows, pass the transpose."
         )
     u, s, _ = np.linalg.svd(A, full_matrices=False)
     least, largest = s[..., k - 1], s[..., 0]

@@ -197,6 +197,8 @@ class FibreKernel(MadeKernel):
         if self.fibre is None:
             return self.group.pairs(gx, None if Y is None else gy)
 
+        self.check_pairs(len(gx), len(gy), 4)
+
         def at(time: float) -> Evaluation:
             p = self.group.profile.at(time)
             known: dict[str, np.ndarray] = {}

@@ -83,29 +83,31 @@ class SmoothProfile(Profile):
     def short(self, time: float) -> Slice:
         """p_t at a short time, without tables: the expansion around one geodesic, times the fitted factor."""
 
-        def logs(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        scale = float(self.expansion.log_single(self.origin, time)[0])
+
+        def relative(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
             theta = np.asarray(theta, dtype=float)
             reachable = np.isfinite(theta).all(axis=-1)  # the other component of O(n) is not
             theta = np.where(reachable[..., None], theta, 0.0)
             log, slope = self.expansion.log_single(theta, time)
             features = self.features(theta, time)
             order = np.array([j for j, _ in POWERS[: features.shape[-1]]])
-            p = reachable * np.exp(log + features @ self.coefficients)
+            p = reachable * np.exp(log - scale + features @ self.coefficients)
             return p, slope, features, features @ (order * self.coefficients) / time
 
         def value(theta: np.ndarray) -> np.ndarray:
-            return logs(theta)[0]
+            return relative(theta)[0]
 
         def slope(theta: np.ndarray) -> np.ndarray:
-            p, slope, _, fitted = logs(theta)
+            p, slope, _, fitted = relative(theta)
             return p * (slope + fitted)
 
         def error(theta: np.ndarray) -> np.ndarray:
-            p, _, features, _ = logs(theta)
+            p, _, features, _ = relative(theta)
             rest = np.isfinite(theta).all(axis=-1) * (INTERPOLATION[1] * value(self.origin))  # other geodesics
             return p * np.sqrt(np.maximum(np.sum(features @ self.covariance * features, axis=-1), 0.0)) + rest
 
-        return Slice(value, slope, error)
+        return Slice(value, slope, error, scale)
 
     def prepare(self, time: float) -> Slice:
         if not (math.isfinite(time) and time > 0):

@@ -7,11 +7,15 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, final
 
+from ...arguments import is_number
 from ...array import Array
 from ..checks import require
 from ..contract import Cover, Manifold
 from ..roots import as_volume
 from .wrapper import Wrapper
+
+SCALES = 1e50
+"""Scales up to this, and their inverses, have squares that times and distances can hold."""
 
 
 def times_scale(power: int, name: str) -> Any:
@@ -55,8 +59,8 @@ class Scaled(Wrapper):
 
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Scaled needs a manifold; got {self.base!r}.")
-        valid = isinstance(self.scale, (int, float)) and 0 < self.scale < float("inf")
-        require(valid, f"Scaled needs a positive finite scale; got {self.scale!r}.")
+        valid = is_number(self.scale) and 1 / SCALES < self.scale < SCALES
+        require(valid, f"Scaled needs a positive scale between {1 / SCALES:g} and {SCALES:g}; got {self.scale!r}.")
 
     noise = times_scale(-1, "noise")
     gradient = times_scale(-2, "gradient")

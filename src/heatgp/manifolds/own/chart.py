@@ -5,12 +5,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Real
 from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.stats import qmc
 
+from ...arguments import is_number
 from ...array import Array, namespace
 from ...errors import InvalidInput, Unsupported
 from ..checks import check_bounds, check_sequence, points_to_project, require, require_integer, require_shape
@@ -86,8 +86,7 @@ class Chart(Manifold):
         require_integer("Chart", "dim", self.dim, 1)
         require(self.wrap is None or callable(self.wrap), f"Chart needs a function as wrap; got {self.wrap!r}.")
         periods = check_sequence("Chart", "periodic", self.periodic, (None,) * self.dim)
-        numbers = all(p is None or isinstance(p, Real) for p in periods)
-        valid = len(periods) == self.dim and numbers and all(p is None or 0 < p < math.inf for p in periods)
+        valid = len(periods) == self.dim and all(p is None or (is_number(p) and p > 0) for p in periods)
         require(valid, f"Chart needs a period or None for each of {self.dim} coordinates; got {self.periodic!r}.")
         object.__setattr__(self, "periodic", periods)
         given = check_sequence("Chart", "bounds", self.bounds, (None,) * self.dim)

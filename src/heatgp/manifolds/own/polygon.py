@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...arguments import as_array, refuse_masked
 from ...array import Array, namespace
 from ...errors import InvalidInput
 
@@ -30,9 +31,10 @@ class Polygon:
     @classmethod
     def of(cls, vertices: object) -> Polygon:
         """From vertices (k, 2), or a list of such rings; InvalidInput for anything else."""
+        refuse_masked(vertices, "vertices")
         for candidate in ((vertices,), vertices):
             with suppress(TypeError, ValueError):
-                rings = [np.asarray(ring, dtype=float) for ring in candidate]  # type: ignore[attr-defined]
+                rings = [as_array(ring, "a ring").astype(float) for ring in candidate]  # type: ignore[attr-defined]
                 if rings and all(r.shape[1:] == (2,) and len(r) > 2 and np.isfinite(r).all() for r in rings):
                     break
         else:
