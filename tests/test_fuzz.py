@@ -265,27 +265,16 @@ MANIFOLDS = [
 manifolds = st.sampled_from(MANIFOLDS)
 
 
-PAIRS = {"distance": ("x", "y"), "exp": ("x", "v"), "noise": ("x", "z"), "orbit": ("x", "y"), "orbits": ("X", "Y")}
+PAIRS = {"distance": ("x", "y"), "exp": ("x", "v")}
 
 
 def geometry(data):
-    """What users call by hand."""
-    called(data, ["random", "project", "distance", "exp"])
-
-
-def members(data):
-    """What the library calls, and users may."""
-    called(data, ["defect", "polish", "embed", "noise", "orbit", "orbits"])
-
-
-def called(data, kinds):
-    M, kind = data.draw(manifolds), data.draw(st.sampled_from(kinds))
+    """What users call by hand; the other members of a manifold are for the library, and take arrays of points."""
+    M, kind = data.draw(manifolds), data.draw(st.sampled_from(["random", "project", "distance", "exp"]))
     if kind == "random":
         rng, n = data.draw(odd), data.draw(st.one_of(odd, st.sampled_from([0, 3, *HUGE_COUNTS])))
         result = named(data, M.random, rng=rng, n=n)
         agrees(result, (n, *M.shape) if result is not None else ())
-        return
-    if kind.startswith("orbit") and not isinstance(M, hg.Homogeneous):
         return
     names = PAIRS.get(kind, ("x",))
     arguments = {name: data.draw(odd_points(M)) for name in names}
@@ -301,14 +290,10 @@ def called(data, kinds):
         finite = np.size(result) and np.isfinite(np.asarray(result)).all()
         assert size == "large" or not finite, "a finite answer to what is not finite"
         return
-    if isinstance(M, hg.Orthogonal) and kind in ("distance", "orbit", "orbits"):
+    if isinstance(M, hg.Orthogonal) and kind == "distance":
         result = np.where(np.isposinf(result), 0.0, result)  # no path leads from one component to the other
-    axes = [batch(x, M) for x in given_]
-    together = np.broadcast_shapes(*axes) if kind != "orbits" else axes[0] + axes[1]
-    if kind.startswith("orbit") or kind == "embed":
-        assert np.ndim(result) == len(together) + 1
-        together = np.shape(result)[: len(together)] == together and np.shape(result)
-    agrees(result, together if kind in ("distance", "defect", "orbit", "orbits", "embed") else (*together, *M.shape))
+    together = np.broadcast_shapes(*(batch(x, M) for x in given_))
+    agrees(result, together if kind == "distance" else (*together, *M.shape))
     if kind == "project":
         assert np.max(M.defect(result), initial=0.0) < 1e-8
 
@@ -789,11 +774,10 @@ def command_line(data, tables):
 
 PROPERTIES = {
     constructors: (150, 1500),
-    geometry: (400, 1000),
-    members: (500, 1000),
+    geometry: (400, 1500),
     kernels: (40, 400),
     kernel_calls: (300, 1200),
-    estimators: (400, 1200),
+    estimators: (400, 1700),
     converters: (300, 1200),
     comparisons: (400, 800),
     simple_models: (200, 400),

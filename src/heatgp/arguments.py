@@ -15,6 +15,8 @@ from .errors import InvalidInput
 
 EXTREME = 1e100
 """Coordinates, times and their inverses up to this have squares and quotients that floating point can hold."""
+MOST = 10**15
+"""Counts below this are sizes that arrays can be asked for; what memory holds is checked where it is known."""
 MOST_JOBS = 1024
 """More processes than this are a mistake: they would exhaust the machine before the first of them works."""
 
@@ -34,8 +36,9 @@ def is_number(value: Any) -> bool:
 
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """An integer of at least `least`, which is 0 or 1."""
-    if not is_integer(value) or value < least:
+    if not is_integer(value) or not least <= value < MOST:
         kind = "a positive integer" if least else "an integer, 0 or more"
+        kind += f", below {MOST:.0e}" if is_integer(value) and value >= MOST else ""
         raise InvalidInput(f"{name} must be {kind}; got {value!r}.")
     return int(value)
 
@@ -112,7 +115,11 @@ def as_labels(x: Any, name: str, kind: str = "labels") -> np.ndarray:
     if issparse(x):
         raise InvalidInput(f"{name} is a sparse matrix; {kind} in a dense array are needed. Pass {name}.toarray().")
     try:
-        return np.asarray(x)
+        array = np.asarray(x)
+        mixed = array.dtype.kind in "US" and array.ndim == 1 and not isinstance(x, np.ndarray)
+        if mixed and not all(isinstance(label, (str, bytes)) for label in x):
+            return np.array(list(x), dtype=object)  # NumPy makes text of all: of a missing label, the text "nan"
+        return array
     except Exception as error:  # an object decides itself what its conversion raises
         ragged = "inhomogeneous" in str(error)
         problem = "its rows have different lengths" if ragged else f"{type(error).__name__}: {error}"

@@ -18,7 +18,7 @@ HOST = re.sub(r"[^A-Za-z0-9_-]", "-", socket.gethostname())
 
 def check_path(path: Any, name: str = "path") -> Path:
     """A path, or InvalidInput for what is none."""
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path) or "\0" in str(path):
         raise InvalidInput(f"{name} must be a path, a str or a Path; got {path!r}.")
     return Path(path)
 
@@ -26,9 +26,9 @@ def check_path(path: Any, name: str = "path") -> Path:
 def existing_file(path: Any, name: str = "path") -> Path:
     """The path of a file to read, or InvalidInput where there is none."""
     file = check_path(path, name)
-    if file.is_dir():
+    if os.path.isdir(file):
         raise InvalidInput(f"{path} is a folder. Give the name of a file in it.")
-    if not file.is_file():
+    if not os.path.isfile(file):  # unlike Path.is_file it takes names that are too long
         raise InvalidInput(f"{path}: no such file.")
     return file
 

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..manifolds.checks import check_points
 from ..whole_file import write_text
 from .estimators import NAMES, Task, baseline, check_task
 from .rows import Row, aligned, csv_text, distinct, find, summary
+from .targets import check_targets, label_counts
 
 DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
 CLASSES = 20
@@ -143,35 +143,15 @@ def compare(
     return Comparison(tuple(rows), f"{task} on {manifold!r}: {len(X)} points, {len(pairs)} splits", tuple(notes))
 
 
-def check_targets(y: Any, number: int) -> np.ndarray:
-    """The targets as an array (N,), one finite number or one label for each point."""
-    values = as_labels(y, "y", "numbers or labels")
-    values = as_array(values, "y") if values.dtype.kind in "iufc" else values
-    if values.shape != (number,):
-        raise InvalidInput(f"y has shape {values.shape}; X has {number} points, so y must have shape ({number},).")
-    if values.dtype.kind == "O" and values.size:  # numbers or text alike, as arrays of their own kind
-        alike = next((kind for kind in (str, Number) if all(isinstance(v, kind) for v in values)), None)
-        values = np.array(values.tolist()) if alike else values
-    refuse_missing(values, "y")
-    if values.dtype.kind not in "biufUSO":
-        raise InvalidInput(f"y has dtype {values.dtype}; it must be one number or label per point.")
-    return values
-
-
-def label_counts(labels: np.ndarray, name: str) -> np.ndarray:
-    """How often each of the different labels occurs."""
-    try:
-        return np.unique(labels, return_counts=True)[1]
-    except TypeError as error:
-        raise InvalidInput(f"the labels in {name} cannot be sorted ({error}). Give all of one type.") from None
-
-
 def check_splits(splits: Any, number: int) -> list[Split]:
     """Pairs of training and test indices, neither of them empty."""
     message = f"splits must be an integer or pairs (train, test) of indices of {number} points; got {splits!r}."
     if isinstance(splits, (str, bytes, bool)) or not isinstance(splits, Iterable):
         raise InvalidInput(message)
-    pairs = list(splits)
+    try:
+        pairs = list(splits)
+    except TypeError:  # an array without axes
+        raise InvalidInput(message) from None
     for pair in pairs:
         parts = (
             [as_labels(part, "splits", "pairs of indices") for part in pair]
@@ -238,7 +218,10 @@ def choose(
     manifold: Manifold, X: np.ndarray, task: Task, methods: Sequence[str] | Mapping[str, Any] | None, seed: int
 ) -> tuple[dict[str, Any], list[str]]:
     """The estimators by name, and what was left out and why."""
-    listed = isinstance(methods, Iterable) and not isinstance(methods, str) and list(methods)
+    try:
+        listed = isinstance(methods, Iterable) and not isinstance(methods, str) and list(methods)
+    except TypeError:  # an array without axes
+        listed = False
     if methods is not None and not listed:
         raise InvalidInput(f"methods must be a list of one or more names, or estimators by name; got {methods!r}.")
     if isinstance(methods, Mapping):

@@ -12,12 +12,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from ..arguments import check_count
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
-from ..manifolds.checks import check_points, require
+from ..manifolds.checks import require
 from ..manifolds.composed.product import flatten
+from ..manifolds.rows import as_points
 from .nearest import NearestClassifier, NearestRegressor
 from .recipes import CLASSIFIERS, REGRESSORS
+from .targets import class_targets, real_targets
 
 Coordinates = Literal["embedding", "raw"]
 Task = Literal["regression", "classification"]
@@ -44,7 +47,9 @@ class Baseline(BaseEstimator, ABC):
         Raw coordinates depend on the representative where points have several: a line's unit vector, a subspace's
         basis.
         """
-        X = check_points(self.manifold, X)
+        X = as_points(self.manifold, X)
+        if not len(X):
+            raise InvalidInput("X has no point. Give at least one.")
         return np.asarray(self.manifold.embed(X) if self.coordinates == "embedding" else flatten(self.manifold, X))
 
     def _fit(self, X: ArrayLike, y: np.ndarray) -> None:
@@ -82,7 +87,8 @@ class BaselineRegressor(RegressorMixin, Baseline):
     recipes = REGRESSORS
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineRegressor:
-        self._fit(X, np.asarray(y, dtype=float))
+        X = as_points(self.manifold, X)
+        self._fit(X, real_targets(y, len(X)))
         return self
 
     def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
@@ -112,10 +118,10 @@ class BaselineClassifier(ClassifierMixin, Baseline):
     recipes = CLASSIFIERS
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
-        self.classes_ = np.unique(np.asarray(y))
-        if len(self.classes_) < 2:
-            raise InvalidInput(f"y has one class only, {self.classes_[0]!r}; a classifier needs two or more.")
-        self._fit(X, np.asarray(y))
+        X = as_points(self.manifold, X)
+        labels = class_targets(y, len(X))
+        self.classes_ = np.unique(labels)
+        self._fit(X, labels)
         return self
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
@@ -160,6 +166,7 @@ def baseline(name: str, manifold: Manifold, task: Task, *, random_state: int = 0
     """
     require(isinstance(manifold, Manifold), f"baseline needs a manifold, such as Sphere(2); got {manifold!r}.")
     check_task(task)
+    check_count("random_state", random_state, 0)
     if not isinstance(name, str) or name not in NAMES:
         raise InvalidInput(f"There is no baseline {name!r}; there are {', '.join(map(repr, NAMES))}.")
     regression = task == "regression"

@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ..errors import InvalidInput
 from ..manifolds import Manifold
-from ..manifolds.checks import check_points
+from ..manifolds.rows import as_points
+from .targets import class_targets, real_targets
 
 MOST = 25
 """The largest number of neighbours that is tried."""
@@ -37,9 +38,9 @@ class NearestNeighbours(BaseEstimator, ABC):
     def _losses(self, sums: np.ndarray) -> np.ndarray:
         """Losses (N, k) at the training points, from sums (N, k, columns) of targets of 1, 2, ..., k neighbours."""
 
-    def _learn(self, X: ArrayLike, targets: np.ndarray) -> None:
+    def _learn(self, X: np.ndarray, targets: np.ndarray) -> None:
         """Keep the data, and choose the number of neighbours of the least leave-one-out loss if none is given."""
-        self.X_, self.targets_ = check_points(self.manifold, X), targets
+        self.X_, self.targets_ = X, targets
         n = len(self.X_)
         if self.neighbours is not None and not 1 <= self.neighbours <= n:
             raise InvalidInput(
@@ -53,7 +54,7 @@ class NearestNeighbours(BaseEstimator, ABC):
 
     def _sums(self, X: ArrayLike) -> np.ndarray:
         """Sums (N, columns) of the neighbours' targets."""
-        between = distances(self.manifold, check_points(self.manifold, X), self.X_)
+        between = distances(self.manifold, as_points(self.manifold, X), self.X_)
         order = np.argsort(between, axis=1, kind="stable")[:, : self.neighbours_]
         return self.targets_[order].sum(axis=1)
 
@@ -77,7 +78,8 @@ class NearestRegressor(RegressorMixin, NearestNeighbours):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestRegressor:
-        self._learn(X, np.asarray(y, dtype=float)[:, None])
+        X = as_points(self.manifold, X)
+        self._learn(X, real_targets(y, len(X))[:, None])
         return self
 
     def _losses(self, sums: np.ndarray) -> np.ndarray:
@@ -101,7 +103,8 @@ class NearestClassifier(ClassifierMixin, NearestNeighbours):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestClassifier:
-        self.classes_, index = np.unique(np.asarray(y), return_inverse=True)
+        X = as_points(self.manifold, X)
+        self.classes_, index = np.unique(class_targets(y, len(X)), return_inverse=True)
         self._learn(X, np.eye(len(self.classes_))[index])
         return self
 

@@ -7,6 +7,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array, check_count, check_number, generator
+from ..cost import check_memory
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective, Manifold, TorusKnot
 from .record import Dataset
@@ -80,8 +81,10 @@ def torus_knot(
     """
     M = _positive_definite(matrix)
     manifold = TorusKnot(p, q)
-    check_count("n_test", n_test, 0)
+    check_memory(64.0 * check_count("n_test", n_test, 0), f"{n_test} test points", "Ask for fewer.")
     noise = check_number("noise", noise)
+    if noise < 0:
+        raise InvalidInput(f"noise = {noise} is a standard deviation and must be 0 or positive.")
     rng = generator(seed, "seed")
     angles = manifold.random(rng, n_train), np.linspace(-math.pi, math.pi, n_test, endpoint=False)[:, None]
     unit, unit_test = (np.concatenate((np.cos(s), np.sin(s)), axis=-1) for s in angles)
@@ -125,6 +128,7 @@ def projective_regression(
     (50, 5)
     """
     manifold = ComplexProjective(dim)
+    check_memory(64.0 * (dim + 1) ** 2, f"A matrix of {dim + 1} rows", "Take a smaller dim.")
     snr_db = check_number("snr_db", snr_db)
     rng = generator(seed, "seed")
     N = dim + 1

@@ -77,7 +77,7 @@ def gorillas(
         raise InvalidInput(f"landmarks must be three or more different numbers from 1 to 8; got {landmarks!r}.")
     check_flag("download", download)
     rng = generator(seed, "seed")
-    if representation not in ("shape", "raw", "unit", "rotated"):
+    if not isinstance(representation, str) or representation not in ("shape", "raw", "unit", "rotated"):
         raise InvalidInput(f"representation must be 'shape', 'raw', 'unit' or 'rotated'; got {representation!r}.")
     files = skull_files(data_folder(data_home), download)
     female, male = map(read_skulls, files, SHA256.values())

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..arguments import as_array, check_count, check_number, generator
 from ..array import wrap
+from ..cost import check_memory
 from ..errors import InvalidInput
 from ..points import product_to_spd, spd_manifold, spd_to_product
-from ..whole_file import check_path
+from ..whole_file import existing_file
 from .files import data_file
 from .record import Dataset
 
@@ -50,7 +51,7 @@ def dti(
     InvalidInput
         If the file has another layout.
     """
-    path = stand_in_file(data_home) if file is None else check_path(file, "file")
+    path = stand_in_file(data_home) if file is None else existing_file(file, "file")
     stand_in = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
     name = stand_in if file is None else f"diffusion tensors of {path.name}"
     with np.load(path) as arrays:
@@ -129,6 +130,7 @@ def simulated_tract(
     """
     for name, value in (("subjects", subjects), ("positives", positives), ("sites", sites)):
         check_count(name, value)
+    check_memory(400.0 * subjects * sites, f"A tract of {subjects} subjects at {sites} sites", "Ask for less.")
     if positives >= subjects:
         raise InvalidInput(f"positives must be between 1 and subjects - 1 = {subjects - 1}; got {positives}.")
     at = as_array(planted, "planted")

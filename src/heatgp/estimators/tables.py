@@ -30,6 +30,8 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
     try:
         if isinstance(X, np.ndarray) and X.dtype == object:
             X = check_array(X, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
+    except OverflowError as error:
+        raise InvalidInput(f"X holds a number that is too large: {error}.") from None
     except TypeError as error:
         raise WrongType(f"X holds something that is no number: {error}") from None
     except ValueError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import is_number
+from ..arguments import EXTREME, is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
@@ -42,6 +42,11 @@ class Params:
         times = np.asarray(self.time, dtype=float)
         if not np.all((times > 0) & np.isfinite(times)):
             raise InvalidInput(f"time = {self.time} must be positive and finite. Give None to learn it.")
+        if not np.all((times >= 1 / EXTREME) & (times <= EXTREME)) or max(self.amplitude, self.noise) > EXTREME:
+            raise InvalidInput(
+                f"time = {self.time}, amplitude = {self.amplitude}, noise = {self.noise}: numbers beyond {EXTREME:g} "
+                "leave floating point when they are multiplied. Change the unit."
+            )
         for name, value, least in ("amplitude", self.amplitude, "positive"), ("noise", self.noise, "0 or positive"):
             if not 0 <= value < np.inf or (least == "positive" and value == 0):
                 raise InvalidInput(
@@ -61,7 +66,7 @@ class Given:
     def of(cls, kernel: Kernel, time: Any, amplitude: float | None, noise: float | None) -> Given:
         """Checked values; one `time` for all times of the kernel, or one for each."""
         count = kernel.parameters
-        times = (time,) * count if np.ndim(time) == 0 else tuple(time)
+        times = tuple(time) if isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) else (time,) * count
         if not all(t is None or is_number(t) for t in times):
             raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
         for name, value in (("amplitude", amplitude), ("noise", noise)):

@@ -141,7 +141,7 @@ def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float]:
     largest = float(np.abs(y).max())
     if largest and not 1e-140 < largest < 1e140:
         raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
-    known = mean in ("constant", "zero") if isinstance(mean, str) else is_number(mean)
+    known = mean in ("constant", "zero") if isinstance(mean, str) else is_number(mean) and abs(mean) < 1e140
     if not known:
         raise InvalidInput(f'mean = {mean!r} is not known. Use "zero", "constant" or a finite number.')
     if mean == "constant":

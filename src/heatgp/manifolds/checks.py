@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_count, generator, is_integer
+from ..arguments import EXTREME, MOST, as_array, check_count, generator, is_integer
 from ..array import Array, namespace
 from ..cost import check_memory
 from ..errors import InputWarning, InvalidInput, OffManifold, warn
@@ -33,7 +33,7 @@ def require(condition: bool, message: str) -> None:
 def require_integer(owner: str, name: str, value: Any, least: int) -> None:
     """Raise InvalidInput unless the parameter `name` of `owner` is an integer of at least `least`."""
     require(
-        is_integer(value) and bool(value >= least),
+        is_integer(value) and bool(least <= value < MOST),
         f"{owner} needs an integer {name} >= {least}; got {name} = {value!r}.",
     )
 
@@ -156,7 +156,7 @@ def refuse(manifold: Manifold, bad: np.ndarray, reason: str) -> None:
 
 def as_floats(x: Any, name: str, kind: str = "numbers") -> Array:
     """x as a floating array: those of other libraries pass, all else becomes a NumPy array, integers become doubles."""
-    if isinstance(x, np.ndarray) or not hasattr(x, "__array_namespace__"):
+    if isinstance(x, (np.ndarray, type)) or not hasattr(x, "__array_namespace__"):
         x = as_array(x, name, kind)
         return x.astype(float) if x.dtype.kind in "iu" else x
     return x
@@ -211,7 +211,10 @@ def checked_pair(function: Callable) -> Callable:
                 f"{called} got shapes {tuple(x.shape)} and {tuple(y.shape)}, whose batch axes do not broadcast. All "
                 "pairs are x[:, None] and y[None]."
             ) from None
-        return function(self, x, y, *more_than_two, **named)
+        try:
+            return function(self, x, y, *more_than_two, **named)
+        except np.linalg.LinAlgError:
+            raise InvalidInput(f"{called} has no answer: an argument is not finite, or too large.") from None
 
     return checked
 
