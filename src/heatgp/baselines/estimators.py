@@ -17,10 +17,9 @@ from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
 from ..manifolds.checks import require
 from ..manifolds.composed.product import flatten
-from ..manifolds.rows import as_points
 from .nearest import NearestClassifier, NearestRegressor
 from .recipes import CLASSIFIERS, REGRESSORS
-from .targets import class_targets, real_targets
+from .targets import class_targets, points_of, real_targets
 
 Coordinates = Literal["embedding", "raw"]
 Task = Literal["regression", "classification"]
@@ -47,7 +46,7 @@ class Baseline(BaseEstimator, ABC):
         Raw coordinates depend on the representative where points have several: a line's unit vector, a subspace's
         basis.
         """
-        X = as_points(self.manifold, X)
+        X = points_of(self.manifold, X)
         if not len(X):
             raise InvalidInput("X has no point. Give at least one.")
         return np.asarray(self.manifold.embed(X) if self.coordinates == "embedding" else flatten(self.manifold, X))
@@ -87,7 +86,7 @@ class BaselineRegressor(RegressorMixin, Baseline):
     recipes = REGRESSORS
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineRegressor:
-        X = as_points(self.manifold, X)
+        X = points_of(self.manifold, X)
         self._fit(X, real_targets(y, len(X)))
         return self
 
@@ -118,7 +117,7 @@ class BaselineClassifier(ClassifierMixin, Baseline):
     recipes = CLASSIFIERS
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> BaselineClassifier:
-        X = as_points(self.manifold, X)
+        X = points_of(self.manifold, X)
         labels = class_targets(y, len(X))
         self.classes_ = np.unique(labels)
         self._fit(X, labels)

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ..errors import InvalidInput
 from ..manifolds import Manifold
-from ..manifolds.rows import as_points
-from .targets import class_targets, real_targets
+from .targets import class_targets, points_of, real_targets
 
 MOST = 25
 """The largest number of neighbours that is tried."""
@@ -54,7 +53,7 @@ class NearestNeighbours(BaseEstimator, ABC):
 
     def _sums(self, X: ArrayLike) -> np.ndarray:
         """Sums (N, columns) of the neighbours' targets."""
-        between = distances(self.manifold, as_points(self.manifold, X), self.X_)
+        between = distances(self.manifold, points_of(self.manifold, X), self.X_)
         order = np.argsort(between, axis=1, kind="stable")[:, : self.neighbours_]
         return self.targets_[order].sum(axis=1)
 
@@ -78,7 +77,7 @@ class NearestRegressor(RegressorMixin, NearestNeighbours):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestRegressor:
-        X = as_points(self.manifold, X)
+        X = points_of(self.manifold, X)
         self._learn(X, real_targets(y, len(X))[:, None])
         return self
 
@@ -103,7 +102,7 @@ class NearestClassifier(ClassifierMixin, NearestNeighbours):
     """
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> NearestClassifier:
-        X = as_points(self.manifold, X)
+        X = points_of(self.manifold, X)
         self.classes_, index = np.unique(class_targets(y, len(X)), return_inverse=True)
         self._learn(X, np.eye(len(self.classes_))[index])
         return self

@@ -1,4 +1,4 @@
-"""Targets of comparisons and baselines: one finite number or one label for each point."""
+"""Points and targets of comparisons and baselines: one finite number or one label for each point."""
 
 from numbers import Number
 from typing import Any
@@ -7,6 +7,17 @@ import numpy as np
 
 from ..arguments import as_array, as_labels, refuse_missing
 from ..errors import InvalidInput
+from ..manifolds import Manifold
+from ..manifolds.checks import check_points
+from ..manifolds.rows import shaped
+
+LARGEST = 1e140
+"""Targets up to this have squares, and sums of squares, that floating point numbers can hold."""
+
+
+def points_of(manifold: Manifold, X: Any) -> np.ndarray:
+    """Points (N, *manifold.shape), checked and as they are: raw coordinates keep their digits."""
+    return np.asarray(check_points(manifold, shaped(manifold, X, "X")))
 
 
 def check_targets(y: Any, number: int) -> np.ndarray:
@@ -34,7 +45,10 @@ def label_counts(labels: np.ndarray, name: str) -> np.ndarray:
 
 def real_targets(y: Any, number: int) -> np.ndarray:
     """The targets of a regression, (N,)."""
-    return as_array(check_targets(y, number), "y", "numbers for a regression").astype(float)
+    values = as_array(check_targets(y, number), "y", "numbers for a regression").astype(float)
+    if (np.abs(values) > LARGEST).any():
+        raise InvalidInput(f"y has the size {np.abs(values).max():.1e}, whose square is beyond floating point numbers.")
+    return values
 
 
 def class_targets(y: Any, number: int) -> np.ndarray:

@@ -13,6 +13,9 @@ from ..errors import InvalidInput
 
 Time = float | tuple[float, ...]
 
+LARGEST_VARIANCE = 1e280
+"""The square of the largest target."""
+
 
 @dataclass(frozen=True)
 class Params:
@@ -42,10 +45,12 @@ class Params:
         times = np.asarray(self.time, dtype=float)
         if not np.all((times > 0) & np.isfinite(times)):
             raise InvalidInput(f"time = {self.time} must be positive and finite. Give None to learn it.")
-        if not np.all((times >= 1 / EXTREME) & (times <= EXTREME)) or max(self.amplitude, self.noise) > EXTREME:
+        if not np.all((times >= 1 / EXTREME) & (times <= EXTREME)):
+            raise InvalidInput(f"time = {self.time} is not from {1 / EXTREME:g} to {EXTREME:g}. Change the unit.")
+        if max(self.amplitude, self.noise) > LARGEST_VARIANCE:
             raise InvalidInput(
-                f"time = {self.time}, amplitude = {self.amplitude}, noise = {self.noise}: numbers beyond {EXTREME:g} "
-                "leave floating point when they are multiplied. Change the unit."
+                f"amplitude = {self.amplitude:g}, noise = {self.noise:g}: variances beyond {LARGEST_VARIANCE:g} leave "
+                "floating point when they are multiplied. Change the unit of y."
             )
         for name, value, least in ("amplitude", self.amplitude, "positive"), ("noise", self.noise, "0 or positive"):
             if not 0 <= value < np.inf or (least == "positive" and value == 0):
