@@ -53,8 +53,8 @@ CONSTRUCTORS = [
     (lambda: hg.Product(), "Product needs one or more manifolds; got ()."),
     (lambda: hg.Product(hg.Sphere(2), 3), "Product needs one or more manifolds; got (Sphere(2), 3)."),
     (lambda: hg.Product(hg.Sphere(2)).join(1, 2), "Product(Sphere(2)) has 1 factors; join got 2 parts."),
-    (lambda: hg.Scaled(hg.Sphere(2), 0), "Scaled needs a positive finite scale; got 0."),
-    (lambda: hg.Scaled(hg.Sphere(2), float("inf")), "Scaled needs a positive finite scale; got inf."),
+    (lambda: hg.Scaled(hg.Sphere(2), 0), "Scaled needs a positive scale between 1e-50 and 1e+50; got 0."),
+    (lambda: hg.Scaled(hg.Sphere(2), float("inf")), "Scaled needs a positive scale between 1e-50 and 1e+50; got inf."),
     (lambda: hg.Scaled(2, 1.0), "Scaled needs a manifold; got 2."),
     (lambda: hg.Quotient(2, (same,)), "Quotient needs a manifold and a tuple of functions; got 2."),
     (
