@@ -56,6 +56,10 @@ REFUSED = {
         lambda: hg.Chart(lambda x: np.eye(2) + 0 * x[..., None], 2, periodic=(True, True)),
         "Chart needs a period or None for each of 2 coordinates",
     ),
+    "field an array": (
+        lambda: hg.Grassmann(3, 1, np.arange(3)),
+        "Grassmann needs field = 'real' or 'complex'; got array",
+    ),
     "a class for a seed": (lambda: S2.random(np.random.Generator, 3), "rng must be an integer of at least 0"),
     "inference a list": (
         lambda: hg.GPClassifier(S2, inference=[]).fit(X, Y > 0),

@@ -22,7 +22,8 @@ class Frames(OrthonormalColumns):
         name = type(self).__name__
         require_integer(name, "n", self.n, 2)
         require_integer(name, "k", self.k, 1)
-        require(self.field in ("real", "complex"), f"{name} needs field = 'real' or 'complex'; got {self.field!r}.")
+        known = isinstance(self.field, str) and self.field in ("real", "complex")
+        require(known, f"{name} needs field = 'real' or 'complex'; got {self.field!r}.")
         require(self.k < self.n, f"{name} needs 1 <= k <= n - 1; got n = {self.n}, k = {self.k}. {self.full}")
 
     @property
