@@ -120,8 +120,6 @@ class Manifold(ABC):
     np.float64(4.0)
     """
 
-    is_complex: ClassVar[bool] = False
-    """Whether points are complex arrays."""
     violation: ClassVar[str] = "defect"
     """What `defect` measures, for messages."""
     remedy: ClassVar[str] = "Use M.project(x), the nearest point, for data with few digits; models take project=True."
@@ -133,6 +131,11 @@ class Manifold(ABC):
         for name, checked in CHECKED.items():
             if callable(own := vars(cls).get(name)):
                 setattr(cls, name, checked(own))
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether points are complex arrays."""
+        return False
 
     # Required.
 
@@ -348,8 +351,10 @@ class Manifold(ABC):
         """
         return self.noise(x, slope)
 
-    periodic: ClassVar[tuple[float | None, ...] | None] = None
-    """The period of each coordinate, None for one that has none; None where no coordinate has one."""
+    @property
+    def periodic(self) -> tuple[float | None, ...] | None:
+        """The period of each coordinate, None for one that has none; None where no coordinate has one."""
+        return None
 
     @property
     def box(self) -> np.ndarray | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,8 @@ class StoredArrays:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with whole_file(self.path("npz")) as stream:
-                np.savez(stream, description=self.description, digest=self._digest(arrays), **arrays)  # type: ignore[arg-type]
+                content: dict[str, Any] = {"description": self.description, "digest": self._digest(arrays), **arrays}
+                np.savez(stream, **content)
         except OSError as error:
             return self._not_stored(error)
         self.remove_parts()

@@ -67,10 +67,14 @@ class SmoothProfile(Profile):
     coefficients: np.ndarray
     covariance: np.ndarray
 
-    @cached_property
-    def times(self) -> tuple[float, float]:  # type: ignore[override]
+    @property
+    def times(self) -> tuple[float, float]:
         """All; up to the horizon where there are too many modes to go on with."""
-        return (0.0, math.inf if has_few_modes(self.manifold) else self.expansion.horizon)
+        return 0.0, self._end
+
+    @cached_property
+    def _end(self) -> float:
+        return math.inf if has_few_modes(self.manifold) else self.expansion.horizon
 
     @property
     def is_positive_definite(self) -> bool:

@@ -96,7 +96,7 @@ class Product(Manifold):
         return (sum(math.prod(f.step_shape) for f in self.factors),)
 
     @property
-    def periodic(self) -> tuple[float | None, ...] | None:  # type: ignore[override]
+    def periodic(self) -> tuple[float | None, ...] | None:
         periods = [f.periodic or (None,) * flat_size(f) for f in self.factors]
         return sum(periods, ()) if any(f.periodic for f in self.factors) else None
 

@@ -73,7 +73,7 @@ class Chart(Manifold):
 
     metric: Callable[[Array], Array]
     dim: int
-    periodic: tuple[float | None, ...] | None = None  # type: ignore[misc]
+    periodic: tuple[float | None, ...] | None = None
     bounds: tuple[tuple[float, float], ...] | None = None
     wrap: Callable[[Array], Array] | None = None
     draws_evenly: ClassVar[bool] = True

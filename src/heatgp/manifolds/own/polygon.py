@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -29,12 +30,12 @@ class Polygon:
     rings: tuple[Ring, ...]
 
     @classmethod
-    def of(cls, vertices: object) -> Polygon:
+    def of(cls, vertices: Any) -> Polygon:
         """From vertices (k, 2), or a list of such rings; InvalidInput for anything else."""
         refuse_masked(vertices, "vertices")
         for candidate in ((vertices,), vertices):
             with suppress(TypeError, ValueError):
-                rings = [as_array(ring, "a ring").astype(float) for ring in candidate]  # type: ignore[attr-defined]
+                rings = [as_array(ring, "a ring").astype(float) for ring in candidate]
                 if rings and all(r.shape[1:] == (2,) and len(r) > 2 and np.isfinite(r).all() for r in rings):
                     break
         else:

@@ -60,7 +60,7 @@ class Angles(Flat, Symmetric):
         return as_volume(self, self.dim * math.log(2 * math.pi))
 
     @property
-    def periodic(self) -> tuple[float | None, ...]:  # type: ignore[override]
+    def periodic(self) -> tuple[float | None, ...]:
         return (2 * math.pi,) * self.dim
 
     def canonical(self, x: Array) -> Array:

@@ -1,6 +1,7 @@
 """The common members of Stiefel manifolds and Grassmannians: their points are orthonormal frames."""
 
-from typing import ClassVar, Literal
+from abc import abstractmethod
+from typing import Literal
 
 from ...array import Array, adjoint, matmul, namespace
 from ..checks import require, require_integer
@@ -15,8 +16,11 @@ class Frames(OrthonormalColumns):
     n: int
     k: int
     field: Field
-    full: ClassVar[str]
-    """What frames with k = n are, for messages."""
+
+    @property
+    @abstractmethod
+    def full(self) -> str:
+        """What frames with k = n are, for messages."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -27,7 +31,7 @@ class Frames(OrthonormalColumns):
         require(self.k < self.n, f"{name} needs 1 <= k <= n - 1; got n = {self.n}, k = {self.k}. {self.full}")
 
     @property
-    def is_complex(self) -> bool:  # type: ignore[override]
+    def is_complex(self) -> bool:
         return self.field == "complex"
 
     @property

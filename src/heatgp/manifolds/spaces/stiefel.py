@@ -43,7 +43,7 @@ class Stiefel(Frames):
     field: Field = "real"
 
     @property
-    def full(self) -> str:  # type: ignore[override]
+    def full(self) -> str:
         return f"Full frames are {'Unitary' if self.is_complex else 'Orthogonal'}(n)."
 
     @property
