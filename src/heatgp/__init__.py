@@ -1,7 +1,7 @@
 """Gaussian processes on manifolds whose covariance is the heat kernel."""
 
 from .baselines import compare
-from .estimators import GPClassifier, GPRegressor
+from .estimators import GPClassifier, GPRegressor, nlpd_scorer
 from .heat.files import load_kernel
 from .heat.kernel import HeatKernel
 from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
@@ -70,6 +70,7 @@ __all__ = [
     "heat_kernel",
     "landmarks_to_shape",
     "load_kernel",
+    "nlpd_scorer",
     "product_to_spd",
     "spd_to_product",
     "walk",

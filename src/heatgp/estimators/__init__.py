@@ -2,5 +2,6 @@
 
 from .classifier import GPClassifier
 from .regressor import GPRegressor
+from .scorer import nlpd_scorer
 
-__all__ = ["GPClassifier", "GPRegressor"]
+__all__ = ["GPClassifier", "GPRegressor", "nlpd_scorer"]

@@ -9,8 +9,10 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, refuse_missing
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
-from ..gp.classification import chosen, condition_classifier, one_against_rest
+from ..gp.classification import ClassPosterior, chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
+from ..gp.gradients import classification_gradient
+from ..gp.params import Params
 from ..progress import heartbeat
 from .base import HeatGP
 from .tables import checked_targets
@@ -127,8 +129,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.predict_proba([[0.5]]).round(3)
         array([[0.5, 0.5]])
         """
-        posteriors, points = self._at(X, prior)
-        return self._all_classes([posterior.probability(points) for posterior in posteriors])
+        mixtures, points = self._at(X, prior)
+        return self._all_classes([mixture.probability(points) for mixture in mixtures])
 
     def decision_function(self, X: Any, *, prior: Any = None) -> Array:
         """How clear the choice is: Phi^-1(P), where P is the probability of the class against the rest.
@@ -154,10 +156,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> np.sign(gp.decision_function([[-1.0], [2.0]])).tolist()
         [-1.0, 1.0]
         """
-        posteriors, points = self._at(X, prior)
-        moments = [posterior.moments(points) for posterior in posteriors]
-        margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in moments], axis=1)
-        return margins[:, 0] if len(posteriors) == 1 else margins
+        mixtures, points = self._at(X, prior)
+        margins = np.stack([mixture.margin(points) for mixture in mixtures], axis=1)
+        return margins[:, 0] if len(mixtures) == 1 else margins
 
     def predict(self, X: Any) -> Array:
         """The most probable class of each new point.
@@ -182,9 +183,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.predict([[-1.0], [2.0]]).tolist()
         ['a', 'b']
         """
-        posteriors, points = self._at(X)
-        if len(posteriors) == 1:  # P > 1/2 where the mean of f is positive, whatever its variance
-            return self.classes_[(posteriors[0].mean(points) > 0).astype(int)]
+        mixtures, points = self._at(X)
+        if len(mixtures) == 1 and len(mixtures[0].weights) == 1:
+            # P > 1/2 where the mean of f is positive, whatever its variance
+            return self.classes_[(mixtures[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
     def loo(self) -> Array:
@@ -213,11 +215,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         one = np.stack(fitted, axis=1)
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
+    def _condition(self, kernel: Kernel, old: ClassPosterior, params: Params, pairs: Any = None) -> ClassPosterior:
+        return condition_classifier(kernel, old.X, old.y, params, self.inference, pairs)
+
+    def _gradient(self, posterior: ClassPosterior) -> Array:
+        return classification_gradient(posterior)
+
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        fitted = [
-            condition_classifier(kernel, old.X, old.y, old.params, self.inference).probability(points)
-            for old in self.posteriors_
-        ]
+        fitted = [self._condition(kernel, old, old.params).probability(points) for old in self.posteriors_]
         probabilities = self._all_classes(fitted)
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 

@@ -1,16 +1,21 @@
 """Gaussian process regression with scikit-learn's interface."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..arguments import check_flag, generator
+from ..arguments import as_array, check_flag, generator, is_number
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, SmallSampleWarning, warn
+from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.fit import fit_regression
-from ..gp.regression import condition, targets
+from ..gp.functions import sampled_functions
+from ..gp.gradients import regression_gradient
+from ..gp.mixture import Mixture
+from ..gp.params import Params
+from ..gp.regression import Posterior, condition, targets
 from ..progress import heartbeat
 from .base import HeatGP
 from .tables import checked_targets
@@ -109,7 +114,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._warn_of_few(len(points))
         return self
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, *, prior: Any = None) -> Any:
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: Any = False, prior: Any = None
+    ) -> Any:
         """Mean of f at new points, and its uncertainty.
 
         Parameters
@@ -117,14 +124,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
+        noise : bool, default False. True: the uncertainty of new observations instead of that of f. An array (M,) has
+            the noise variances of the new observations.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
             does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.
 
         Returns
         -------
         mean : array (M,).
-        std : array (M,), with return_std; or covariance : array (M, M), with return_cov. Both are of the function,
-            without the noise: add `noise_` to the variance for new observations.
+        std : array (M,), with return_std; or covariance : array (M, M), with return_cov. Both are of the function f,
+            without the noise, unless `noise` asks for it.
 
         Raises
         ------
@@ -141,15 +150,80 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
-        (posterior,), points = self._at(X, prior)
+        (mixture,), points = self._at(X, prior)
+        noise = checked_noise(noise, len(points))
         if return_std:
-            mean, variance = posterior.moments(points)
+            mean, variance = mixture.moments(points, noise)
             return mean, np.sqrt(variance)
-        mean = posterior.mean(points)
-        return (mean, posterior.covariance(points)) if return_cov else mean
+        mean = mixture.mean(points)
+        return (mean, mixture.covariance(points, noise)) if return_cov else mean
+
+    def predict_interval(
+        self, X: Any, level: float = 0.9, *, noise: Any = True, prior: Any = None
+    ) -> tuple[Array, Array]:
+        """The central interval in which a new observation, or f, lies with a given probability.
+
+        Parameters
+        ----------
+        X : array of M points, as in `predict`.
+        level : number between 0 and 1, default 0.9. The probability of the interval; half of the rest is on each side.
+        noise : bool or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
+        prior : array (M, M) or (M,), default None. As in `predict`.
+
+        Returns
+        -------
+        lower, upper : arrays (M,), as from `interval` of the laws of scipy.stats.
+
+        Raises
+        ------
+        InvalidInput : if the level or the points are not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1, mean="zero")
+        >>> lower, upper = gp.fit([[0.0]], [1.1]).predict_interval([[0.0]])
+        >>> lower.round(3), upper.round(3)
+        (array([0.281]), array([1.719]))
+        """
+        level = checked_level(level)
+        (mixture,), points = self._at(X, prior)
+        lower, upper = mixture.quantiles(points, (0.5 - level / 2, 0.5 + level / 2), checked_noise(noise, len(points)))
+        return lower, upper
+
+    def log_density(self, X: Any, y: Any, *, noise: Any = True, prior: Any = None) -> Array:
+        """The log density that the model gave to new observations; their mean is the score of `nlpd_scorer`.
+
+        Parameters
+        ----------
+        X : array of M points, as in `predict`.
+        y : array (M,) of observations.
+        noise : bool or array (M,), default True. As in `predict`; False is the density of f.
+        prior : array (M, M) or (M,), default None. As in `predict`.
+
+        Returns
+        -------
+        Array (M,), in nats.
+
+        Raises
+        ------
+        InvalidInput : if the points or the observations are not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> gp.log_density([[0.5]], [0.5]).round(3)
+        array([-0.122])
+        """
+        (mixture,), points = self._at(X, prior)
+        y, _ = targets(points, y, "zero")
+        return mixture.log_density(points, y[:, 0], checked_noise(noise, len(points)))
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, prior: Any = None) -> Array:
-        """Functions drawn from the posterior, at new points.
+        """Functions drawn from the posterior, at new points; each call draws new ones (see `sample_functions`).
 
         Parameters
         ----------
@@ -173,8 +247,48 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.sample_y([[0.2], [0.4], [0.6]], n_samples=5).shape
         (3, 5)
         """
-        (posterior,), points = self._at(X, prior)
-        return posterior.sample(points, generator(random_state, "random_state"), n_samples).T
+        (mixture,), points = self._at(X, prior)
+        return mixture.sample(points, generator(random_state, "random_state"), n_samples).T
+
+    def sample_functions(self, n_samples: int = 1, random_state: Any = 0) -> Callable[[Any], Array]:
+        """Functions drawn from the posterior that stay the same from call to call.
+
+        The values at new points are drawn given the values at all points that the functions were asked for before. So
+        two calls have the law of one call with all points, and a point that is asked again has its value again. The
+        method is exact; the memory and the time of a call grow with the square and the cube of the number of points
+        so far, less those that others determine.
+
+        Parameters
+        ----------
+        n_samples : int, default 1.
+        random_state : seed or numpy Generator, default 0.
+
+        Returns
+        -------
+        A function: called with M points as in `predict`, it returns an array (M, n_samples).
+
+        Raises
+        ------
+        InvalidInput : when called, if the points are not possible, or too many for the memory.
+        NotFittedError : if the model is not fitted.
+        Unsupported : with kernel="precomputed", where the covariance of points of two calls is not known.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> f = gp.sample_functions(n_samples=5)
+        >>> first, second = f([[0.2], [0.4]]), f([[0.4], [0.6]])
+        >>> bool((first[1] == second[0]).all())
+        True
+        """
+        if self._fitted and self._precomputed:
+            raise Unsupported(
+                "sample_functions needs the covariance of points of several calls, which kernel='precomputed' does not "
+                "have. Ask sample_y for all points at once."
+            )
+        values = sampled_functions(Mixture.of(self.posterior_), random_state, n_samples)
+        return lambda X: values(self._points(X)).T
 
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
@@ -214,7 +328,34 @@ class GPRegressor(RegressorMixin, HeatGP):
                 SmallSampleWarning,
             )
 
+    def _condition(self, kernel: Kernel, old: Posterior, params: Params, pairs: Any = None) -> Posterior:
+        return condition(kernel, old.X, old.y, params, self.mean, pairs)
+
+    def _gradient(self, posterior: Posterior) -> Array:
+        return regression_gradient(posterior)
+
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        old = self.posterior_
-        mean, variance = condition(kernel, old.X, old.y, old.params, self.mean).moments(points)
+        mean, variance = self._condition(kernel, self.posterior_, self.posterior_.params).moments(points)
         return mean[:, None], np.sqrt(variance)
+
+
+def checked_noise(noise: Any, number: int) -> Any:
+    """True, False, or the noise variances of new observations."""
+    if isinstance(noise, (bool, np.bool_)):
+        return noise
+    variances = as_array(noise, "noise", "True, False or variances")
+    if variances.dtype.kind not in "fiu" or variances.shape != (number,):
+        raise InvalidInput(
+            f"noise must be True, False or {number} variances, one for each new point; got shape {variances.shape}, "
+            f"dtype {variances.dtype}."
+        )
+    for where in np.flatnonzero(~((variances >= 0) & (variances < np.inf))):
+        raise InvalidInput(f"noise[{where}] = {variances[where]} is a variance: it must be 0 or positive, and finite.")
+    return variances.astype(float)
+
+
+def checked_level(level: Any) -> float:
+    """A probability between 0 and 1."""
+    if not (is_number(level) and 0 < level < 1):
+        raise InvalidInput(f"level = {level!r} must be a probability between 0 and 1, such as 0.9.")
+    return float(level)

@@ -1,0 +1,144 @@
+"""Predictions averaged over parameters: one Gaussian process for each set of them, with weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import elementwise
+from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
+
+from ..arguments import check_count, generator
+from ..covariance import Array, Kernel
+
+Noise = bool | Array
+"""Whether predictions are of new observations; an array has the noise variances of these."""
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """Posteriors of the same data at several parameters; the law of a prediction is the mixture of theirs.
+
+    Parameters
+    ----------
+    posteriors : sequence of G posteriors. One alone stands for parameters that count as known.
+    weights : array (G,), positive, with the sum 1.
+    """
+
+    posteriors: Sequence[Any]
+    weights: Array
+
+    @classmethod
+    def of(cls, posterior: Any) -> Mixture:
+        """Parameters that count as known."""
+        return cls([posterior], np.ones(1))
+
+    def with_kernel(self, kernel: Kernel) -> Mixture:
+        """The same with a kernel that knows more points."""
+        return replace(self, posteriors=[replace(p, kernel=kernel) for p in self.posteriors])
+
+    def mean(self, points: Any) -> Array:
+        """The mean of f."""
+        return self._average([p.mean(points) for p in self.posteriors])
+
+    def parts(self, points: Any, noise: Noise = False) -> tuple[Array, Array]:
+        """Means and variances of all posteriors, (G, M) each."""
+        means, variances = zip(*(p.moments(points) for p in self.posteriors))
+        added = [noise_variance(p, noise) for p in self.posteriors]
+        return np.stack(means), np.stack([v + a for v, a in zip(variances, added)])
+
+    def moments(self, points: Any, noise: Noise = False) -> tuple[Array, Array]:
+        """Mean and variance: the mean variance plus the variance of the means."""
+        means, variances = self.parts(points, noise)
+        mean = self._average(means)
+        return mean, self._average(variances + (means - mean) ** 2)
+
+    def covariance(self, points: Any, noise: Noise = False) -> Array:
+        """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""
+        means = np.stack([p.mean(points) for p in self.posteriors])
+        off = np.sqrt(self.weights)[:, None] * (means - self._average(means))
+        covariance = off.T @ off
+        for weight, posterior in zip(self.weights, self.posteriors):
+            covariance += weight * posterior.covariance(points)
+            covariance.flat[:: len(covariance) + 1] += weight * noise_variance(posterior, noise)
+        return covariance
+
+    def quantiles(self, points: Any, probabilities: Sequence[float], noise: Noise = False) -> list[Array]:
+        """The values that are not exceeded with these probabilities, (M,) each."""
+        means, variances = self.parts(points, noise)
+        return [normal_quantile(self.weights, means, np.sqrt(variances), p) for p in probabilities]
+
+    def log_density(self, points: Any, y: Array, noise: Noise = True) -> Array:
+        """The log density of y at new points, (M,)."""
+        means, variances = self.parts(points, noise)
+        logs = -0.5 * (np.log(2 * np.pi * variances) + (y - means) ** 2 / variances)
+        return logsumexp(logs + np.log(self.weights)[:, None], axis=0)
+
+    def probability(self, points: Any) -> Array:
+        """The probability of the label 1."""
+        return self._average([p.probability(points) for p in self.posteriors])
+
+    def margin(self, points: Any) -> Array:
+        """Phi^-1 of that probability, with digits where it is 0 or 1 to rounding."""
+        margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in zip(*self.parts(points))])
+        if len(margins) == 1:
+            return margins[0]
+        logs = np.log(self.weights)[:, None]
+        no, yes = (logsumexp(log_ndtr(side * margins) + logs, axis=0) for side in (-1, 1))
+        return np.where(yes < no, ndtri_exp(yes), -ndtri_exp(no))
+
+    def sample(self, points: Any, rng: Any, size: int = 1) -> Array:
+        """Functions drawn from the posterior at the points, (size, M); each has parameters of its own."""
+        rng = generator(rng)
+        numbers = self.numbers(rng, size)
+        values = np.empty((len(numbers), len(points)))
+        for g in np.unique(numbers):
+            values[numbers == g] = self.posteriors[g].sample(points, rng, int(np.sum(numbers == g)))
+        return values
+
+    def numbers(self, rng: Any, size: int) -> Array:
+        """The number of the posterior that each of `size` functions is drawn from."""
+        size = check_count("number of samples", size)
+        one = len(self.weights) == 1  # no random number is spent where there is no choice
+        return np.zeros(size, int) if one else rng.choice(len(self.weights), size, p=self.weights)
+
+    def _average(self, values: Any) -> Array:
+        return values[0] if len(self.weights) == 1 else np.tensordot(self.weights, np.asarray(values), axes=1)
+
+
+def noise_variance(posterior: Any, noise: Noise) -> Any:
+    """What the noise adds to the variance of f."""
+    if isinstance(noise, (bool, np.bool_)):
+        return posterior.params.noise if noise else 0.0
+    return noise
+
+
+def normal_quantile(weights: Array, means: Array, deviations: Array, probability: float) -> Array:
+    """The quantile (M,) of mixtures of normal laws, whose means and standard deviations are (G, M).
+
+    It is between the least and the largest quantile of the parts.
+
+    Examples
+    --------
+    >>> normal_quantile(np.array([0.5, 0.5]), np.array([[-1.0], [1.0]]), np.ones((2, 1)), 0.5)
+    array([0.])
+    """
+    quantiles = means + ndtri(probability) * deviations
+    low, high = quantiles.min(axis=0), quantiles.max(axis=0)
+    open_ = high - low > 1e-14 * np.abs(quantiles).max(axis=0)
+    if not open_.any():
+        return quantiles[0]
+    means, deviations = means[:, open_], np.maximum(deviations[:, open_], np.finfo(float).tiny)
+
+    def excess(x: Array, place: Array) -> Array:
+        place = place.astype(int)
+        return weights @ ndtr((x - means[:, place]) / deviations[:, place]) - probability
+
+    low, high = low[open_], high[open_]
+    margin = 1e-9 * (high - low)  # where all variances are zero the distribution jumps at the ends
+    found = elementwise.find_root(excess, (low - margin, high + margin), args=(np.arange(len(low)),))
+    result = quantiles[0].copy()
+    result[open_] = found.x
+    return result
