@@ -216,7 +216,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> import heatgp as hg
         >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
         >>> gp.log_density([[0.5]], [0.5]).round(3)
-        array([-0.122])
+        array([-0.084])
         """
         (mixture,), points = self._at(X, prior)
         y, _ = targets(points, y, "zero")
