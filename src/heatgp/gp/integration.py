@@ -1,0 +1,133 @@
+"""Parameters beyond the best guess: their curvature-based spread, and a grid of points that stands for their law.
+
+All functions are of an objective, from the logs z of the parameters that are learned to the log posterior density and
+its gradient.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..covariance import Array
+from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
+
+Objective = Callable[[Array], tuple[float, Array]]
+
+DIFFERENCE = 1e-2
+"""Difference of a log parameter over which the gradient is compared: the curvature changes little over it."""
+SPACING = 1.5
+"""Distance of grid points in standard deviations."""
+LONGEST = 1.8
+"""The largest such distance in log parameters: a factor of 6."""
+DROP = 5.0
+"""Log density below the best from which the grid goes no further: of a normal law in three dimensions 2 % is left."""
+MOST = 1000
+"""Grid points at most; those of the highest density come first."""
+LIGHT = 1e-3
+"""Points with less weight than this are left out."""
+MOST_PARAMETERS = 4
+"""Learned parameters up to which a grid is affordable."""
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points that stand for the law of the log parameters.
+
+    Attributes
+    ----------
+    points : array (G, d), the best first.
+    weights : array (G,), with the sum 1.
+    """
+
+    points: Array
+    weights: Array
+
+
+def curvature(objective: Objective, z: Array, box: Array) -> Array:
+    """Minus the second derivatives of an objective (d, d), by differences of its gradients within the box."""
+    moves = DIFFERENCE * np.eye(len(z))
+    rows = []
+    for k, move in enumerate(moves):
+        high, low = (np.clip(z + side * move, *box.T) for side in (1, -1))
+        rows.append((objective(low)[1] - objective(high)[1]) / (high[k] - low[k]))
+    found = np.reshape(rows, (len(z), len(z)))
+    return (found + found.T) / 2
+
+
+def axes(minus_hessian: Array) -> Array:
+    """Steps of the grid, the columns of a lower triangular matrix (d, d): a root of the covariance times `SPACING`.
+
+    A triangular root, where the usual choice is the principal axes, gives the first coordinates, the times, few values:
+    the kernel is evaluated once for each of them. No principal axis is longer than `LONGEST`: at the mode there may be
+    no curvature at all.
+
+    Reference: Rue, Martino & Chopin (2009), section 6.5.
+    """
+    values, vectors = np.linalg.eigh(minus_hessian)
+    lengths = SPACING / np.sqrt(np.maximum(values, (SPACING / LONGEST) ** 2))
+    return np.linalg.qr((vectors * lengths).T, mode="r").T
+
+
+def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array, box: Array) -> Grid:
+    """The points of a lattice around the first start where the density is not negligible, and their weights.
+
+    From the starts the lattice is explored neighbour by neighbour, the highest density first, until the density is
+    `DROP` below the best. Points have equal volumes, so weights are proportional to densities.
+
+    Parameters
+    ----------
+    value : function of z, the log density up to a constant; -inf, NotPositiveDefinite or NotConverged where there is
+        none.
+    starts : list of arrays (d,), the mode, and other local maxima.
+    steps : array (d, d), the steps of the lattice as columns.
+    box : array (d, 2), the bounds of z.
+
+    Raises
+    ------
+    InvalidInput : if there are more than four parameters.
+    """
+    origin, d = np.asarray(starts[0], dtype=float), len(box)
+    if d > MOST_PARAMETERS:
+        raise InvalidInput(
+            f"integrate='grid' with {d} learned parameters: a grid of more than {MOST_PARAMETERS} is too large. Give "
+            "some of them, or one time for all factors."
+        )
+    inverse = np.linalg.inv(steps)
+    seen: dict[tuple[int, ...], float] = {}
+    queue: list[tuple[float, tuple[int, ...]]] = []
+
+    def visit(place: tuple[int, ...]) -> None:
+        if place in seen or len(seen) >= MOST:
+            return
+        z = origin + steps @ np.array(place, dtype=float)
+        inside = np.all((z >= box[:, 0]) & (z <= box[:, 1]))
+        seen[place] = attempted(value, z) if inside or not any(place) else -np.inf
+        heapq.heappush(queue, (-seen[place], place))
+
+    for start in starts:
+        visit(tuple(np.rint(inverse @ (start - origin)).astype(int).tolist()))
+    best = max(seen.values())
+    while queue and -queue[0][0] > best - DROP:
+        _, place = heapq.heappop(queue)
+        best = max(best, seen[place])
+        for k in range(d):
+            for side in (-1, 1):
+                visit((*place[:k], place[k] + side, *place[k + 1 :]))
+    places = sorted(seen, key=lambda place: -seen[place])
+    weights = np.exp(np.array([seen[place] for place in places]) - best)
+    weights /= weights.sum()
+    kept = weights >= LIGHT
+    points = origin + np.array(places, dtype=float).reshape(-1, d)[kept] @ steps.T
+    return Grid(points, weights[kept] / weights[kept].sum())
+
+
+def attempted(value: Callable[[Array], float], z: Array) -> float:
+    """The log density, or -inf where the covariance cannot be factored or the inference did not converge."""
+    try:
+        return value(z)
+    except (NotPositiveDefinite, NotConverged):
+        return -np.inf
