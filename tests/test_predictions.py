@@ -109,16 +109,24 @@ def test_gradients_of_all_models_are_differences(rng):
     S2 = hg.Sphere(2)
     X = S2.random(rng, 20)
     regressor = hg.GPRegressor(S2, time=0.3, amplitude=1.0, noise=0.1).fit(X, X[:, 0])
-    two = hg.GPClassifier(S2, time=0.3, amplitude=4.0).fit(X, X[:, 0] > 0)
-    laplace = hg.GPClassifier(S2, time=0.3, amplitude=4.0, inference="laplace").fit(X, X[:, 0] > 0)
-    three = hg.GPClassifier(S2, time=0.3, amplitude=4.0).fit(X, np.argmax(X, axis=1))
-    for gp, z in [(regressor, np.log([0.3, 1.0, 0.1])), *((gp, np.log([0.3, 4.0])) for gp in (two, laplace, three))]:
+    fixed = {"time": 0.3, "amplitude": 4.0, "label_noise": 0.05}
+    two = hg.GPClassifier(S2, **fixed).fit(X, X[:, 0] > 0)
+    laplace = hg.GPClassifier(S2, time=0.3, amplitude=4.0, label_noise=0.0, inference="laplace").fit(X, X[:, 0] > 0)
+    three = hg.GPClassifier(S2, mean="zero", **fixed).fit(X, np.argmax(X, axis=1))
+    wide = hg.GPClassifier(S2, normalize=False, **fixed).fit(X, X[:, 0] > 0)
+    for gp, values in [
+        (regressor, (0.3, 1.0, 0.1)),
+        (two, (0.3, 4.0, 0.05)),
+        (laplace, (0.3, 4.0, 0.0)),
+        (three, (0.3, 4.0, 0.05)),
+        (wide, (0.3, 4.0, 0.05)),
+    ]:
         value, gradient = gp.log_marginal_likelihood(gradient=True)
         assert value == gp.log_marginal_likelihood()
-        expected = differences(lambda z, gp=gp: gp.log_marginal_likelihood(*np.exp(z)), z)
+        expected = differences(lambda z, gp=gp, v=values: gp.log_marginal_likelihood(*v * np.exp(z)), np.zeros(3))
         np.testing.assert_allclose(np.atleast_2d(gradient).sum(axis=0), expected, rtol=1e-5, atol=1e-5)
-    with pytest.raises(InvalidInput, match="noise"):
-        two.log_marginal_likelihood(noise=0.1)
+    with pytest.raises(InvalidInput, match="label_noise = 2"):
+        two.log_marginal_likelihood(label_noise=2)
 
 
 @pytest.mark.parametrize("noise", [0.1, 0.0])

@@ -3,7 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..arguments import check_flag, check_jobs, check_seed
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
-from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
+from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.params import Given, Params
 from ..gp.threads import on_one_thread
@@ -44,66 +44,6 @@ class HeatGP(BaseEstimator):
     @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
-
-    @abstractmethod
-    def _condition(self, kernel: Kernel, old: Any, params: Params, pairs: Any = None) -> Any:
-        """The posterior of the data of `old` with any kernel and parameters."""
-
-    @abstractmethod
-    def _gradient(self, posterior: Any) -> Array:
-        """The derivatives of its log evidence in the logarithms of its parameters."""
-
-    def log_marginal_likelihood(
-        self, time: Any = None, amplitude: Any = None, noise: Any = None, *, gradient: bool = False
-    ) -> Any:
-        """The logarithm of the evidence, log p(y), of the data of the fit at any parameters.
-
-        Parameters
-        ----------
-        time, amplitude, noise : numbers, default None: those of the fit. A kernel of several times takes a tuple.
-            Classifiers have no noise.
-        gradient : bool, default False. Also return the derivatives.
-
-        Returns
-        -------
-        float. With more than two classes the sum over the models of one class against the rest.
-        gradient : array, with gradient=True. The derivatives in the natural logarithms of the times, the amplitude and,
-            in regression, the noise, in this order; with more than two classes a row for each of them.
-
-        Raises
-        ------
-        InvalidInput : if a value is not possible.
-        NotFittedError : if the model is not fitted.
-
-        Examples
-        --------
-        >>> import heatgp as hg
-        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
-        >>> value, slopes = gp.log_marginal_likelihood(noise=0.2, gradient=True)
-        >>> round(value, 3), slopes.round(3)
-        (-2.294, array([-0.044, -0.497, -0.082]))
-        """
-        posteriors, gradient = self._fitted, check_flag("gradient", gradient)
-        if not (time is None and amplitude is None and noise is None):
-            posteriors = [self._moved(posterior, time, amplitude, noise) for posterior in posteriors]
-        value = sum(posterior.log_marginal_likelihood for posterior in posteriors)
-        if not gradient:
-            return value
-        slopes = [self._gradient(posterior) for posterior in posteriors]
-        return value, slopes[0] if len(slopes) == 1 else np.stack(slopes)
-
-    def _moved(self, posterior: Any, time: Any, amplitude: Any, noise: Any) -> Any:
-        """The posterior at other parameters; None for those of the fit."""
-        if self._precomputed and time is not None:
-            raise InvalidInput(f"time = {time!r}, but a precomputed kernel has none. Leave it None.")
-        if noise is not None and "noise" not in self.get_params(deep=False):
-            raise InvalidInput(f"noise = {noise!r}, but labels have none. Leave it None.")
-        old = posterior.params
-        asked = (old.time, old.amplitude, old.noise)
-        values = (was if value is None else value for value, was in zip((time, amplitude, noise), asked))
-        params = Given.of(self.kernel_, *values).params
-        assert params is not None
-        return self._condition(self.kernel_, posterior, params)
 
     def kernel_error(self, X: Any) -> KernelError:
         """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?
@@ -194,15 +134,35 @@ class HeatGP(BaseEstimator):
         self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
     ) -> tuple[Any, Fit | None]:
         """The posterior, and the result of the search for the parameters where some of them are not given."""
-        given = Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
+        given = self._given(noise)
         params, found = given.params, None
         if params is None:
-            interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
-            if interval is None:
-                interval = time_bounds(without_normalization(self.kernel_), points)
-            found = fit(self.kernel_, points, y, Bounds(interval), given, *options)
+            found = fit(self.kernel_, points, y, self._bounds(points), given, *options)
             params = found.params
         return condition(self.kernel_, points, y, params, *options), found
+
+    def _given(self, noise: Any) -> Given:
+        """The parameters that are held fixed."""
+        return Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
+
+    def _bounds(self, points: Array) -> Bounds:
+        """Where parameters are searched for."""
+        interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
+        return Bounds(time_bounds(without_normalization(self.kernel_), points) if interval is None else interval)
+
+    def _params(self, old: Params, time: Any, amplitude: Any, noise: Any) -> Params:
+        """Checked parameters; None for those of `old`."""
+        if self._precomputed and time is not None:
+            raise InvalidInput(f"time = {time!r}, but a precomputed kernel has none. Leave it None.")
+        given = Given.of(
+            self.kernel_,
+            old.time if time is None else time,
+            old.amplitude if amplitude is None else amplitude,
+            old.noise if noise is None else noise,
+        )
+        params = given.params
+        assert params is not None
+        return params
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Mixture], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
@@ -212,7 +172,8 @@ class HeatGP(BaseEstimator):
                 with_rows(self.kernel_, checked_table(self, X, fitting=False), prior),
                 len(self.kernel_.gram),
             )
-            return [mixture.with_kernel(kernel) for mixture in mixtures], np.arange(known, len(kernel.gram))
+            added = [mixture.with_kernels(lambda old: _like(old, kernel)) for mixture in mixtures]
+            return added, np.arange(known, len(kernel.gram))
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
         return mixtures, self._points(X)
@@ -226,3 +187,8 @@ class HeatGP(BaseEstimator):
     def _on_manifold(self, X: Any) -> tuple[Array, float]:
         """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
         return projected_points(self.manifold_, X) if self.project else (as_points(self.manifold_, X), 0.0)
+
+
+def _like(old: Kernel, kernel: Kernel) -> Kernel:
+    """The kernel, with a constant added where the old one has it."""
+    return replace(old, kernel=kernel) if isinstance(old, PlusConstant) else kernel

@@ -290,6 +290,41 @@ class GPRegressor(RegressorMixin, HeatGP):
         values = sampled_functions(Mixture.of(self.posterior_), random_state, n_samples)
         return lambda X: values(self._points(X)).T
 
+    def log_marginal_likelihood(
+        self, time: Any = None, amplitude: Any = None, noise: Any = None, *, gradient: bool = False
+    ) -> Any:
+        """The logarithm of the evidence, log p(y), of the data of the fit at any parameters.
+
+        Parameters
+        ----------
+        time, amplitude, noise : numbers, default None: those of the fit. A kernel of several times takes a tuple.
+        gradient : bool, default False. Also return the derivatives.
+
+        Returns
+        -------
+        float.
+        gradient : array, with gradient=True. The derivatives in the natural logarithms of the times, the amplitude and
+            the noise, in this order.
+
+        Raises
+        ------
+        InvalidInput : if a value is not possible.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> value, slopes = gp.log_marginal_likelihood(noise=0.2, gradient=True)
+        >>> round(value, 3), slopes.round(3)
+        (-2.294, array([-0.044, -0.497, -0.082]))
+        """
+        (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
+        if not (time is None and amplitude is None and noise is None):
+            posterior = self._condition(self.kernel_, posterior, self._params(posterior.params, time, amplitude, noise))
+        value = posterior.log_marginal_likelihood
+        return (value, regression_gradient(posterior)) if gradient else value
+
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
 
@@ -329,10 +364,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
 
     def _condition(self, kernel: Kernel, old: Posterior, params: Params, pairs: Any = None) -> Posterior:
+        """The posterior of the data of `old` with any kernel and parameters."""
         return condition(kernel, old.X, old.y, params, self.mean, pairs)
-
-    def _gradient(self, posterior: Posterior) -> Array:
-        return regression_gradient(posterior)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         mean, variance = self._condition(kernel, self.posterior_, self.posterior_.params).moments(points)

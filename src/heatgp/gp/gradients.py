@@ -1,11 +1,15 @@
 """The derivatives of a log evidence in the logarithms of all parameters."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ..covariance import Array
+from ..covariance import Array, Kernel
+from .inference import LatentPosterior, chosen
+from .latent_objective import LatentObjective
 from .linalg import JITTER
+from .params import Given
 from .prior import Pairs, Prior
 from .regression import Posterior
 
@@ -33,10 +37,24 @@ def regression_gradient(posterior: Posterior, pairs: Pairs = None) -> Array:
     return np.array([*in_times, in_amplitude, in_noise])
 
 
-def classification_gradient(posterior: Any, pairs: Pairs = None) -> Array:
-    """The derivatives of the approximate log evidence in the logs of all times and of the amplitude, in this order."""
-    params, found = posterior.params, posterior.approximation
-    prior = Prior.of(posterior.kernel, posterior.X, params.time, pairs)
-    _, slopes = prior.at(params.time, range(posterior.kernel.parameters))
-    scale = params.amplitude**prior.form.power
-    return np.array([*(scale * found.in_times(slopes)), found.in_amplitude])
+def latent_gradient(kernel: Kernel, posterior: LatentPosterior, inference: str, constant: bool) -> Array:
+    """The derivatives of the approximate log evidence of any likelihood in the logs of its parameters.
+
+    These are all times, the amplitude and the parameters of the likelihood, in this order. A parameter of the
+    likelihood that is 0 has the derivative 0.
+    """
+    params, likelihood = posterior.params, posterior.likelihood
+    prior = Prior.of(kernel, posterior.X, params.time)
+    values, slopes = prior.at(params.time, range(kernel.parameters))
+    names = [name for name in likelihood.bounds if vars(likelihood)[name] > 0]
+    given = Given((None,) * kernel.parameters, None, 0.0)
+    free: Any = replace(likelihood, **dict.fromkeys(names))
+    objective = LatentObjective(prior, posterior.y, given, free, chosen(inference), constant)
+    variance = params.amplitude * prior.height(values)
+    own = [vars(likelihood)[name] for name in names]
+    _, gradient = objective(np.log([*np.atleast_1d(params.time), variance, *own]))
+    times = kernel.parameters
+    # the coordinate is amplitude * height: at a fixed amplitude the variance moves with the time
+    in_times = gradient[:times] + gradient[times] * prior.height_slopes(values, slopes)
+    found = dict(zip(names, gradient[times + 1 :]))
+    return np.array([*in_times, gradient[times], *(found.get(name, 0.0) for name in likelihood.bounds)])

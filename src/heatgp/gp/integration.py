@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from ..covariance import Array
 from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
@@ -69,7 +70,7 @@ def axes(minus_hessian: Array) -> Array:
     """
     values, vectors = np.linalg.eigh(minus_hessian)
     lengths = SPACING / np.sqrt(np.maximum(values, (SPACING / LONGEST) ** 2))
-    return np.linalg.qr((vectors * lengths).T, mode="r").T
+    return linalg.qr((vectors * lengths).T, mode="r")[0].T
 
 
 def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array, box: Array) -> Grid:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -35,9 +35,9 @@ class Mixture:
         """Parameters that count as known."""
         return cls([posterior], np.ones(1))
 
-    def with_kernel(self, kernel: Kernel) -> Mixture:
-        """The same with a kernel that knows more points."""
-        return replace(self, posteriors=[replace(p, kernel=kernel) for p in self.posteriors])
+    def with_kernels(self, new: Callable[[Kernel], Kernel]) -> Mixture:
+        """The same with other kernels, each a function of the old one."""
+        return replace(self, posteriors=[replace(p, kernel=new(p.kernel)) for p in self.posteriors])
 
     def mean(self, points: Any) -> Array:
         """The mean of f."""
