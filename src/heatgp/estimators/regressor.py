@@ -2,23 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..arguments import as_array, check_flag, generator, is_number
+from ..arguments import check_flag, generator, is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.fit import fit_regression
 from ..gp.functions import sampled_functions
 from ..gp.gradients import regression_gradient
 from ..gp.mixture import Mixture
-from ..gp.params import Params
-from ..gp.regression import Posterior, condition, targets
+from ..gp.prior import Pairs
+from ..gp.priors import checked_priors
+from ..gp.regression import condition
+from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
-from .tables import checked_targets
+from .mean import MeanModel
+from .tables import checked_targets, rows
 
 FEW = 20
 """Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
@@ -29,7 +33,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     """Gaussian process regression on a manifold, with the heat kernel as covariance.
 
     y = f(x) + noise, f ~ GP(mean, amplitude * p_t(x, x') / p_t(x, x)); p_t is the heat kernel and √t the length over
-    which f varies. Parameters that are None are learned by maximising the evidence; those that are given stay fixed.
+    which f varies. Parameters that are None are learned by maximising the evidence, with weak priors; those that are
+    given stay fixed. The mean may have coefficients (a constant is one), which are integrated out.
 
     Parameters
     ----------
@@ -41,8 +46,17 @@ class GPRegressor(RegressorMixin, HeatGP):
     time : number, default None. "each" learns one time for each factor of a product; a tuple gives one time, or None,
         for each factor.
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
-    noise : number, default None. The variance of the noise.
-    mean : "constant" (default), "zero" or a number. The prior mean of f; a constant is estimated.
+    noise : number, default None. The variance of the noise. An array (N,) has the known variance of each observation.
+    mean : "constant" (default), "zero", a number, "linear" or a function. The prior mean of f. "linear" is a constant
+        plus the coordinates of the manifold's embedding (`manifold.embed`), without those that are combinations of
+        others. A function of points returns the values (N,) or (N, q) of basis functions.
+    coefficient_scale : number, default None. The prior standard deviation of the coefficients of basis functions and of
+        covariates (`fit`), but not of the constant; an array has one for each coefficient, inf is flat. None is flat
+        for all.
+    priors : "weak" (default), None or Priors (`heatgp.gp.priors`). Priors of the parameters that are learned, in their
+        logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
+        of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
+        amplitude about 0.1.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
@@ -54,7 +68,10 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     Attributes
     ----------
-    time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None.
+    time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None. The noise is that of
+        weight one; of known variances the array.
+    coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors.
+    coefficient_names_ : list of str, their names.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -73,10 +90,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     True
     """
 
-    noise: float | None = None
-    mean: str | float = "constant"
+    noise: Any = None
+    mean: Any = "constant"
+    coefficient_scale: Any = None
+    priors: Any = "weak"
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
         Parameters
@@ -84,6 +103,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N).
         y : array (N,) of real numbers. One column (N, 1) is read as (N,), with a DataConversionWarning.
+        sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
+            of weight 0 is left out.
+        covariates : array (N, q), or a table, default None. Columns whose coefficients are part of the mean.
 
         Returns
         -------
@@ -103,19 +125,50 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         y = checked_targets(self, y)
-        points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
+        checked_priors(self.priors)
+
+        def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
+            known = np.ndim(self.noise) > 0
+            kept, scale = noise_scale(len(points), self.noise if known else None, sample_weight)
+            some, covariates_ = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
+            model = MeanModel.of(self.mean, None if self._precomputed else self.manifold_, some, covariates_)
+            options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
+            mean = model.core(some, covariates_)
+            targets(some, y if kept is None else rows(y, kept), mean, **options)
+            return model, kept, {"mean": mean, **options}
+
+        points, (self._mean_model, kept, options), of_all = self._prepare(X, check)
+        pairs: Pairs = of_all
+        if kept is not None:
+            points, y, pairs = points[kept], y[kept], None
+        known = np.ndim(self.noise) > 0
         with heartbeat(f"The fit of {len(points)} points"):
             self.posterior_, self.fit_ = self._learned(
-                fit_regression, condition, self.noise, points, y, self.mean, pairs
+                partial(fit_regression, priors=self.priors, pairs=pairs, **options),
+                partial(condition, noise_is_known=known, pairs=pairs, **options),
+                1.0 if known else self.noise,
+                points,
+                y,
             )
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
-        self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
+        self.time_, self.amplitude_ = params.time or None, params.amplitude
+        self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
+        self.coefficients_ = self.posterior_.coefficients
+        self.coefficient_errors_ = np.sqrt(np.diagonal(self.posterior_.coefficient_covariance))
+        self.coefficient_names_ = self._mean_model.names
         self._warn_of_few(len(points))
         return self
 
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, *, noise: Any = False, prior: Any = None
+        self,
+        X: Any,
+        return_std: bool = False,
+        return_cov: bool = False,
+        *,
+        noise: Any = False,
+        covariates: Any = None,
+        prior: Any = None,
     ) -> Any:
         """Mean of f at new points, and its uncertainty.
 
@@ -124,8 +177,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
-        noise : bool, default False. True: the uncertainty of new observations instead of that of f. An array (M,) has
-            the noise variances of the new observations.
+        noise : bool, default False. True: the uncertainty of new observations instead of that of f. A number or an
+            array (M,): the variances of their noise, which a model of known noise must be told.
+        covariates : array (M, q), default None. Those of the new points, where the model was fitted with covariates.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
             does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.
 
@@ -150,8 +204,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
-        (mixture,), points = self._at(X, prior)
-        noise = checked_noise(noise, len(points))
+        mixture, points = self._mixture_at(X, prior, covariates)
         if return_std:
             mean, variance = mixture.moments(points, noise)
             return mean, np.sqrt(variance)
@@ -159,7 +212,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, *, noise: Any = True, prior: Any = None
+        self, X: Any, level: float = 0.9, *, noise: Any = True, covariates: Any = None, prior: Any = None
     ) -> tuple[Array, Array]:
         """The central interval in which a new observation, or f, lies with a given probability.
 
@@ -167,8 +220,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of M points, as in `predict`.
         level : number between 0 and 1, default 0.9. The probability of the interval; half of the rest is on each side.
-        noise : bool or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
-        prior : array (M, M) or (M,), default None. As in `predict`.
+        noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
+        covariates, prior : default None. As in `predict`.
 
         Returns
         -------
@@ -188,19 +241,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         (array([0.281]), array([1.719]))
         """
         level = checked_level(level)
-        (mixture,), points = self._at(X, prior)
-        lower, upper = mixture.quantiles(points, (0.5 - level / 2, 0.5 + level / 2), checked_noise(noise, len(points)))
+        mixture, points = self._mixture_at(X, prior, covariates)
+        lower, upper = mixture.quantiles(points, (0.5 - level / 2, 0.5 + level / 2), noise)
         return lower, upper
 
-    def log_density(self, X: Any, y: Any, *, noise: Any = True, prior: Any = None) -> Array:
+    def log_density(self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None) -> Array:
         """The log density that the model gave to new observations; their mean is the score of `nlpd_scorer`.
 
         Parameters
         ----------
         X : array of M points, as in `predict`.
         y : array (M,) of observations.
-        noise : bool or array (M,), default True. As in `predict`; False is the density of f.
-        prior : array (M, M) or (M,), default None. As in `predict`.
+        noise : bool, number or array (M,), default True. As in `predict`; False is the density of f.
+        covariates, prior : default None. As in `predict`.
 
         Returns
         -------
@@ -218,11 +271,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.log_density([[0.5]], [0.5]).round(3)
         array([-0.084])
         """
-        (mixture,), points = self._at(X, prior)
-        y, _ = targets(points, y, "zero")
-        return mixture.log_density(points, y[:, 0], checked_noise(noise, len(points)))
+        mixture, points = self._mixture_at(X, prior, covariates)
+        return mixture.log_density(points, targets(points, y, "zero")[0].y, noise)
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, prior: Any = None) -> Array:
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, covariates: Any = None, prior: Any = None
+    ) -> Array:
         """Functions drawn from the posterior, at new points; each call draws new ones (see `sample_functions`).
 
         Parameters
@@ -230,6 +284,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of M points, as in `predict`.
         n_samples : int, default 1.
         random_state : seed or numpy Generator, default 0.
+        covariates : array (M, q), default None, as in `predict`.
         prior : array (M, M), default None. With kernel="precomputed" k(new, new).
 
         Returns
@@ -247,7 +302,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.sample_y([[0.2], [0.4], [0.6]], n_samples=5).shape
         (3, 5)
         """
-        (mixture,), points = self._at(X, prior)
+        mixture, points = self._mixture_at(X, prior, covariates)
         return mixture.sample(points, generator(random_state, "random_state"), n_samples).T
 
     def sample_functions(self, n_samples: int = 1, random_state: Any = 0) -> Callable[[Any], Array]:
@@ -271,7 +326,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ------
         InvalidInput : when called, if the points are not possible, or too many for the memory.
         NotFittedError : if the model is not fitted.
-        Unsupported : with kernel="precomputed", where the covariance of points of two calls is not known.
+        Unsupported : with kernel="precomputed", where the covariance of points of two calls is not known, and with
+            covariates.
 
         Examples
         --------
@@ -287,6 +343,8 @@ class GPRegressor(RegressorMixin, HeatGP):
                 "sample_functions needs the covariance of points of several calls, which kernel='precomputed' does not "
                 "have. Ask sample_y for all points at once."
             )
+        if self._mean_model.covariates is not None:
+            raise Unsupported("sample_functions has no covariates of points of earlier calls. Use sample_y.")
         values = sampled_functions(Mixture.of(self.posterior_), random_state, n_samples)
         return lambda X: values(self._points(X)).T
 
@@ -314,14 +372,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         Examples
         --------
         >>> import heatgp as hg
-        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
-        >>> value, slopes = gp.log_marginal_likelihood(noise=0.2, gradient=True)
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1, mean="zero")
+        >>> value, slopes = gp.fit([[0.0], [1.0]], [0.0, 1.0]).log_marginal_likelihood(noise=0.2, gradient=True)
         >>> round(value, 3), slopes.round(3)
-        (-2.294, array([-0.044, -0.497, -0.082]))
+        (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
         if not (time is None and amplitude is None and noise is None):
-            posterior = self._condition(self.kernel_, posterior, self._params(posterior.params, time, amplitude, noise))
+            posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
         value = posterior.log_marginal_likelihood
         return (value, regression_gradient(posterior)) if gradient else value
 
@@ -347,6 +405,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean, variance = self._fitted[0].loo()
         return mean, np.sqrt(variance)
 
+    def _mixture_at(self, X: Any, prior: Any, covariates: Any) -> tuple[Mixture, Array]:
+        """The posteriors, with the basis functions of the mean at the points X, and these points."""
+        (mixture,), points = self._at(X, prior)
+        return mixture.with_basis(self._mean_model.values(points, covariates)), points
+
     def _warn_of_few(self, number: int) -> None:
         """A SmallSampleWarning where parameters were learned from fewer than `FEW` points.
 
@@ -363,28 +426,10 @@ class GPRegressor(RegressorMixin, HeatGP):
                 SmallSampleWarning,
             )
 
-    def _condition(self, kernel: Kernel, old: Posterior, params: Params, pairs: Any = None) -> Posterior:
-        """The posterior of the data of `old` with any kernel and parameters."""
-        return condition(kernel, old.X, old.y, params, self.mean, pairs)
-
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        mean, variance = self._condition(kernel, self.posterior_, self.posterior_.params).moments(points)
+        old = self.posterior_
+        mean, variance = old.again(kernel, old.params).moments(points)
         return mean[:, None], np.sqrt(variance)
-
-
-def checked_noise(noise: Any, number: int) -> Any:
-    """True, False, or the noise variances of new observations."""
-    if isinstance(noise, (bool, np.bool_)):
-        return noise
-    variances = as_array(noise, "noise", "True, False or variances")
-    if variances.dtype.kind not in "fiu" or variances.shape != (number,):
-        raise InvalidInput(
-            f"noise must be True, False or {number} variances, one for each new point; got shape {variances.shape}, "
-            f"dtype {variances.dtype}."
-        )
-    for where in np.flatnonzero(~((variances >= 0) & (variances < np.inf))):
-        raise InvalidInput(f"noise[{where}] = {variances[where]} is a variance: it must be 0 or positive, and finite.")
-    return variances.astype(float)
 
 
 def checked_level(level: Any) -> float:

@@ -13,9 +13,6 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 from ..arguments import check_count, generator
 from ..covariance import Array, Kernel
 
-Noise = bool | Array
-"""Whether predictions are of new observations; an array has the noise variances of these."""
-
 
 @dataclass(frozen=True)
 class Mixture:
@@ -39,38 +36,40 @@ class Mixture:
         """The same with other kernels, each a function of the old one."""
         return replace(self, posteriors=[replace(p, kernel=new(p.kernel)) for p in self.posteriors])
 
+    def with_basis(self, values: Array) -> Mixture:
+        """The same, for new points at which the basis functions of the mean have these values."""
+        return replace(self, posteriors=[p.with_basis(values) for p in self.posteriors])
+
     def mean(self, points: Any) -> Array:
         """The mean of f."""
         return self._average([p.mean(points) for p in self.posteriors])
 
-    def parts(self, points: Any, noise: Noise = False) -> tuple[Array, Array]:
-        """Means and variances of all posteriors, (G, M) each."""
-        means, variances = zip(*(p.moments(points) for p in self.posteriors))
-        added = [noise_variance(p, noise) for p in self.posteriors]
-        return np.stack(means), np.stack([v + a for v, a in zip(variances, added)])
+    def parts(self, points: Any, noise: Any = False) -> tuple[Array, Array]:
+        """Means and variances of all posteriors, (G, M) each; `noise` as in `Latent.moments`."""
+        means, variances = zip(*(p.moments(points, noise) for p in self.posteriors))
+        return np.stack(means), np.stack(variances)
 
-    def moments(self, points: Any, noise: Noise = False) -> tuple[Array, Array]:
+    def moments(self, points: Any, noise: Any = False) -> tuple[Array, Array]:
         """Mean and variance: the mean variance plus the variance of the means."""
         means, variances = self.parts(points, noise)
         mean = self._average(means)
         return mean, self._average(variances + (means - mean) ** 2)
 
-    def covariance(self, points: Any, noise: Noise = False) -> Array:
+    def covariance(self, points: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""
         means = np.stack([p.mean(points) for p in self.posteriors])
         off = np.sqrt(self.weights)[:, None] * (means - self._average(means))
         covariance = off.T @ off
         for weight, posterior in zip(self.weights, self.posteriors):
-            covariance += weight * posterior.covariance(points)
-            covariance.flat[:: len(covariance) + 1] += weight * noise_variance(posterior, noise)
+            covariance += weight * posterior.covariance(points, noise)
         return covariance
 
-    def quantiles(self, points: Any, probabilities: Sequence[float], noise: Noise = False) -> list[Array]:
+    def quantiles(self, points: Any, probabilities: Sequence[float], noise: Any = False) -> list[Array]:
         """The values that are not exceeded with these probabilities, (M,) each."""
         means, variances = self.parts(points, noise)
         return [normal_quantile(self.weights, means, np.sqrt(variances), p) for p in probabilities]
 
-    def log_density(self, points: Any, y: Array, noise: Noise = True) -> Array:
+    def log_density(self, points: Any, y: Array, noise: Any = True) -> Array:
         """The log density of y at new points, (M,)."""
         means, variances = self.parts(points, noise)
         logs = -0.5 * (np.log(2 * np.pi * variances) + (y - means) ** 2 / variances)
@@ -106,13 +105,6 @@ class Mixture:
 
     def _average(self, values: Any) -> Array:
         return values[0] if len(self.weights) == 1 else np.tensordot(self.weights, np.asarray(values), axes=1)
-
-
-def noise_variance(posterior: Any, noise: Noise) -> Any:
-    """What the noise adds to the variance of f."""
-    if isinstance(noise, (bool, np.bool_)):
-        return posterior.params.noise if noise else 0.0
-    return noise
 
 
 def normal_quantile(weights: Array, means: Array, deviations: Array, probability: float) -> Array:
