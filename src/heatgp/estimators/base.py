@@ -5,16 +5,18 @@ from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import check_flag, check_jobs, check_seed
+from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
+from ..gp.integration import coordinates, explored, remembered
 from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.params import Given, Params
@@ -40,6 +42,15 @@ class HeatGP(BaseEstimator):
     rng: Any = 0
     n_jobs: int | None = None
     project: bool = False
+    integrate: Literal["grid"] | None = None
+
+    @abstractmethod
+    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
+        """The log posterior density of the logs of what is learned, all of them coordinates, and its box."""
+
+    @abstractmethod
+    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
+        """The posterior of the same data at the coordinates z of the objective."""
 
     @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
@@ -92,6 +103,12 @@ class HeatGP(BaseEstimator):
         return self.posteriors_
 
     @property
+    def _mixtures(self) -> Sequence[Mixture]:
+        """For each of these the posteriors over which predictions are averaged."""
+        posteriors = self._fitted
+        return self.mixtures_ if self.integrate else [Mixture.of(posterior) for posterior in posteriors]
+
+    @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -107,6 +124,8 @@ class HeatGP(BaseEstimator):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)
+        if self.integrate not in (None, "grid"):
+            raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
         if self._precomputed and self.project:
             raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
         check_seed(self.rng)
@@ -151,6 +170,22 @@ class HeatGP(BaseEstimator):
         interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
         return Bounds(time_bounds(without_normalization(self.kernel_), points) if interval is None else interval)
 
+    def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
+        """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
+        if self.integrate is None:
+            return Mixture.of(posterior)
+        objective, box = self._objective(posterior, pairs)
+        if not len(box):
+            return Mixture.of(posterior)
+        starts = [coordinates(objective, params, posterior) for params in (posterior.params, *maxima)]
+        found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
+        number, size = len(found.weights), len(posterior.X)
+        check_memory(
+            16.0 * number * size**2, f"integrate='grid': {number} posteriors of {size:,} points", "Leave it None."
+        )
+        shared = None if pairs is None else remembered(pairs)
+        return Mixture([self._again(posterior, objective, z, shared) for z in found.points], found.weights)
+
     def _params(self, old: Params, time: Any, amplitude: Any, noise: Any) -> Params:
         """Checked parameters; None for those of `old`."""
         if self._precomputed and time is not None:
@@ -167,7 +202,7 @@ class HeatGP(BaseEstimator):
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Mixture], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
-        mixtures = [Mixture.of(posterior) for posterior in self._fitted]
+        mixtures = self._mixtures
         if isinstance(self.kernel_, Precomputed):
             kernel, known = (
                 with_rows(self.kernel_, checked_table(self, X, fitting=False), prior),

@@ -10,9 +10,11 @@ from ..arguments import as_labels, check_flag, is_number, refuse_missing
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
 from ..gp.classification import ClassPosterior, condition_classifier, one_against_rest
-from ..gp.fit_latent import fit_classification, weak_priors
+from ..gp.fit import Bounds, box_of
+from ..gp.fit_latent import fit_classification, latent_objective, weak_priors
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
+from ..gp.integration import params_at
 from ..gp.params import Params
 from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
@@ -106,6 +108,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 name = "" if binary else f"class {self.classes_[number]!r} against the rest: "
                 signs = np.where(numbers == number, 1.0, -1.0)
                 posteriors.append(self._learned_classes(points, signs, pairs, name))
+            self.mixtures_ = [self._integrated(posterior, (), pairs) for posterior in posteriors]
         times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors
@@ -131,14 +134,20 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 "Give None to learn it."
             )
 
+    def _likelihood(self) -> Probit:
+        """The law of labels, with None for a label noise that is learned."""
+        return Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
+
+    def _priors(self, bounds: Bounds) -> Priors | None:
+        return weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
+
     def _learned_classes(self, points: Array, signs: Array, pairs: TimeFunction, about: str) -> ClassPosterior:
         """The posterior of labels -1 and 1."""
         given, params = self._given(0.0), self._given(0.0).params
-        likelihood = Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
+        likelihood = self._likelihood()
         constant = self.mean == "constant"
         if params is None or likelihood.free:
             bounds = self._bounds(points)
-            priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
             found = fit_classification(
                 self.kernel_,
                 points,
@@ -149,7 +158,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 pairs,
                 likelihood=likelihood,
                 constant=constant,
-                priors=priors,
+                priors=self._priors(bounds),
                 about=about,
             )
             params, likelihood = found.params, found.likelihood
@@ -306,12 +315,31 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.34, 0.66],
                [0.66, 0.34]])
         """
-        return self._all_classes([posterior.loo() for posterior in self._fitted])
+        return self._all_classes([mixture.loo_probability() for mixture in self._mixtures])
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
         one = np.stack(fitted, axis=1)
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
+
+    def _objective(self, posterior: ClassPosterior, pairs: Any = None) -> tuple[Any, Array]:
+        bounds = self._bounds(posterior.X)
+        objective, intervals = latent_objective(
+            self.kernel_,
+            posterior.X,
+            posterior.y,
+            self._likelihood(),
+            bounds,
+            self._given(0.0),
+            self.inference,
+            self.mean == "constant",
+            self._priors(bounds),
+            pairs,
+        )
+        return objective, box_of(objective, intervals)
+
+    def _again(self, posterior: ClassPosterior, objective: Any, z: Array, pairs: Any = None) -> ClassPosterior:
+        return self._condition(self.kernel_, posterior, params_at(objective, z), objective.known(z), pairs)
 
     def _condition(
         self, kernel: Kernel, old: ClassPosterior, params: Params, likelihood: Probit | None = None, pairs: Any = None

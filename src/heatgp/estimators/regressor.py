@@ -1,7 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -11,13 +11,14 @@ from sklearn.base import RegressorMixin
 from ..arguments import check_flag, generator, is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
-from ..gp.fit import fit_regression
+from ..gp.fit import box_of, fit_regression, regression_objective
 from ..gp.functions import sampled_functions
 from ..gp.gradients import regression_gradient
-from ..gp.mixture import Mixture
+from ..gp.integration import params_at
+from ..gp.mixture import Mixture, averaged
 from ..gp.prior import Pairs
 from ..gp.priors import checked_priors
-from ..gp.regression import condition
+from ..gp.regression import Posterior, condition
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
@@ -150,6 +151,8 @@ class GPRegressor(RegressorMixin, HeatGP):
                 points,
                 y,
             )
+            maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
+            self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
         self.time_, self.amplitude_ = params.time or None, params.amplitude
@@ -345,7 +348,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
         if self._mean_model.covariates is not None:
             raise Unsupported("sample_functions has no covariates of points of earlier calls. Use sample_y.")
-        values = sampled_functions(Mixture.of(self.posterior_), random_state, n_samples)
+        values = sampled_functions(self._mixtures[0], random_state, n_samples)
         return lambda X: values(self._points(X)).T
 
     def log_marginal_likelihood(
@@ -402,7 +405,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.loo()[0]
         array([2.])
         """
-        mean, variance = self._fitted[0].loo()
+        mean, variance = averaged(*self._mixtures[0].loo())
         return mean, np.sqrt(variance)
 
     def _mixture_at(self, X: Any, prior: Any, covariates: Any) -> tuple[Mixture, Array]:
@@ -425,6 +428,19 @@ class GPRegressor(RegressorMixin, HeatGP):
                 "elsewhere, or add data.",
                 SmallSampleWarning,
             )
+
+    def _objective(self, posterior: Posterior, pairs: Any = None) -> tuple[Any, Array]:
+        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
+        given = self._given(1.0 if posterior.noise_is_known else self.noise)
+        bounds = self._bounds(posterior.X)
+        objective, intervals = regression_objective(
+            self.kernel_, posterior.X, posterior.y, bounds, given, pairs=pairs, priors=self.priors, **options
+        )
+        objective = replace(objective, profiled=False)
+        return objective, box_of(objective, intervals)
+
+    def _again(self, posterior: Posterior, objective: Any, z: Array, pairs: Any = None) -> Posterior:
+        return posterior.again(self.kernel_, params_at(objective, z), pairs)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         old = self.posterior_

@@ -124,6 +124,41 @@ def fit_regression(
     InvalidInput : if a value or an interval is not possible, or a prior has no mass on its interval.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
+    full, intervals = regression_objective(
+        kernel,
+        X,
+        y,
+        bounds,
+        given,
+        mean,
+        pairs,
+        priors=priors,
+        noise_scale=noise_scale,
+        coefficient_scale=coefficient_scale,
+    )
+    if not given.free and full.prior.form is Dense:
+        full = full.spectral(np.empty(0))
+    _, middle = time_intervals(kernel, bounds, given)
+    coarse = some_of(full, kernel, X, middle, SUBSET) if given.free else full
+    box = box_of(full, intervals)
+    found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
+    return finished(kernel, full, found, intervals)
+
+
+def regression_objective(
+    kernel: Kernel,
+    X: Any,
+    y: ArrayLike,
+    bounds: Bounds,
+    given: Given,
+    mean: Mean = "constant",
+    pairs: Pairs = None,
+    *,
+    priors: Priors | str | None = None,
+    noise_scale: ArrayLike | None = None,
+    coefficient_scale: ArrayLike | None = None,
+) -> tuple[RegressionObjective, dict[str, Interval]]:
+    """What `fit_regression` maximises, and the intervals of its coordinates by name."""
     data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
     intervals, middle = time_intervals(kernel, bounds, given)
     if data.freedom < 1 and given.amplitude is None:
@@ -150,13 +185,7 @@ def fit_regression(
         laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
     else:
         laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters)
-    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws)
-    if not given.free and full.prior.form is Dense:
-        full = full.spectral(np.empty(0))
-    coarse = some_of(full, kernel, X, middle, SUBSET) if given.free else full
-    box = box_of(full, intervals)
-    found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
-    return finished(kernel, full, found, intervals)
+    return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
 
 
 def time_intervals(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
 from .classification import labels
-from .fit import TIMES, TOUCHING, Bounds, Fit, box_of, finished, some_of, time_intervals
+from .fit import TIMES, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
@@ -71,16 +71,9 @@ def fit_latent(
     InvalidInput : if a value or an interval is not possible.
     NotConverged : if the inference converges nowhere.
     """
-    # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
-    approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
+    full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
     loose = partial(chosen(inference), tolerance=1e-2)
-    intervals, middle = time_intervals(kernel, bounds, given)
-    if given.amplitude is None:
-        intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
-    intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
-    prior = Prior.of(kernel, X, middle, pairs)
-    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
+    _, middle = time_intervals(kernel, bounds, given)
     coarse = some_of(full, kernel, X, middle, SUBSET)
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
@@ -92,6 +85,31 @@ def fit_latent(
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
     return finished(kernel, full, found, intervals, full.known(best), about)
+
+
+def latent_objective(
+    kernel: Kernel,
+    X: Any,
+    y: Array,
+    likelihood: Likelihood,
+    bounds: Bounds,
+    given: Given,
+    inference: str = "ep",
+    constant: bool = False,
+    priors: Priors | None = None,
+    pairs: Pairs = None,
+) -> tuple[LatentObjective, dict[str, Interval]]:
+    """What `fit_latent` maximises, and the intervals of its coordinates by name."""
+    # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
+    intervals, middle = time_intervals(kernel, bounds, given)
+    if given.amplitude is None:
+        intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
+    intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
+    laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
+    prior = Prior.of(kernel, X, middle, pairs)
+    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
+    return full, intervals
 
 
 def fit_classification(

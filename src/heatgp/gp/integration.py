@@ -1,20 +1,24 @@
 """Parameters beyond the best guess: their curvature-based spread, and a grid of points that stands for their law.
 
-All functions are of an objective, from the logs z of the parameters that are learned to the log posterior density and
-its gradient.
+An objective goes from the logs z of the parameters that are learned to their log posterior density and its gradient.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from ..covariance import Array
+from ..covariance import Array, Evaluation, TimeFunction
 from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
+from .linalg import Dense
+from .objective import RegressionObjective
+from .params import Params
+from .priors import log_density
 
 Objective = Callable[[Array], tuple[float, Array]]
 
@@ -124,6 +128,63 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
     kept = weights >= LIGHT
     points = origin + np.array(places, dtype=float).reshape(-1, d)[kept] @ steps.T
     return Grid(points, weights[kept] / weights[kept].sum())
+
+
+def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
+    """The grid of an objective of regression or of latent functions, from its local maxima, the best first."""
+    steps = axes(curvature(objective, starts[0], box))
+    return grid(values_by_time(objective), starts, steps, box)
+
+
+def coordinates(objective: Any, params: Params, posterior: Any = None) -> Array:
+    """The coordinates z of an objective that have these parameters, and those of the posterior's likelihood."""
+    variance = params.amplitude * objective.prior.height(objective.prior.at(params.time)[0])
+    values = dict(zip(objective.given.time_names, np.atleast_1d(params.time)[objective.given.free]))
+    values |= {"amplitude": variance, "noise": params.noise / variance}
+    return np.log([values[name] if name in values else vars(posterior.likelihood)[name] for name in objective.names])
+
+
+def params_at(objective: Any, z: Array) -> Params:
+    """The parameters that have these coordinates."""
+    time, given, values = objective.given.times(z), objective.given, dict(zip(objective.names, np.exp(z)))
+    height = objective.prior.height(objective.prior.at(time)[0])
+    amplitude = float(values["amplitude"]) / height if given.amplitude is None else given.amplitude
+    noise = float(values["noise"]) * amplitude * height if given.noise is None else given.noise
+    return Params(time, amplitude, noise)
+
+
+def values_by_time(objective: Any) -> Callable[[Array], float]:
+    """The objective alone, for points that share times: the kernel is evaluated once for each of these.
+
+    In regression one eigendecomposition serves all amplitudes and noises.
+    """
+    if isinstance(objective, RegressionObjective):
+        if objective.prior.form is not Dense:
+            return lambda z: objective(z)[0]
+        free, names = len(objective.given.free), objective.given.time_names
+        kept: dict[bytes, RegressionObjective] = {}
+
+        def of_regression(z: Array) -> float:
+            key = z[:free].tobytes()
+            if key not in kept:
+                kept[key] = objective.spectral(z[:free])
+            return kept[key](z[free:])[0] + log_density(objective.laws, names, z[:free])[0]
+
+        return of_regression
+    shared = replace(objective, prior=replace(objective.prior, function=remembered(objective.prior.function)))
+    return shared.value
+
+
+def remembered(function: TimeFunction) -> TimeFunction:
+    """The same values, computed once for each time."""
+    kept: dict[Any, Array] = {}
+
+    def at(time: Any) -> Evaluation:
+        if time not in kept:
+            kept[time] = function.at(time).value
+        return Evaluation(lambda: kept[time])
+
+    return TimeFunction(at)
 
 
 def attempted(value: Callable[[Array], float], z: Array) -> float:

@@ -51,9 +51,7 @@ class Mixture:
 
     def moments(self, points: Any, noise: Any = False) -> tuple[Array, Array]:
         """Mean and variance: the mean variance plus the variance of the means."""
-        means, variances = self.parts(points, noise)
-        mean = self._average(means)
-        return mean, self._average(variances + (means - mean) ** 2)
+        return averaged(self.weights[:, None], *self.parts(points, noise))
 
     def covariance(self, points: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""
@@ -72,8 +70,7 @@ class Mixture:
     def log_density(self, points: Any, y: Array, noise: Any = True) -> Array:
         """The log density of y at new points, (M,)."""
         means, variances = self.parts(points, noise)
-        logs = -0.5 * (np.log(2 * np.pi * variances) + (y - means) ** 2 / variances)
-        return logsumexp(logs + np.log(self.weights)[:, None], axis=0)
+        return logsumexp(log_normal(y, means, variances) + np.log(self.weights)[:, None], axis=0)
 
     def probability(self, points: Any) -> Array:
         """The probability of the label 1."""
@@ -87,6 +84,26 @@ class Mixture:
         logs = np.log(self.weights)[:, None]
         no, yes = (logsumexp(log_ndtr(side * margins) + logs, axis=0) for side in (-1, 1))
         return np.where(yes < no, ndtri_exp(yes), -ndtri_exp(no))
+
+    def loo(self) -> tuple[Array, Array, Array]:
+        """Weights, means and variances (G, N) of each observation given all others.
+
+        The weights are those of the parameters given all other observations: p(parameters | y) is divided by
+        p(y_i | parameters, other y).
+        """
+        means, variances = (np.stack(part) for part in zip(*(p.loo() for p in self.posteriors)))
+        return self._without(log_normal(self.posteriors[0].y, means, variances)), means, variances
+
+    def loo_probability(self) -> Array:
+        """The probability of the label 1 given all other labels, (N,)."""
+        ones = np.stack([p.loo() for p in self.posteriors])
+        given = np.where(self.posteriors[0].y > 0, ones, 1 - ones)
+        return (self._without(np.log(np.maximum(given, np.finfo(float).tiny))) * ones).sum(axis=0)
+
+    def _without(self, log_densities: Array) -> Array:
+        """The weights (G, N) without each of the observations."""
+        logs = np.log(self.weights)[:, None] - log_densities
+        return np.exp(logs - logsumexp(logs, axis=0))
 
     def sample(self, points: Any, rng: Any, size: int = 1) -> Array:
         """Functions drawn from the posterior at the points, (size, M); each has parameters of its own."""
@@ -105,6 +122,19 @@ class Mixture:
 
     def _average(self, values: Any) -> Array:
         return values[0] if len(self.weights) == 1 else np.tensordot(self.weights, np.asarray(values), axes=1)
+
+
+def averaged(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
+    """Mean and variance (M,) of mixtures of laws with these means and variances, (G, M)."""
+    if len(means) == 1:
+        return means[0], variances[0]
+    mean = (weights * means).sum(axis=0)
+    return mean, (weights * (variances + (means - mean) ** 2)).sum(axis=0)
+
+
+def log_normal(y: Array, mean: Array, variance: Array) -> Array:
+    """The log density of a normal law."""
+    return -0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance)
 
 
 def normal_quantile(weights: Array, means: Array, deviations: Array, probability: float) -> Array:

@@ -36,12 +36,14 @@ class RegressionObjective:
     given: Given
     variance: tuple[float, float]  # the interval of the prior variance
     laws: Laws = field(default_factory=dict)
+    profiled: bool = True  # False: an amplitude that is learned is always a coordinate
 
     @property
     def names(self) -> list[str]:
         """The names of the coordinates."""
         noise = ["noise"] * (self.given.noise is None)
-        searched = self.given.amplitude is None and (bool(self.given.noise) or not self.y.is_flat)
+        closed = self.profiled and self.y.is_flat and not self.given.noise
+        searched = self.given.amplitude is None and not closed
         return self.given.time_names + noise + ["amplitude"] * searched
 
     def __call__(self, z: Array) -> tuple[float, Array]:
