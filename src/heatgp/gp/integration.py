@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+from scipy.stats import chi2
 
 from ..covariance import Array, Evaluation, TimeFunction
 from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
@@ -28,12 +29,12 @@ SPACING = 1.5
 """Distance of grid points in standard deviations."""
 LONGEST = 1.8
 """The largest such distance in log parameters: a factor of 6."""
-DROP = 5.0
-"""Log density below the best from which the grid goes no further: of a normal law in three dimensions 2 % is left."""
+OUTSIDE = 0.01
+"""Share of a normal law that may be beyond the points whose neighbours are explored."""
 MOST = 1000
 """Grid points at most; those of the highest density come first."""
-LIGHT = 1e-3
-"""Points with less weight than this are left out."""
+LIGHT = 2e-3
+"""Points whose density is less than this part of the highest are left out."""
 MOST_PARAMETERS = 4
 """Learned parameters up to which a grid is affordable."""
 
@@ -80,8 +81,9 @@ def axes(minus_hessian: Array) -> Array:
 def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array, box: Array) -> Grid:
     """The points of a lattice around the first start where the density is not negligible, and their weights.
 
-    From the starts the lattice is explored neighbour by neighbour, the highest density first, until the density is
-    `DROP` below the best. Points have equal volumes, so weights are proportional to densities.
+    From the starts the lattice is explored neighbour by neighbour, the highest density first, until the density is as
+    low as at the border of all but `OUTSIDE` of a normal law. Points stand for equal volumes, so weights are
+    proportional to densities; only where a cell is cut by the bounds it counts less.
 
     Parameters
     ----------
@@ -115,19 +117,20 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
 
     for start in starts:
         visit(tuple(np.rint(inverse @ (start - origin)).astype(int).tolist()))
-    best = max(seen.values())
-    while queue and -queue[0][0] > best - DROP:
+    best, drop = max(seen.values()), float(chi2.isf(OUTSIDE, d)) / 2
+    while queue and -queue[0][0] > best - drop:
         _, place = heapq.heappop(queue)
         best = max(best, seen[place])
         for k in range(d):
             for side in (-1, 1):
                 visit((*place[:k], place[k] + side, *place[k + 1 :]))
-    places = sorted(seen, key=lambda place: -seen[place])
-    weights = np.exp(np.array([seen[place] for place in places]) - best)
-    weights /= weights.sum()
-    kept = weights >= LIGHT
-    points = origin + np.array(places, dtype=float).reshape(-1, d)[kept] @ steps.T
-    return Grid(points, weights[kept] / weights[kept].sum())
+    places = [place for place, height in seen.items() if height > best + np.log(LIGHT)]
+    places.sort(key=lambda place: -seen[place])
+    points = origin + np.array(places, dtype=float).reshape(-1, d) @ steps.T
+    half = np.abs(np.diagonal(steps)) / 2
+    inside = np.minimum(points + half, box[:, 1]) - np.maximum(points - half, box[:, 0])
+    weights = np.exp(np.array([seen[place] for place in places]) - best) * np.prod(inside / (2 * half), axis=1)
+    return Grid(points, weights / weights.sum())
 
 
 def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
