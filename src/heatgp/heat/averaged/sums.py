@@ -25,6 +25,10 @@ SLICES = 256
 """Times at which heat kernels are kept prepared."""
 
 
+Block = tuple[slice, slice, tuple[int, ...]]
+"""Rows and columns of a matrix of pairs, and its shape."""
+
+
 @dataclass(frozen=True, repr=False)
 class Average(HeatKernel):
     """The average over time of a kernel that is no function of orbit coordinates.
@@ -101,25 +105,28 @@ class OrbitAverage(HeatKernel):
         shape = (len(X), len(X if Y is None else Y))
         coordinates = sum(len(leaf.manifold.chamber) for leaf in self.leaves)
         self.check_pairs(*shape, 4 + coordinates)
-        blocks = list(self._blocks(np.asarray(X), None if Y is None else np.asarray(Y)))
+        lists = list(self._lists(np.asarray(X), None if Y is None else np.asarray(Y)))
 
         def at(time: Any) -> Evaluation:
-            found = [(rows, columns, function.at(time)) for rows, columns, function in blocks]
+            found = [(blocks, function.at(time)) for blocks, function in lists]
 
             def matrix(read: Callable[[Evaluation], np.ndarray], *leading: int) -> np.ndarray:
                 out = np.empty((*leading, *shape))
-                for rows, columns, evaluation in found:
-                    values = read(evaluation).reshape(*leading, rows.stop - rows.start, columns.stop - columns.start)
-                    out[..., rows, columns] = values
-                    if Y is None:
-                        out[..., columns, rows] = np.swapaxes(values, -1, -2)
+                for blocks, evaluation in found:
+                    values, start = read(evaluation), 0
+                    for rows, columns, size in blocks:
+                        block = values[..., start : start + math.prod(size)].reshape(*leading, *size)
+                        out[..., rows, columns] = block
+                        if Y is None:
+                            out[..., columns, rows] = np.swapaxes(block, -1, -2)
+                        start += math.prod(size)
                 return out
 
             return Evaluation(
                 lambda: matrix(lambda e: e.relative_value),
                 lambda: matrix(lambda e: e.relative_slopes, self.parameters),
                 lambda: matrix(lambda e: e.relative_error),
-                found[0][2].log_scale if found else 0.0,
+                found[0][1].log_scale if found else 0.0,
                 lambda: matrix(lambda e: e.log - e.log_scale),
             )
 
@@ -132,16 +139,26 @@ class OrbitAverage(HeatKernel):
             return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values, len(X), axis=-1)))
         return self._list([np.asarray(leaf.manifold.orbit(leaf.points(X), leaf.points(Y))) for leaf in self.leaves])
 
-    def _blocks(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[slice, slice, TimeFunction]]:
+    def _lists(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[list[Block], TimeFunction]]:
+        """Blocks of pairs, joined to long lists, and the averages at each list."""
         kept = Kept(KEPT)
-        rows = max(1, CHUNK // max(1, len(X if Y is None else Y) * math.ceil(math.prod(self.manifold.shape) / 16)))
-        found = [
+        columns = max(1, len(X if Y is None else Y))
+        rows = max(1, CHUNK // (columns * math.ceil(math.prod(self.manifold.shape) / 16)))
+        parts = [
             leaf.kernel.orbit_blocks(leaf.points(X), None if Y is None else leaf.points(Y), rows)
             for leaf in self.leaves
         ]
-        for parts in zip(*found):
-            (own, columns, _), *_ = parts
-            yield own, columns, self._list([theta.reshape(-1, theta.shape[-1]) for _, _, theta in parts], kept)
+        blocks: list[Block] = []
+        thetas: list[list[np.ndarray]] = []
+        for part in zip(*parts):
+            own, others, first = part[0]
+            blocks.append((own, others, first.shape[:2]))
+            thetas.append([theta.reshape(-1, theta.shape[-1]) for _, _, theta in part])
+            if sum(math.prod(size) for _, _, size in blocks) > CHUNK // 2:
+                yield blocks, self._list([np.concatenate(leaf) for leaf in zip(*thetas)], kept)
+                blocks, thetas = [], []
+        if blocks:
+            yield blocks, self._list([np.concatenate(leaf) for leaf in zip(*thetas)], kept)
 
     @cached_property
     def _slices(self) -> Recent:
