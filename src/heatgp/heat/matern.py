@@ -24,14 +24,14 @@ from ..array import Array
 from ..covariance import TimeFunction
 from ..errors import InvalidInput
 from ..manifolds import Manifold
-from .averaged.all_times import extended
+from .averaged.all_times import Powers, extended
 from .averaged.euclidean import BESSEL, EuclideanMatern
 from .averaged.sums import Average, Leaf, OrbitAverage
 from .averaged.table import MaternProfile, has_table
 from .composed import ProductKernel, QuotientKernel, ScaledKernel, WrappedKernel
 from .exact.fibre import FibreKernel, lift
 from .exact.flat import EuclideanProfile
-from .kernel import CHUNK, HeatKernel, OrbitKernel
+from .kernel import HeatKernel, OrbitKernel
 from .methods import Method, heat_kernel
 
 ROUGHEST = 0.1
@@ -183,13 +183,15 @@ def at_all_times(kernel: HeatKernel, X: Array, Y: Array | None, matched: bool) -
     if kernel.times == (0.0, math.inf):
         return function
 
-    @cache
-    def squares() -> np.ndarray:
-        x, y = np.asarray(X), np.asarray(X if Y is None else Y)
-        if matched:
-            return np.asarray(kernel.manifold.rough_separation(x, y))
-        rows = max(1, CHUNK // max(1, y.size))
-        parts = [kernel.manifold.rough_separation(x[i : i + rows, None], y) for i in range(0, len(x), rows)]
-        return np.concatenate([np.zeros((0, len(y))), *map(np.asarray, parts)])
+    left, right = kernel.matched(X), kernel.matched(X if Y is None else Y)
 
-    return extended(function.at, squares, kernel.manifold, kernel.times)
+    @cache
+    def correlations() -> np.ndarray:
+        low = kernel.times[0]
+        found, rows, columns = function.at(low), left.at(low), right.at(low)
+        if not matched:
+            return found.normalized(rows, columns).relative_value
+        shift = math.exp(found.log_scale - (rows.log_scale + columns.log_scale) / 2)
+        return shift * found.relative_value / np.sqrt(rows.relative_value * columns.relative_value)
+
+    return extended(function.at, Powers(correlations), kernel.manifold, kernel.times)

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 
@@ -25,42 +27,73 @@ def shortest_time(manifold: Homogeneous) -> float:
     return square / IMAGES if manifold.scalar_curvature == 0 else SHORT * square / manifold.dim**2
 
 
+@dataclass(frozen=True)
+class Gaussian:
+    """exp(-c d²) by the squared distances d² of pairs; `power` is c, in units of 1 / (2 low)."""
+
+    squares: Callable[[], np.ndarray]
+    low: float
+
+    def at(self, power: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The factor, its derivative in the power and its error."""
+        exponent = self.squares() * (-0.5 / self.low)
+        factor = np.exp(power * exponent)
+        return factor, exponent * factor, np.zeros(factor.shape)
+
+
+@dataclass(frozen=True)
+class Powers:
+    """The same by powers of the correlations q = p_low(x, y) / sqrt(p_low(x, x) p_low(y, y)), which are exp(-d²/2 low).
+
+    Powers of a positive definite matrix by whole numbers, entry by entry, are positive definite (Schur); those between
+    are interpolated linearly.
+    """
+
+    correlations: Callable[[], np.ndarray]
+
+    def at(self, power: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The factor, its derivative in the power and its error."""
+        q, before = self.correlations(), math.floor(power)
+        lower = q**before
+        change = lower * q - lower
+        factor = lower + (power - before) * change
+        return factor, change, np.abs(factor - np.abs(q) ** power)
+
+
 def extended(
-    at: Callable[[float], Evaluation], squares: Callable[[], np.ndarray], manifold: Manifold, times: tuple[float, float]
+    at: Callable[[float], Evaluation], fading: Gaussian | Powers, manifold: Manifold, times: tuple[float, float]
 ) -> TimeFunction:
-    """Heat kernels known between two times, at all times; `squares` gives the squared distances.
+    """Heat kernels known between two times, low and high, at all times.
 
     Before, by the leading term of the short-time expansion: p_t = p_low (low / t)^(dim/2) exp(-d²/2 (1/t - 1/low)). Its
-    error is taken to be what the same formula leaves between low and twice low. It is positive definite where p_low is
-    and the distance is that of an embedding. After, the kernel is taken as it was last; its error is then its distance
-    from the uniform density.
+    error is taken to be what the same formula leaves between low and twice low. It is positive definite where p_low and
+    `fading`, the last factor, are. After, the kernel is taken as it was last; its error is then its distance from the
+    uniform density.
     """
     low, high = times
+    half = manifold.dim / 2
     ends = Recent(at, 3)
 
     def before(time: float) -> Evaluation:
         first = ends(low)
+        fade = cache(partial(fading.at, low / time - 1))
 
-        def faded(start: float, end: float) -> np.ndarray:
-            return np.exp(squares() * (-0.5 * (1 / start - 1 / end)))
-
-        def value() -> np.ndarray:
-            return first.relative_value * faded(time, low)
+        def slopes() -> np.ndarray:
+            factor, change, _ = fade()
+            return (first.relative_value * (-low / time * change - half * factor))[None]
 
         def error() -> np.ndarray:
             if not first.relative_error.any():
                 return first.relative_error
             twice = min(2 * low, high)
             later = ends(twice)
-            back = math.exp(later.log_scale - first.log_scale) * (twice / low) ** (manifold.dim / 2)
-            gap = np.abs(first.relative_value - back * later.relative_value * faded(low, twice))
-            return faded(time, low) * (first.relative_error + gap)
+            back = math.exp(later.log_scale - first.log_scale) * (twice / low) ** half * later.relative_value
+            gap = np.abs(first.relative_value - back * fading.at(1 - low / twice)[0])
+            factor, _, rough = fade()
+            return factor * (first.relative_error + gap) + rough * np.abs(first.relative_value)
 
         return Evaluation(
-            value,
-            lambda: (value() * (squares() / (2 * time) - manifold.dim / 2))[None],
-            error,
-            first.log_scale + manifold.dim / 2 * math.log(low / time),
+            lambda: first.relative_value * fade()[0], slopes, error, first.log_scale + half * math.log(low / time)
         )
 
     def after() -> Evaluation:

@@ -78,20 +78,16 @@ class GammaTimes:
         return np.exp(self.step * np.array(places))
 
     def weights(self, time: float, places: range) -> tuple[np.ndarray, np.ndarray]:
-        """Logarithms of the weights, and their derivatives in the logarithm of the time."""
+        """Logarithms of the weights, and their derivatives in the logarithm of the time.
+
+        The weights are divided by their sum, which is one but for the tolerance: so the mass of the kernel is one.
+        """
         s = self.times(places) / time
         rate, a = self.smoothness, self.power
-        # a log(rate) - log Gamma(a), without the cancellation of two large numbers
-        log_peak = 0.5 * math.log(a / (2 * math.pi)) - _stirling(a) + a
-        logs = math.log(self.step) + log_peak + a * np.log(rate / a * s) - rate * s
-        return logs, rate * s - a
-
-
-def _stirling(a: float) -> float:
-    """log Gamma(a) - (a - 1/2) log a + a - log(2 pi)/2."""
-    if a > 30:
-        return 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
-    return math.lgamma(a) - (a - 0.5) * math.log(a) + a - 0.5 * math.log(2 * math.pi)
+        logs = a * np.log(rate * s / a) - (rate * s - a)  # the largest is about 0
+        logs = logs - math.log(np.exp(logs).sum())
+        change = rate * s - a
+        return logs, change - np.exp(logs) @ change
 
 
 def summed(

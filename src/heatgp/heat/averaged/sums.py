@@ -14,7 +14,7 @@ from ...array import Array
 from ...covariance import Evaluation, TimeFunction, product
 from ...manifolds import Homogeneous, Manifold
 from ..kernel import CHUNK, HeatKernel, OrbitKernel, Recent, Slice
-from .all_times import extended, shortest_time
+from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import COARSE, FINE, GammaTimes, summed
 
 NEGLIGIBLE = 45.0
@@ -215,7 +215,7 @@ class OrbitAverage(HeatKernel):
                 prepared.log_scale,
             )
 
-        found = extended(known, lambda: squares, leaf.manifold, leaf.limits).at(time)
+        found = extended(known, Gaussian(lambda: squares, leaf.limits[0]), leaf.manifold, leaf.limits).at(time)
         return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
 
     def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from ...covariance import Evaluation, TimeFunction
 from ...manifolds import Homogeneous
 from ..kernel import Profile, Slice, no_error
 from ..special.cubic_table import CubicTable
-from .all_times import extended, shortest_time
+from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import FINE, GammaTimes, resolved_log
 
 POINTS = 2048
@@ -134,7 +134,7 @@ class HeatTable:
     @cached_property
     def _at_all_times(self) -> TimeFunction:
         limits = (self.shortest, self.profile.times[1])
-        return extended(self._at, lambda: self.squares, self.manifold, limits)
+        return extended(self._at, Gaussian(lambda: self.squares, self.shortest), self.manifold, limits)
 
     def _at(self, time: float) -> Evaluation:
         values, errors, scale = self.profile.few(time, self.theta)
