@@ -9,9 +9,18 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, is_number, refuse_missing
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
-from ..gp.classification import ClassPosterior, condition_classifier, one_against_rest
-from ..gp.fit_latent import fit_classification, weak_priors
+from ..gp.classification import (
+    ClassPosterior,
+    JointPosterior,
+    condition_classifier,
+    condition_joint,
+    one_against_rest,
+)
+from ..gp.fit_latent import fit_latent, weak_priors
 from ..gp.inference import chosen
+from ..gp.likelihood import Likelihood
+from ..gp.multinomial import Multinomial, probits
+from ..gp.params import Params
 from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
@@ -67,6 +76,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     mean: Literal["constant", "zero"] = "constant"
     label_noise: float | None = None
     priors: Priors | Literal["weak"] | None = "weak"
+    multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
@@ -97,26 +107,35 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self._check_options()
         y = checked_targets(self, y)
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
-        binary = len(self.classes_) == 2
-        posteriors = []
-        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
-            for number in [1] if binary else range(len(self.classes_)):
-                name = "" if binary else f"class {self.classes_[number]!r} against the rest: "
-                signs = np.where(numbers == number, 1.0, -1.0)
-                posteriors.append(self._learned_classes(points, signs, pairs, name))
-        times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
-        amplitudes = [p.params.amplitude for p in posteriors]
-        self.posteriors_ = posteriors
-        self.time_ = times[0] if binary else times
-        self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
-        noises = [p.likelihood.label_noise for p in posteriors]
-        self.label_noise_ = noises[0] if binary else np.array(noises)
+        count = len(self.classes_)
+        with heartbeat(f"The fit of {len(points)} points in {count} classes"):
+            if count > 2 and self._jointly:
+                self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
+            elif count > 2:
+                names = [f"class {label!r} against the rest: " for label in self.classes_]
+                self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
+            else:
+                self.posteriors_ = [self._one(points, numbers == 1, pairs)]
+        times = [p.params.time or None for p in self.posteriors_]  # None: a precomputed kernel has no time
+        amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
+        noises = np.array([p.likelihood.label_noise for p in self.posteriors_])
+        shared = len(self.posteriors_) == 1
+        self.time_ = times[0] if shared else times
+        self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
+        self.label_noise_ = float(noises[0]) if shared else noises
         return self
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
         chosen(self.inference)
         checked_priors(self.priors)
+        if self.multiclass not in ("auto", "joint", "one-vs-rest"):
+            raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
+        if self.multiclass == "joint" and self.inference != "ep":
+            raise InvalidInput(
+                f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
+                'inference = "ep". Use it, or multiclass = "one-vs-rest".'
+            )
         if self.mean not in ("constant", "zero"):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         noise = self.label_noise
@@ -126,31 +145,43 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 "Give None to learn it."
             )
 
-    def _learned_classes(self, points: Array, signs: Array, pairs: TimeFunction, about: str) -> ClassPosterior:
-        """The posterior of labels -1 and 1."""
-        given, params = self._given(0.0), self._given(0.0).params
-        likelihood = Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
-        constant = self.mean == "constant"
-        if params is None or likelihood.free:
-            bounds = self._bounds(points)
-            priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
-            found = fit_classification(
-                self.kernel_,
-                points,
-                signs,
-                bounds,
-                given,
-                self.inference,
-                pairs,
-                likelihood=likelihood,
-                constant=constant,
-                priors=priors,
-                about=about,
-            )
-            params, likelihood = found.params, found.likelihood
+    @property
+    def _jointly(self) -> bool:
+        """Whether more than two classes have one model."""
+        return self.multiclass == "joint" or (self.multiclass == "auto" and self.inference == "ep")
+
+    @property
+    def _constant(self) -> bool:
+        return self.mean == "constant"
+
+    def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
+        """The posterior of one class against the others."""
+        signs = np.where(positive, 1.0, -1.0)
+        noise = 0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise
+        params, probit = self._parameters(points, signs, Probit(noise), pairs, about)
         return condition_classifier(
-            self.kernel_, points, signs, params, self.inference, pairs, likelihood=likelihood, constant=constant
+            self.kernel_, points, signs, params, self.inference, pairs, likelihood=probit, constant=self._constant
         )
+
+    def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
+        """The posterior of all classes together."""
+        likelihood = Multinomial(len(self.classes_), self.label_noise)
+        params, likelihood = self._parameters(points, numbers, likelihood, pairs)
+        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs)
+
+    def _parameters(
+        self, points: Array, y: Array, likelihood: Likelihood, pairs: TimeFunction, about: str = ""
+    ) -> tuple[Params, Any]:
+        """The parameters of f and the likelihood, learned where they are not given."""
+        given = self._given(0.0)
+        if given.params is not None and not likelihood.free:
+            return given.params, likelihood
+        bounds = self._bounds(points)
+        priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
+        found = fit_latent(
+            self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
+        )
+        return found.params, found.likelihood
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.
@@ -178,6 +209,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.5, 0.5]])
         """
         posteriors, points = self._at(X, prior)
+        if isinstance(posteriors[0], JointPosterior):
+            return posteriors[0].probabilities(points)
         return self._all_classes([posterior.probability(points) for posterior in posteriors])
 
     def decision_function(self, X: Any, *, prior: Any = None) -> Array:
@@ -205,6 +238,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         [-1.0, 1.0]
         """
         posteriors, points = self._at(X, prior)
+        if isinstance(posteriors[0], JointPosterior):
+            return probits(posteriors[0].probabilities(points, label_noise=False))
         moments = [posterior.moments(points) for posterior in posteriors]  # without label noise, which has an end
         margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in moments], axis=1)
         return margins[:, 0] if len(posteriors) == 1 else margins
@@ -233,7 +268,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ['a', 'b']
         """
         posteriors, points = self._at(X)
-        if len(posteriors) == 1:  # P > 1/2 where the mean of f is positive, whatever its variance
+        if len(self.classes_) == 2:  # P > 1/2 where the mean of f is positive, whatever its variance
             return self.classes_[(posteriors[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
@@ -256,7 +291,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.34, 0.66],
                [0.66, 0.34]])
         """
-        return self._all_classes([posterior.loo() for posterior in self._fitted])
+        posteriors = self._fitted
+        if isinstance(posteriors[0], JointPosterior):
+            return posteriors[0].loo()
+        return self._all_classes([posterior.loo() for posterior in posteriors])
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
@@ -264,19 +302,16 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        fitted = [
-            condition_classifier(
-                kernel,
-                old.X,
-                old.y,
-                old.params,
-                self.inference,
-                likelihood=old.likelihood,
-                constant=self.mean == "constant",
-            ).probability(points)
-            for old in self.posteriors_
-        ]
-        probabilities = self._all_classes(fitted)
+        constant, fitted = self._constant, []
+        for old in self.posteriors_:
+            data = kernel, old.X, old.y, old.params
+            if isinstance(old, JointPosterior):
+                probabilities = condition_joint(*data, old.likelihood, constant).probabilities(points)
+            else:
+                model = condition_classifier(*data, self.inference, likelihood=old.likelihood, constant=constant)
+                fitted.append(model.probability(points))
+        if fitted:
+            probabilities = self._all_classes(fitted)
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 
