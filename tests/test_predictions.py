@@ -112,13 +112,15 @@ def test_gradients_of_all_models_are_differences(rng):
     fixed = {"time": 0.3, "amplitude": 4.0, "label_noise": 0.05}
     two = hg.GPClassifier(S2, **fixed).fit(X, X[:, 0] > 0)
     laplace = hg.GPClassifier(S2, time=0.3, amplitude=4.0, label_noise=0.0, inference="laplace").fit(X, X[:, 0] > 0)
-    three = hg.GPClassifier(S2, mean="zero", **fixed).fit(X, np.argmax(X, axis=1))
+    three = hg.GPClassifier(S2, mean="zero", multiclass="one-vs-rest", **fixed).fit(X, np.argmax(X, axis=1))
+    joint = hg.GPClassifier(S2, **fixed).fit(X, np.argmax(X, axis=1))
     wide = hg.GPClassifier(S2, normalize=False, **fixed).fit(X, X[:, 0] > 0)
     for gp, values in [
         (regressor, (0.3, 1.0, 0.1)),
         (two, (0.3, 4.0, 0.05)),
         (laplace, (0.3, 4.0, 0.0)),
         (three, (0.3, 4.0, 0.05)),
+        (joint, (0.3, 4.0, 0.05)),
         (wide, (0.3, 4.0, 0.05)),
     ]:
         value, gradient = gp.log_marginal_likelihood(gradient=True)

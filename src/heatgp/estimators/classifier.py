@@ -1,6 +1,6 @@
 """Gaussian process classification with scikit-learn's interface."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -9,12 +9,20 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_number, refuse_missing
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
-from ..gp.classification import ClassPosterior, condition_classifier, one_against_rest
+from ..gp.classification import (
+    ClassPosterior,
+    JointPosterior,
+    condition_classifier,
+    condition_joint,
+    one_against_rest,
+)
 from ..gp.fit import Bounds, box_of
-from ..gp.fit_latent import fit_classification, latent_objective, weak_priors
+from ..gp.fit_latent import fit_latent, latent_objective, weak_priors
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
 from ..gp.integration import params_at
+from ..gp.likelihood import Likelihood
+from ..gp.multinomial import Multinomial, probits
 from ..gp.params import Params
 from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
@@ -71,6 +79,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     mean: Literal["constant", "zero"] = "constant"
     label_noise: float | None = None
     priors: Priors | Literal["weak"] | None = "weak"
+    multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
@@ -101,27 +110,36 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self._check_options()
         y = checked_targets(self, y)
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
-        binary = len(self.classes_) == 2
-        posteriors = []
-        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
-            for number in [1] if binary else range(len(self.classes_)):
-                name = "" if binary else f"class {self.classes_[number]!r} against the rest: "
-                signs = np.where(numbers == number, 1.0, -1.0)
-                posteriors.append(self._learned_classes(points, signs, pairs, name))
-            self.mixtures_ = [self._integrated(posterior, (), pairs) for posterior in posteriors]
-        times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
-        amplitudes = [p.params.amplitude for p in posteriors]
-        self.posteriors_ = posteriors
-        self.time_ = times[0] if binary else times
-        self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
-        noises = [p.likelihood.label_noise for p in posteriors]
-        self.label_noise_ = noises[0] if binary else np.array(noises)
+        count = len(self.classes_)
+        with heartbeat(f"The fit of {len(points)} points in {count} classes"):
+            if count > 2 and self._jointly:
+                self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
+            elif count > 2:
+                names = [f"class {label!r} against the rest: " for label in self.classes_]
+                self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
+            else:
+                self.posteriors_ = [self._one(points, numbers == 1, pairs)]
+            self.mixtures_ = [self._integrated(posterior, (), pairs) for posterior in self.posteriors_]
+        times = [p.params.time or None for p in self.posteriors_]  # None: a precomputed kernel has no time
+        amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
+        noises = np.array([p.likelihood.label_noise for p in self.posteriors_])
+        shared = len(self.posteriors_) == 1
+        self.time_ = times[0] if shared else times
+        self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
+        self.label_noise_ = float(noises[0]) if shared else noises
         return self
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
         chosen(self.inference)
         checked_priors(self.priors)
+        if self.multiclass not in ("auto", "joint", "one-vs-rest"):
+            raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
+        if self.multiclass == "joint" and self.inference != "ep":
+            raise InvalidInput(
+                f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
+                'inference = "ep". Use it, or multiclass = "one-vs-rest".'
+            )
         if self.mean not in ("constant", "zero"):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
@@ -134,37 +152,49 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 "Give None to learn it."
             )
 
-    def _likelihood(self) -> Probit:
+    @property
+    def _jointly(self) -> bool:
+        """Whether more than two classes have one model."""
+        return self.multiclass == "joint" or (self.multiclass == "auto" and self.inference == "ep")
+
+    @property
+    def _constant(self) -> bool:
+        return self.mean == "constant"
+
+    @property
+    def _likelihood(self) -> Likelihood:
         """The law of labels, with None for a label noise that is learned."""
+        if len(self.classes_) > 2 and self._jointly:
+            return Multinomial(len(self.classes_), self.label_noise)
         return Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
 
     def _priors(self, bounds: Bounds) -> Priors | None:
         return weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
 
-    def _learned_classes(self, points: Array, signs: Array, pairs: TimeFunction, about: str) -> ClassPosterior:
-        """The posterior of labels -1 and 1."""
-        given, params = self._given(0.0), self._given(0.0).params
-        likelihood = self._likelihood()
-        constant = self.mean == "constant"
-        if params is None or likelihood.free:
-            bounds = self._bounds(points)
-            found = fit_classification(
-                self.kernel_,
-                points,
-                signs,
-                bounds,
-                given,
-                self.inference,
-                pairs,
-                likelihood=likelihood,
-                constant=constant,
-                priors=self._priors(bounds),
-                about=about,
-            )
-            params, likelihood = found.params, found.likelihood
+    def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
+        """The posterior of one class against the others."""
+        signs = np.where(positive, 1.0, -1.0)
+        params, probit = self._parameters(points, signs, pairs, about)
         return condition_classifier(
-            self.kernel_, points, signs, params, self.inference, pairs, likelihood=likelihood, constant=constant
+            self.kernel_, points, signs, params, self.inference, pairs, likelihood=probit, constant=self._constant
         )
+
+    def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
+        """The posterior of all classes together."""
+        params, likelihood = self._parameters(points, numbers, pairs)
+        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs)
+
+    def _parameters(self, points: Array, y: Array, pairs: TimeFunction, about: str = "") -> tuple[Params, Any]:
+        """The parameters of f and the likelihood, learned where they are not given."""
+        given, likelihood = self._given(0.0), self._likelihood
+        if given.params is not None and not likelihood.free:
+            return given.params, likelihood
+        bounds = self._bounds(points)
+        priors = self._priors(bounds)
+        found = fit_latent(
+            self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
+        )
+        return found.params, found.likelihood
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.
@@ -192,6 +222,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.5, 0.5]])
         """
         mixtures, points = self._at(X, prior)
+        if isinstance(self.posteriors_[0], JointPosterior):
+            return mixtures[0].probabilities(points)
         return self._all_classes([mixture.probability(points) for mixture in mixtures])
 
     def decision_function(self, X: Any, *, prior: Any = None) -> Array:
@@ -219,6 +251,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         [-1.0, 1.0]
         """
         mixtures, points = self._at(X, prior)
+        if isinstance(self.posteriors_[0], JointPosterior):
+            return probits(mixtures[0].probabilities(points, label_noise=False))
         margins = np.stack([mixture.margin(points) for mixture in mixtures], axis=1)  # label noise would end them
         return margins[:, 0] if len(mixtures) == 1 else margins
 
@@ -246,7 +280,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ['a', 'b']
         """
         mixtures, points = self._at(X)
-        if len(mixtures) == 1 and len(mixtures[0].weights) == 1:
+        if len(self.classes_) == 2 and len(mixtures[0].weights) == 1:
             # P > 1/2 where the mean of f is positive, whatever its variance
             return self.classes_[(mixtures[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
@@ -263,9 +297,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         Returns
         -------
-        float. With more than two classes the sum over the models of one class against the rest.
+        float. With multiclass="one-vs-rest" the sum over the models of one class against the rest.
         gradient : array, with gradient=True. The derivatives in the natural logarithms of the times, the amplitude and
-            the label noise, in this order; with more than two classes a row for each of them.
+            the label noise, in this order; with multiclass="one-vs-rest" a row for each class.
 
         Raises
         ------
@@ -284,16 +318,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if not (time is None and amplitude is None and label_noise is None):
             self._check_label_noise(label_noise)
             moved = [self._params(old.params, time, amplitude, None) for old in posteriors]
-            rates = [old.likelihood.label_noise if label_noise is None else label_noise for old in posteriors]
+            rate = {} if label_noise is None else {"label_noise": float(label_noise)}
             posteriors = [
-                self._condition(self.kernel_, old, params, Probit(rate))
-                for old, params, rate in zip(posteriors, moved, rates)
+                self._condition(self.kernel_, old, params, replace(old.likelihood, **rate))
+                for old, params in zip(posteriors, moved)
             ]
         value = sum(posterior.log_marginal_likelihood for posterior in posteriors)
         if not gradient:
             return value
-        constant = self.mean == "constant"
-        slopes = [latent_gradient(self.kernel_, p, self.inference, constant) for p in posteriors]
+        slopes = [latent_gradient(self.kernel_, p, self.inference, self._constant) for p in posteriors]
         return value, slopes[0] if len(slopes) == 1 else np.stack(slopes)
 
     def loo(self) -> Array:
@@ -315,50 +348,40 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.34, 0.66],
                [0.66, 0.34]])
         """
-        return self._all_classes([mixture.loo_probability() for mixture in self._mixtures])
+        posteriors, mixtures = self._fitted, self._mixtures
+        if isinstance(posteriors[0], JointPosterior):
+            return mixtures[0].loo_probabilities()
+        return self._all_classes([mixture.loo_probability() for mixture in mixtures])
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
         one = np.stack(fitted, axis=1)
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
-    def _objective(self, posterior: ClassPosterior, pairs: Any = None) -> tuple[Any, Array]:
-        bounds = self._bounds(posterior.X)
+    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
+        bounds, data = self._bounds(posterior.X), (self.kernel_, posterior.X, posterior.y)
+        given, priors = self._given(0.0), self._priors(bounds)
         objective, intervals = latent_objective(
-            self.kernel_,
-            posterior.X,
-            posterior.y,
-            self._likelihood(),
-            bounds,
-            self._given(0.0),
-            self.inference,
-            self.mean == "constant",
-            self._priors(bounds),
-            pairs,
+            *data, self._likelihood, bounds, given, self.inference, self._constant, priors, pairs
         )
         return objective, box_of(objective, intervals)
 
-    def _again(self, posterior: ClassPosterior, objective: Any, z: Array, pairs: Any = None) -> ClassPosterior:
+    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
         return self._condition(self.kernel_, posterior, params_at(objective, z), objective.known(z), pairs)
 
-    def _condition(
-        self, kernel: Kernel, old: ClassPosterior, params: Params, likelihood: Probit | None = None, pairs: Any = None
-    ) -> ClassPosterior:
+    def _condition(self, kernel: Kernel, old: Any, params: Params, likelihood: Any = None, pairs: Any = None) -> Any:
         """The posterior of the labels of `old` with any kernel and parameters."""
-        return condition_classifier(
-            kernel,
-            old.X,
-            old.y,
-            params,
-            self.inference,
-            pairs,
-            likelihood=likelihood or old.likelihood,
-            constant=self.mean == "constant",
-        )
+        data, likelihood = (kernel, old.X, old.y, params), likelihood or old.likelihood
+        if isinstance(old, JointPosterior):
+            return condition_joint(*data, likelihood, self._constant, pairs)
+        return condition_classifier(*data, self.inference, pairs, likelihood=likelihood, constant=self._constant)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        fitted = [self._condition(kernel, old, old.params).probability(points) for old in self.posteriors_]
-        probabilities = self._all_classes(fitted)
+        fitted = [self._condition(kernel, old, old.params) for old in self.posteriors_]
+        if isinstance(fitted[0], JointPosterior):
+            probabilities = fitted[0].probabilities(points)
+        else:
+            probabilities = self._all_classes([model.probability(points) for model in fitted])
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 

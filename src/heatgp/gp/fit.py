@@ -204,7 +204,7 @@ def some_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
     if len(X) <= size:
         return full
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:size])
-    return replace(full, prior=Prior.of(kernel, X[rows], time), y=full.y[rows])
+    return replace(full, prior=Prior.of(kernel, X[rows], time, dense=full.prior.dense), y=full.y[rows])
 
 
 def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:

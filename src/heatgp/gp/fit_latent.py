@@ -107,7 +107,7 @@ def latent_objective(
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
     laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
-    prior = Prior.of(kernel, X, middle, pairs)
+    prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
     return full, intervals
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array, Kernel
-from .inference import LatentPosterior, chosen
+from .inference import chosen
 from .latent_objective import LatentObjective
 from .linalg import JITTER
 from .params import Given
@@ -35,14 +35,14 @@ def regression_gradient(posterior: Posterior) -> Array:
     return np.array([*in_times, in_amplitude + in_floor, float(in_noises[~floored].sum())])
 
 
-def latent_gradient(kernel: Kernel, posterior: LatentPosterior, inference: str, constant: bool) -> Array:
+def latent_gradient(kernel: Kernel, posterior: Any, inference: str, constant: bool) -> Array:
     """The derivatives of the approximate log evidence of any likelihood in the logs of its parameters.
 
     These are all times, the amplitude and the parameters of the likelihood, in this order. A parameter of the
     likelihood that is 0 has the derivative 0.
     """
     params, likelihood = posterior.params, posterior.likelihood
-    prior = Prior.of(kernel, posterior.X, params.time)
+    prior = Prior.of(kernel, posterior.X, params.time, dense=likelihood.functions is not None)
     values, slopes = prior.at(params.time, range(kernel.parameters))
     names = [name for name in likelihood.bounds if vars(likelihood)[name] > 0]
     given = Given((None,) * kernel.parameters, None, 0.0)

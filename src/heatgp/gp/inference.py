@@ -66,7 +66,7 @@ def condition_latent(
     InvalidInput : if the inference is not known.
     NotConverged : if the inference does not converge.
     """
-    prior = Prior.of(kernel, X, params.time, pairs)
+    prior = Prior.of(kernel, X, params.time, pairs, dense=likelihood.functions is not None)
     times = tuple(np.atleast_1d(params.time).tolist())
     given = Given(times, params.amplitude, 0.0)
     objective = LatentObjective(prior, y, given, likelihood, chosen(inference), constant)

@@ -76,6 +76,10 @@ class Mixture:
         """The probability of the label 1."""
         return self._average([p.probability(points) for p in self.posteriors])
 
+    def probabilities(self, points: Any, label_noise: bool = True) -> Array:
+        """The probabilities of several classes, (M, classes)."""
+        return self._average([p.probabilities(points, label_noise) for p in self.posteriors])
+
     def margin(self, points: Any) -> Array:
         """Phi^-1 of that probability, with digits where it is 0 or 1 to rounding."""
         margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in zip(*self.parts(points))])
@@ -99,6 +103,12 @@ class Mixture:
         ones = np.stack([p.loo() for p in self.posteriors])
         given = np.where(self.posteriors[0].y > 0, ones, 1 - ones)
         return (self._without(np.log(np.maximum(given, np.finfo(float).tiny))) * ones).sum(axis=0)
+
+    def loo_probabilities(self) -> Array:
+        """The probabilities of several classes given all other labels, (N, classes)."""
+        rows = np.stack([p.loo() for p in self.posteriors])
+        given = np.take_along_axis(rows, self.posteriors[0].y[None, :, None], axis=2)[..., 0]
+        return (self._without(np.log(np.maximum(given, np.finfo(float).tiny)))[..., None] * rows).sum(axis=0)
 
     def _without(self, log_densities: Array) -> Array:
         """The weights (G, N) without each of the observations."""
