@@ -1,5 +1,7 @@
 """Predictions of new observations, intervals, log densities, the evidence anywhere, functions that stay the same."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal, norm
@@ -12,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import heatgp as hg
 from gp_kernels import Cosines
-from heatgp.errors import InvalidInput, Unsupported
+from heatgp.errors import BoundWarning, InvalidInput, Unsupported
 from heatgp.gp.functions import pivoted_cholesky
 from heatgp.gp.gradients import regression_gradient
 from heatgp.gp.mixture import Mixture, normal_quantile
@@ -253,3 +255,63 @@ def test_quantiles_of_mixtures_without_variance():
     means, weights = np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0.3, 0.7])
     assert normal_quantile(weights, means, np.zeros((2, 2)), 0.2) == pytest.approx([0.0, 1.0], abs=1e-8)
     assert normal_quantile(weights, means, np.zeros((2, 2)), 0.5) == pytest.approx([1.0, 1.0], abs=1e-8)
+
+
+def test_summaries_have_the_curvature_of_the_evidence(rng):
+    """Against second differences of scikit-learn's log marginal likelihood, with flat priors and no mean."""
+    X = rng.normal(size=(60, 2))
+    y = np.sin(2 * X[:, 0]) + 0.3 * rng.standard_normal(60)
+    gp = hg.GPRegressor("euclidean", mean="zero", priors=None).fit(X, y)
+    theta = np.log([gp.amplitude_, np.sqrt(gp.time_), gp.noise_])
+    kernel = ConstantKernel() * RBF() + WhiteKernel()
+    theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
+    slopes = [
+        theirs.log_marginal_likelihood(theta + move, eval_gradient=True)[1]
+        - theirs.log_marginal_likelihood(theta - move, eval_gradient=True)[1]
+        for move in 1e-3 * np.eye(3)
+    ]
+    deviations = np.sqrt(np.diag(np.linalg.inv(-np.array(slopes) / 2e-3)))
+    summary = gp.summary()
+    assert summary.log_marginal_likelihood == pytest.approx(theirs.log_marginal_likelihood(theta), rel=1e-8)
+    assert [p.name for p in summary.parameters] == ["time", "amplitude", "noise"]
+    expected = norm.ppf(0.95) * deviations[[1, 0, 2]] * [2, 1, 1]  # the time is the square of the length
+    for parameter, width in zip(summary.parameters, expected):
+        assert np.log(parameter.high / parameter.value) == pytest.approx(width, rel=0.02)
+        assert np.log(parameter.value / parameter.low) == pytest.approx(width, rel=0.02)
+    text = str(summary)
+    assert text.startswith("GPRegressor(manifold=Euclidean(2)), N = 60\nparameter")
+    assert "1 local maximum" in text
+    assert f"{gp.fit_.evaluations} evaluations" in text
+
+
+def test_summaries_say_what_is_given_and_what_is_not_determined(rng):
+    X, y = rng.normal(size=(25, 1)), rng.normal(size=25)
+    text = str(hg.GPRegressor("euclidean", time=1.0, noise=0.5, integrate="grid").fit(X, y).summary())
+    assert re.search(r"time +1 +given", text)
+    assert re.search(r"noise +0.5 +given", text)
+    assert re.search(r"amplitude +\S+ +\S+ to", text)
+    assert "sets of parameters" in text
+    with pytest.warns(BoundWarning):
+        gp = hg.GPRegressor("euclidean", priors=None, mean="zero").fit(X, np.full(25, 3.0))
+    assert "sits on a bound of its search" in str(gp.summary())
+    labels = np.arange(25) % 3
+    rows = hg.GPClassifier("euclidean", multiclass="one-vs-rest").fit(X, labels).summary().parameters
+    assert [p.name for p in rows][:4] == ["0: time", "0: amplitude", "0: label_noise", "1: time"]
+    gram = np.exp(-((X - X.T) ** 2))
+    assert "a precomputed kernel" in str(hg.GPRegressor(kernel="precomputed").fit(gram, y).summary())
+
+
+def test_pictures_of_fits(rng):
+    X, y = rng.normal(size=(40, 1)), rng.normal(size=40)
+    gp = hg.GPRegressor("euclidean", time=1.0, amplitude=1.0, noise=0.5).fit(X, y)
+    _, middle, right = gp.plot().axes
+    mean, std = gp.loo()
+    np.testing.assert_allclose(middle.lines[-1].get_ydata(), (y - mean) / std)
+    level, share = right.lines[-1].get_data()
+    inside = np.abs(y - mean) <= norm.ppf(0.5 + level[9] / 2) * std
+    assert share[9] == pytest.approx(inside.mean())
+    labels = np.where(y > 0, "up", "down")
+    figure = hg.GPClassifier("euclidean", time=1.0, amplitude=4.0, label_noise=0.0).fit(X, labels).plot()
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["down", "up"]
+    joint = hg.GPClassifier("euclidean", time=1.0, amplitude=4.0, label_noise=0.0).fit(X, np.arange(40) % 5)
+    assert len(joint.plot().axes[0].lines) >= 2  # the diagonal and one curve of all five classes

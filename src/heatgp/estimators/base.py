@@ -24,6 +24,7 @@ from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
+from .summary import Parameter, Summary, learned_parameters, search_path
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
 
@@ -55,6 +56,61 @@ class HeatGP(BaseEstimator):
     @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
+
+    def summary(self) -> Summary:
+        """The parameters with their intervals, the evidence, how they were found, and what to be careful with.
+
+        Intervals of learned parameters have a probability of 90 %. They come from the curvature of the log posterior
+        density in the logarithms of the parameters; with integrate="grid" from the grid.
+
+        Returns
+        -------
+        Summary, to be printed; its attributes hold the numbers.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> X = hg.Sphere(2).random(np.random.default_rng(0), 60)
+        >>> gp = hg.GPRegressor(hg.Sphere(2), time=0.5, amplitude=1.0, noise=0.01).fit(X, X[:, 0])
+        >>> print(gp.summary())
+        GPRegressor(manifold=Sphere(2)), N = 60
+        parameter  value  90 % interval
+        time       0.5    given
+        amplitude  1      given
+        noise      0.01   given
+        log evidence  33.526
+        """
+        posteriors, mixtures = self._fitted, self._mixtures
+        labels = [""] if len(posteriors) == 1 else [f"{label}: " for label in self._model_names]
+        parameters: list[Parameter] = []
+        for posterior, mixture, label in zip(posteriors, mixtures, labels):
+            parameters += learned_parameters(*self._objective(posterior), mixture, posterior, label)
+        fits = [fit for fit in self.fits_ if fit is not None]
+        notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
+        if not self._precomputed and self.moved_ > 0:
+            notes.append(f"points were moved onto the manifold by up to {self.moved_:.2g}")
+        where = "a precomputed kernel" if self._precomputed else f"manifold={self.manifold_!r}"
+        return Summary(
+            f"{type(self).__name__}({where}), N = {len(posteriors[0].X)}",
+            tuple(parameters),
+            sum(posterior.log_marginal_likelihood for posterior in posteriors),
+            tuple(search_path(fits, mixtures)),
+            (*notes, *self._notes),
+        )
+
+    @property
+    def _model_names(self) -> Sequence[Any]:
+        """What tells several models apart."""
+        return range(len(self._fitted))
+
+    @property
+    def _notes(self) -> Sequence[str]:
+        """More for the summary to say."""
+        return ()
 
     def kernel_error(self, X: Any) -> KernelError:
         """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?

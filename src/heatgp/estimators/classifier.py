@@ -1,5 +1,6 @@
 """Gaussian process classification with scikit-learn's interface."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -16,7 +17,7 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import Bounds, box_of
+from ..gp.fit import Bounds, Fit, box_of
 from ..gp.fit_latent import fit_latent, latent_objective, weak_priors
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
@@ -111,6 +112,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         y = checked_targets(self, y)
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
         count = len(self.classes_)
+        self.fits_: list[Fit] = []
         with heartbeat(f"The fit of {len(points)} points in {count} classes"):
             if count > 2 and self._jointly:
                 self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
@@ -194,6 +196,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         found = fit_latent(
             self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
         )
+        self.fits_.append(found)
         return found.params, found.likelihood
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
@@ -352,6 +355,31 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if isinstance(posteriors[0], JointPosterior):
             return mixtures[0].loo_probabilities()
         return self._all_classes([mixture.loo_probability() for mixture in mixtures])
+
+    def plot(self) -> Any:
+        """A picture of the fit: the reliability of probabilities of each label from all others, and where they fail.
+
+        Returns
+        -------
+        matplotlib.figure.Figure, as from `heatgp.plots.probabilities_figure`.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+        """
+        from ..plots.fits import probabilities_figure
+
+        rows, posteriors = self.loo(), self.posteriors_
+        if isinstance(posteriors[0], JointPosterior):
+            labels = posteriors[0].y
+        else:
+            signs = np.stack([posterior.y for posterior in posteriors], axis=1)
+            labels = (signs[:, 0] > 0).astype(int) if len(posteriors) == 1 else signs.argmax(axis=1)
+        return probabilities_figure(labels, rows, self.classes_)
+
+    @property
+    def _model_names(self) -> Sequence[Any]:
+        return self.classes_
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""

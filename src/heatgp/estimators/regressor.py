@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import ndtr
 from sklearn.base import RegressorMixin
 
 from ..arguments import check_flag, generator, is_number
@@ -156,7 +157,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
             maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
-        self.posteriors_ = [self.posterior_]
+        self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
         params = self.posterior_.params
         self.time_, self.amplitude_ = params.time or None, params.amplitude
         self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
@@ -410,6 +411,31 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         mean, variance = averaged(*self._mixtures[0].loo())
         return mean, np.sqrt(variance)
+
+    def plot(self) -> Any:
+        """A picture of the fit: predictions of each observation from all others, their residuals, their calibration.
+
+        Returns
+        -------
+        matplotlib.figure.Figure, as from `heatgp.plots.residuals_figure`.
+
+        Raises
+        ------
+        NotFittedError : if the model is not fitted.
+        """
+        from ..plots.fits import residuals_figure
+
+        weights, means, variances = self._mixtures[0].loo()
+        mean, variance = averaged(weights, means, variances)
+        y = self.posterior_.y
+        below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
+        return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
+
+    @property
+    def _notes(self) -> list[str]:
+        number = len(self.posterior_.X)
+        few = number < (FEW_INTEGRATED if self.integrate else FEW) and self.fit_ is not None
+        return [f"N = {number} is so few that intervals are too narrow"] * few
 
     def _mixture_at(self, X: Any, prior: Any, covariates: Any) -> tuple[Mixture, Array]:
         """The posteriors, with the basis functions of the mean at the points X, and these points."""

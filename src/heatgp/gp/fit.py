@@ -71,6 +71,7 @@ class Fit:
     log_posterior : float, what was maximised: the evidence plus the log density of the priors of what was learned, in
         the logarithms of the parameters.
     likelihood : Likelihood with the values of its parameters; None where the noise is normal.
+    evaluations : int, how often the evidence was computed, on all data or on some.
     """
 
     params: Params
@@ -79,6 +80,7 @@ class Fit:
     on_bound: tuple[str, ...]
     log_posterior: float
     likelihood: Any = None
+    evaluations: int = 0
 
 
 @of_data
@@ -252,4 +254,4 @@ def finished(
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
         warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
     value, z = found[0]
-    return Fit(best, value - objective.log_prior(z), maxima, tuple(sitting), value, likelihood)
+    return Fit(best, value - objective.log_prior(z), maxima, tuple(sitting), value, likelihood, objective.calls.number)

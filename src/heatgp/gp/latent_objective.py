@@ -9,6 +9,7 @@ import numpy as np
 
 from ..covariance import Array
 from .approximation import Approximation
+from .count import Count
 from .coupled import Coupled
 from .likelihood import Likelihood
 from .linalg import LowRank
@@ -38,6 +39,7 @@ class LatentObjective:
     approximate: Callable[..., Approximation]
     constant: bool = False
     laws: Laws = field(default_factory=dict)
+    calls: Count = field(default_factory=Count)  # shared by what is made of this objective
     last: list[Array] = field(default_factory=list, init=False)  # the sites where the next inference starts
 
     @property
@@ -119,6 +121,7 @@ class LatentObjective:
                 return form.of(values, precision)
             return Coupled.of(values, precision, self.y)
 
+        self.calls.add()
         start = self.last[-1] if self.last else None
         found = self.approximate(factorise, self.known(z), self.y, start=start)
         self.last[:] = [found.sites]

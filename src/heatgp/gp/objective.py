@@ -13,6 +13,7 @@ import numpy as np
 from scipy import linalg
 
 from ..covariance import Array
+from .count import Count
 from .kernels import constant
 from .linalg import JITTER, Diagonal, LowRank
 from .params import Given, Params
@@ -37,6 +38,7 @@ class RegressionObjective:
     variance: tuple[float, float]  # the interval of the prior variance
     laws: Laws = field(default_factory=dict)
     profiled: bool = True  # False: an amplitude that is learned is always a coordinate
+    calls: Count = field(default_factory=Count)  # shared by what is made of this objective
 
     @property
     def names(self) -> list[str]:
@@ -48,6 +50,7 @@ class RegressionObjective:
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The log posterior density and its gradient."""
+        self.calls.add()
         given, names = self.given, self.names
         values, slopes = self.prior.at(given.times(z), given.free)
         found, floored, of_amplitude = self._evidence(values, z)

@@ -1,5 +1,6 @@
 """Pictures in one style, with colours for all kinds of colour vision and units on the axes."""
 
+from .fits import probabilities_figure, residuals_figure
 from .functions import knot_figure, sphere_figure
 from .kernels import along_geodesic, distance_label, kernel_figure, kernel_panels
 from .predictions import circle_figure, interval_figure, reliability_figure, scatter_figure, score_figure, tract_figure
@@ -15,7 +16,9 @@ __all__ = [
     "kernel_figure",
     "kernel_panels",
     "knot_figure",
+    "probabilities_figure",
     "reliability_figure",
+    "residuals_figure",
     "save_figure",
     "scatter_figure",
     "score_figure",

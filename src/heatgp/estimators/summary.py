@@ -1,0 +1,149 @@
+"""What a fit has learned, how sure it is of it, and how it got there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from ..covariance import Array
+from ..gp.fit import Fit
+from ..gp.integration import coordinates, curvature
+from ..gp.mixture import Mixture
+
+LEVEL = 0.9
+"""The probability of the intervals of parameters."""
+FLATTEST = 1e-4
+"""Curvature in log parameters below which the data and the priors do not determine them: a factor of e^100."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a fitted model.
+
+    Attributes
+    ----------
+    name : str.
+    value : float, the one that is used.
+    low, high : float, its interval of 90 %; the value itself where it was given.
+    is_learned : bool.
+    """
+
+    name: str
+    value: float
+    low: float
+    high: float
+    is_learned: bool
+
+    @property
+    def interval(self) -> str:
+        """The interval in words."""
+        if not self.is_learned:
+            return "given"
+        if not (self.low > 0 and np.isfinite(self.high)):
+            return "not determined by the data"
+        return f"{self.low:.3g} to {self.high:.3g}"
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A fitted model in words and numbers; print it.
+
+    Attributes
+    ----------
+    title : str, the model and the number of its data.
+    parameters : tuple of Parameter, of each model where there are several.
+    log_marginal_likelihood : float, the log evidence at the parameters used.
+    path : tuple of str, how they were found.
+    notes : tuple of str, what to be careful with.
+    """
+
+    title: str
+    parameters: tuple[Parameter, ...]
+    log_marginal_likelihood: float
+    path: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def __str__(self) -> str:
+        rows = [("parameter", "value", "90 % interval")]
+        rows += [(p.name, f"{p.value:.4g}", p.interval) for p in self.parameters]
+        widths = [max(len(row[k]) for row in rows) for k in range(3)]
+        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        evidence = f"log evidence  {self.log_marginal_likelihood:.3f}"
+        return "\n".join([self.title, *table, evidence, *self.path, *(f"note: {note}" for note in self.notes)])
+
+
+def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any, about: str) -> list[Parameter]:
+    """Times, amplitude, noise and what the likelihood has, with intervals where they are learned.
+
+    Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
+    grid where parameters are integrated over.
+    """
+    names = objective.names
+    z = np.clip(coordinates(objective, posterior.params, posterior), *box.T)
+    if len(mixture.weights) > 1:
+        points = np.stack([coordinates(objective, p.params, p) for p in mixture.posteriors])
+        centre = mixture.weights @ points
+        off = (points - centre) * np.sqrt(mixture.weights)[:, None]
+        covariance = off.T @ off
+    else:
+        centre, covariance = z, covariance_of(curvature(objective, z, box)) if len(z) else np.empty((0, 0))
+    found = []
+    for name, value, parts in _parameters(objective, posterior):
+        if parts and all(part in names for part in parts):
+            row = np.array([float(other in parts) for other in names])  # log noise = log ratio + log variance
+            deviation = float(np.sqrt(row @ covariance @ row))
+            middle = float(np.log(value) + row @ (centre - z)) if value > 0 else -np.inf
+            with np.errstate(over="ignore"):
+                low, high = np.exp(middle + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1]))
+            found.append(Parameter(f"{about}{name}", value, float(low), float(high), True))
+        else:
+            found.append(Parameter(f"{about}{name}", value, value, value, False))
+    return found
+
+
+def covariance_of(minus_hessian: Array) -> Array:
+    """The covariance of the normal law with this curvature; very large along directions without any."""
+    values, vectors = np.linalg.eigh(minus_hessian)
+    return vectors / np.maximum(values, FLATTEST) @ vectors.T
+
+
+def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[str, ...]]]:
+    """Name and value of each parameter, and the coordinates whose sum its logarithm is, but for a constant."""
+    given, params = objective.given, posterior.params
+    times = [f"time[{k}]" for k in range(len(given.time))] if len(given.time) != 1 else ["time"]
+    found: list[tuple[str, float, tuple[str, ...]]] = [
+        (name, float(value), (name,)) for name, value in zip(times, np.atleast_1d(params.time))
+    ]
+    found.append(("amplitude", params.amplitude, ("amplitude",)))
+    if given.noise != 0.0 or "noise" in objective.names:
+        both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")
+        found.append(("noise", params.noise, both if given.noise is None else ()))
+    own = vars(posterior).get("likelihood")
+    if own is not None:
+        found += [(name, float(vars(own)[name]), (name,)) for name in own.bounds]
+    return found
+
+
+def search_path(fits: Sequence[Fit | None], mixtures: Sequence[Mixture]) -> list[str]:
+    """How the parameters were found."""
+    lines = []
+    for fit in fits:
+        if fit is None:
+            continue
+        others = [value for value, _ in fit.maxima[1:]]
+        lines.append(
+            f"search: {fit.evaluations} evaluations, {len(fit.maxima)} local "
+            f"{'maximum' if len(fit.maxima) == 1 else 'maxima'} of the log posterior density: {fit.log_posterior:.3f}"
+            + "".join(f", {value:.3f}" for value in others)
+        )
+        for _, params in fit.maxima[1:]:
+            time = ", ".join(f"{t:.3g}" for t in np.atleast_1d(params.time))
+            lines.append(f"  other maximum: time {time}, amplitude {params.amplitude:.3g}, noise {params.noise:.3g}")
+    sizes = [len(mixture.weights) for mixture in mixtures]
+    if max(sizes) > 1:
+        lines.append(f"predictions are averaged over {', '.join(map(str, sizes))} sets of parameters")
+    return lines
