@@ -149,9 +149,9 @@ class HeatGP(BaseEstimator):
         given = Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
         params, found = given.params, None
         if params is None:
-            interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
-            if interval is None:
-                interval = time_bounds(without_normalization(self.kernel_), points)
+            interval: Any = (1.0, 2.0)  # a precomputed kernel has no time
+            if not self._precomputed:
+                interval = time_bounds(without_normalization(self.kernel_), points, self.time_bounds)
             found = fit(self.kernel_, points, y, Bounds(interval), given, *options)
             params = found.params
         return condition(self.kernel_, points, y, params, *options), found

@@ -13,6 +13,7 @@ from ..gp.classification import chosen, condition_classifier, one_against_rest
 from ..gp.fit import fit_classification
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
 from .tables import checked_targets
 
 
@@ -29,7 +30,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
-    time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
+    time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
     normalize, time_bounds, rng, n_jobs, project : as in `GPRegressor`.
@@ -38,6 +39,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     ----------
     classes_ : array, the labels, sorted.
     time_, amplitude_ : the parameters used; with more than two classes one for each class.
+    weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -95,10 +97,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
                     fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs
                 )
                 posteriors.append(posterior)
-        times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
+        times = [learned_times(self.kernel_, p.params.time) for p in posteriors]
+        weights = [learned_weights(self.kernel_, p.params.time) for p in posteriors]
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors
         self.time_ = times[0] if binary else times
+        self.weights_ = weights[0] if binary else weights
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
         return self
 

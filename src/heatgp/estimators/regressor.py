@@ -13,6 +13,7 @@ from ..gp.fit import fit_regression
 from ..gp.regression import condition, targets
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
 from .tables import checked_targets
 
 FEW = 20
@@ -31,10 +32,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live. "euclidean" is R^n, n the number of columns
         of X: points are vectors. Not used with kernel="precomputed".
     kernel : default "auto". The name of a method of `heat_kernel` ("auto", "exact", "smooth", ...); a method with its
-        options, such as Smooth(paths=100_000); a HeatKernel; a list of these, one for each factor of a product; or
-        "precomputed", where X is a Gram matrix, as in scikit-learn's support vector machines.
-    time : number, default None. "each" learns one time for each factor of a product; a tuple gives one time, or None,
-        for each factor.
+        options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
+        these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
+        support vector machines.
+    time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
+        differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
+        and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
     noise : number, default None. The variance of the noise.
     mean : "constant" (default), "zero" or a number. The prior mean of f; a constant is estimated.
@@ -49,7 +52,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     Attributes
     ----------
-    time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None.
+    time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
+    weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -105,7 +109,12 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
-        self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
+        self.time_, self.amplitude_, self.noise_ = (
+            learned_times(self.kernel_, params.time),
+            params.amplitude,
+            params.noise,
+        )
+        self.weights_ = learned_weights(self.kernel_, params.time)
         self._warn_of_few(len(points))
         return self
 

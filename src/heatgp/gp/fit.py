@@ -200,9 +200,11 @@ def _finish(kernel: Kernel, objective: Any, found: list[Found], intervals: dict[
     values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
     undetermined = []
+    without_effect = _without_effect(kernel, objective, found[0][1])
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
             negligible = (name, side) == ("noise", "lower") and bound <= 1e-6  # no noise is an answer
+            negligible |= (name, side) in without_effect
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
@@ -216,3 +218,18 @@ def _finish(kernel: Kernel, objective: Any, found: list[Found], intervals: dict[
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
         warn(f"{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
     return Fit(best, maxima[0][0], maxima, tuple(sitting))
+
+
+def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:
+    """The bounds, as (name, side), at which one of several times or weights may sit without a warning.
+
+    f may not depend on a coordinate, which is a long time; or not on a summand, which is a small weight, or a large one
+    of all others, and then the time of that summand is open. The evidence tends to a limit there, like 1/time or like
+    the weight, and what is left to gain is its slope.
+    """
+    learned = objective.given.time_names
+    if kernel.parameters < 2 or not learned:
+        return set()
+    flat = [name for name, slope in zip(learned, objective(z)[1]) if abs(slope) < FLAT]
+    sides = ("lower", "upper") if kernel.weight_parameters else ("upper",)
+    return {(name, side) for name in flat for side in sides}

@@ -7,13 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
-from ..manifolds import Manifold
+from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
 from ..whole_file import existing_file, whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
 from .methods import method_named
+from .stretched import StretchedKernel
+from .sums import FactorsKernel, SumKernel, chosen_factors
 
 FORMAT = 2
 Arrays = dict[str, np.ndarray]
@@ -106,10 +108,13 @@ def check_fingerprint(path: Any, manifold: Manifold, stored: str | None, python:
 
 def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     """What determines a kernel, as JSON; its arrays go into `arrays` under names that begin with the prefix."""
-    common = {"manifold": repr(kernel.manifold), "named": can_be_named(kernel.manifold)}
-    if isinstance(kernel, (ProductKernel, WrappedKernel)):
-        parts = kernel.factors if isinstance(kernel, ProductKernel) else (kernel.base,)
-        common["parts"] = [describe(part, arrays, f"{prefix}{i}.") for i, part in enumerate(parts)]
+    common: dict[str, Any] = {"manifold": repr(kernel.manifold), "named": can_be_named(kernel.manifold)}
+    if isinstance(kernel, (ProductKernel, SumKernel, WrappedKernel)):
+        common["parts"] = [describe(part, arrays, f"{prefix}{i}.") for i, part in enumerate(parts_of(kernel))]
+        if isinstance(kernel, FactorsKernel):
+            return common | {"kind": "factors", "places": kernel.places}
+        if isinstance(kernel, (SumKernel, StretchedKernel)):
+            return common | {"kind": "sum" if isinstance(kernel, SumKernel) else "stretched"}
         return common | {"own_times": isinstance(kernel, ProductKernel) and kernel.own_times}
     if not isinstance(kernel, MadeKernel):
         raise Unsupported(f"{kernel!r} cannot be written to a file. Save the points and make the kernel again.")
@@ -120,6 +125,28 @@ def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     return common | {"arrays": {name: prefix + name for name in own}}
 
 
+def parts_of(kernel: ProductKernel | SumKernel | WrappedKernel) -> tuple[HeatKernel, ...]:
+    """The kernels that a kernel is made of."""
+    if isinstance(kernel, SumKernel):
+        return kernel.summands
+    return kernel.factors if isinstance(kernel, ProductKernel) else (kernel.base,)
+
+
+def restored_kind(description: dict[str, Any], arrays: Arrays, manifold: Manifold) -> HeatKernel:
+    """A kernel that its manifold and parts do not determine: a sum, or one of some factors, or of own coordinates."""
+    kind, parts = description["kind"], description["parts"]
+    if kind == "factors":
+        assert isinstance(manifold, Product)
+        places = description["places"]
+        return restore(parts[0], arrays, chosen_factors(manifold, places)).on(manifold, *places)
+    kernels = [restore(part, arrays, manifold) for part in parts]
+    if kind == "sum":
+        return SumKernel(manifold, tuple(kernels))
+    assert kind == "stretched"
+    assert isinstance(manifold, Euclidean)
+    return StretchedKernel(manifold, kernels[0])
+
+
 def restore(description: dict[str, Any], arrays: Arrays, given: Manifold | None = None) -> HeatKernel:
     """Inverse of `describe`; `given` stands for a manifold that the file cannot hold."""
     name = description["manifold"]
@@ -128,6 +155,8 @@ def restore(description: dict[str, Any], arrays: Arrays, given: Manifold | None 
     manifold = given if given is not None and not description["named"] else parse(name)
     if repr(manifold) != name:
         raise InvalidInput(f"The kernel is of {name}; the manifold given is {manifold!r}.")
+    if "kind" in description:
+        return restored_kind(description, arrays, manifold)
     if "parts" in description:
         parts = zip(description["parts"], composed_of(manifold))
         kernel = compose(manifold, tuple(restore(part, arrays, own) for part, own in parts))
