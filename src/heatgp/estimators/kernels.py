@@ -11,6 +11,7 @@ from ..gp.kernels import Normalized
 from ..heat.composed import compose
 from ..heat.kernel import HeatKernel, MadeKernel
 from ..heat.methods import METHODS, Method, count_simple, known_options
+from ..heat.shared import shared_kernel
 from ..manifolds import Euclidean, Manifold, Product
 
 OWN_TIMES = ("shared", "each", "coordinates")
@@ -43,7 +44,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     if (word in ("each", "coordinates") or np.ndim(time) > 0) and not has_several:
         raise InvalidInput(f"time = {time!r} is one for each factor, but {manifold!r} is no product. Give one time.")
     warn_of_equal_simulations([c for c in choices if isinstance(c, MadeKernel)])
-    made = [c if isinstance(c, HeatKernel) else c.kernel(part) for (part, _), c in zip(parts, choices)]
+    made = [c if isinstance(c, HeatKernel) else shared_kernel(c, part) for (part, _), c in zip(parts, choices)]
     return with_own_times(compose(manifold, tuple(made)) if listed else made[0], time)
 
 
