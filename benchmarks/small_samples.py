@@ -38,14 +38,14 @@ def draw(manifold, number, rng):
     return X, 2 + vectors @ (np.sqrt(np.maximum(values, 0)) * rng.standard_normal(len(X)))
 
 
-def regression(manifold, given, number, seed):
+def regression(manifold, given, number, seed, **options):
     """The share of new observations in their interval."""
     rng = np.random.default_rng(seed)
     X, f = draw(manifold, number, rng)
     y = f + np.sqrt(TRUE["noise"]) * rng.standard_normal(len(X))
-    gp = hg.GPRegressor(manifold, **{name: TRUE[name] for name in given}).fit(X[:number], y[:number])
-    mean, std = gp.predict(X[number:], return_std=True)
-    return coverage(y[number:], mean, std**2 + gp.noise_)
+    gp = hg.GPRegressor(manifold, **{name: TRUE[name] for name in given}, **options).fit(X[:number], y[:number])
+    lower, upper = gp.predict_interval(X[number:])
+    return np.mean((lower <= y[number:]) & (y[number:] <= upper))
 
 
 def peer(number, seed):
@@ -59,7 +59,7 @@ def peer(number, seed):
     return coverage(y[number:], mean, std**2)
 
 
-def classification(manifold, given, number, seed):
+def classification(manifold, given, number, seed, **options):
     """How much larger the stated probability of being right is than the share of right predictions."""
     rng = np.random.default_rng(seed)
     X, f = draw(manifold, number, rng)
@@ -67,9 +67,8 @@ def classification(manifold, given, number, seed):
     if y[:number].all() or not y[:number].any():
         return np.nan
     values = {"time": TRUE["time"], "amplitude": 4.0}
-    gp = hg.GPClassifier(manifold, **{name: values[name] for name in given if name in values}).fit(
-        X[:number], y[:number]
-    )
+    known = {name: values[name] for name in given if name in values}
+    gp = hg.GPClassifier(manifold, **known, **options).fit(X[:number], y[:number])
     probability = gp.predict_proba(X[number:])
     return np.mean(probability.max(axis=1) - (gp.classes_[probability.argmax(axis=1)] == y[number:]))
 
@@ -92,6 +91,10 @@ if __name__ == "__main__":
     print(f"{'N =':<36}", *(f"{n:12}" for n in NUMBERS))
     for name, given in GIVEN.items():
         row(f"coverage, {name}", lambda n, s, g=given: regression(SPHERE, g, n, s), draws)
+        if name == "all learned":
+            row("coverage, plain evidence", lambda n, s: regression(SPHERE, (), n, s, priors=None), draws)
+            row("coverage, integrated", lambda n, s: regression(SPHERE, (), n, s, integrate="grid"), draws)
     row("coverage, scikit-learn, all learned", peer, draws)
     for name in ("all learned", "time given", "all given"):
         row(f"too sure, {name}", lambda n, s, g=GIVEN[name]: classification(SPHERE, g, n, s), draws)
+    row("too sure, integrated", lambda n, s: classification(SPHERE, (), n, s, integrate="grid"), draws)

@@ -223,8 +223,9 @@ class HeatGP(BaseEstimator):
 
     def _bounds(self, points: Array) -> Bounds:
         """Where parameters are searched for."""
-        interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
-        return Bounds(time_bounds(without_normalization(self.kernel_), points) if interval is None else interval)
+        if self._precomputed:
+            return Bounds((1.0, 2.0))  # a precomputed kernel has no time
+        return Bounds(time_bounds(without_normalization(self.kernel_), points, self.time_bounds))
 
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
@@ -252,9 +253,8 @@ class HeatGP(BaseEstimator):
             old.amplitude if amplitude is None else amplitude,
             old.noise if noise is None else noise,
         )
-        params = given.params
-        assert params is not None
-        return params
+        weights = np.log(np.atleast_1d(old.time)[given.free])  # of a sum of kernels, where times alone are given
+        return Params(given.times(weights), float(given.amplitude or 0.0), float(given.noise or 0.0))
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Mixture], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""

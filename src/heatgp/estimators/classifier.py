@@ -29,6 +29,7 @@ from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
 from .tables import checked_targets
 
 
@@ -44,7 +45,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
-    time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
+    time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
@@ -59,6 +60,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     ----------
     classes_ : array, the labels, sorted.
     time_, amplitude_, label_noise_ : the parameters used; with more than two classes one for each class.
+    weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -122,11 +124,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
             else:
                 self.posteriors_ = [self._one(points, numbers == 1, pairs)]
             self.mixtures_ = [self._integrated(posterior, (), pairs) for posterior in self.posteriors_]
-        times = [p.params.time or None for p in self.posteriors_]  # None: a precomputed kernel has no time
+        times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
+        weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
         amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
         noises = np.array([p.likelihood.label_noise for p in self.posteriors_])
         shared = len(self.posteriors_) == 1
         self.time_ = times[0] if shared else times
+        self.weights_ = weights[0] if shared else weights
         self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
         self.label_noise_ = float(noises[0]) if shared else noises
         return self

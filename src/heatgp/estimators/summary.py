@@ -114,9 +114,8 @@ def covariance_of(minus_hessian: Array) -> Array:
 def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[str, ...]]]:
     """Name and value of each parameter, and the coordinates whose sum its logarithm is, but for a constant."""
     given, params = objective.given, posterior.params
-    times = [f"time[{k}]" for k in range(len(given.time))] if len(given.time) != 1 else ["time"]
     found: list[tuple[str, float, tuple[str, ...]]] = [
-        (name, float(value), (name,)) for name, value in zip(times, np.atleast_1d(params.time))
+        (name, float(value), (name,)) for name, value in zip(given.names, np.atleast_1d(params.time))
     ]
     found.append(("amplitude", params.amplitude, ("amplitude",)))
     if given.noise != 0.0 or "noise" in objective.names:

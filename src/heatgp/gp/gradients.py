@@ -45,7 +45,7 @@ def latent_gradient(kernel: Kernel, posterior: Any, inference: str, constant: bo
     prior = Prior.of(kernel, posterior.X, params.time, dense=likelihood.functions is not None)
     values, slopes = prior.at(params.time, range(kernel.parameters))
     names = [name for name in likelihood.bounds if vars(likelihood)[name] > 0]
-    given = Given((None,) * kernel.parameters, None, 0.0)
+    given = Given.of(kernel, None, None, 0.0)
     free: Any = replace(likelihood, **dict.fromkeys(names))
     objective = LatentObjective(prior, posterior.y, given, free, chosen(inference), constant)
     variance = params.amplitude * prior.height(values)
