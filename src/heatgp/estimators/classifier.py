@@ -54,7 +54,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2.
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
-    normalize, time_bounds, rng, n_jobs, project : as in `GPRegressor`.
+    normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
     Attributes
     ----------

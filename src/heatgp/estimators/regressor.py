@@ -73,6 +73,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     n_jobs : int, default None. Cores, as in joblib, for kernels that are simulated.
     project : bool, default False. Move points to the nearest points of the manifold (`manifold.project`), for data with
         three or four digits. Points further away than the rounding of two decimals are an error.
+    integrate : None (default) or "grid". None uses the best parameters as if they were known; "grid" averages
+        predictions over a grid of parameters, weighted by their posterior density, which keeps intervals honest where
+        data are few. At most four parameters can be learned so.
 
     Attributes
     ----------
@@ -84,6 +87,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
+    mixtures_ : list of one Mixture: the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
     moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
