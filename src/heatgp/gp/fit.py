@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 TIMES = 12  # times scanned, for each free one
-WEAK_AMPLITUDE = 2.0  # spread of the weak prior of the prior variance, about the mean square of y
+WEAK_AMPLITUDE = 3.0  # spread of the weak prior of the prior variance, about the mean square of y
 WEAK_NOISE = 2.0  # spread of the weak prior of noise / prior variance, about 0.1
 NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
