@@ -23,7 +23,7 @@ from .mean import MeanModel
 from .tables import checked_targets, rows
 
 FEW = 20
-"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
+"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -279,7 +279,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         if number < FEW and learned:
             warn(
                 f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, "
-                "those of 90 % cover 60 to 80 % of new observations. Give the parameters that are known from "
+                "those of 90 % cover 65 to 85 % of new observations. Give the parameters that are known from "
                 "elsewhere, or add data.",
                 SmallSampleWarning,
             )
