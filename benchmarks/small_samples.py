@@ -24,6 +24,7 @@ NEW = 100
 TRUE = {"time": 0.3, "amplitude": 1.0, "noise": 0.09}
 GIVEN = {
     "all learned": (),
+    "all learned, priors=None": (),
     "time given": ("time",),
     "time, noise given": ("time", "noise"),
     "all given": ("time", "amplitude", "noise"),
@@ -90,10 +91,9 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")  # what the warnings are about is measured here
     print(f"{'N =':<36}", *(f"{n:12}" for n in NUMBERS))
     for name, given in GIVEN.items():
-        row(f"coverage, {name}", lambda n, s, g=given: regression(SPHERE, g, n, s), draws)
-        if name == "all learned":
-            row("coverage, plain evidence", lambda n, s: regression(SPHERE, (), n, s, priors=None), draws)
-            row("coverage, integrated", lambda n, s: regression(SPHERE, (), n, s, integrate="grid"), draws)
+        priors = None if "None" in name else "weak"
+        row(f"coverage, {name}", lambda n, s, g=given, p=priors: regression(SPHERE, g, n, s, priors=p), draws)
+    row("coverage, integrate='grid'", lambda n, s: regression(SPHERE, (), n, s, integrate="grid"), draws)
     row("coverage, scikit-learn, all learned", peer, draws)
     for name in ("all learned", "time given", "all given"):
         row(f"too sure, {name}", lambda n, s, g=GIVEN[name]: classification(SPHERE, g, n, s), draws)

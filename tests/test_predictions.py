@@ -315,3 +315,22 @@ def test_pictures_of_fits(rng):
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["down", "up"]
     joint = hg.GPClassifier("euclidean", time=1.0, amplitude=4.0, label_noise=0.0).fit(X, np.arange(40) % 5)
     assert len(joint.plot().axes[0].lines) >= 2  # the diagonal and one curve of all five classes
+
+
+def test_several_outputs_have_predictions_for_each(rng):
+    X, new = rng.normal(size=(30, 1)), rng.normal(size=(4, 1))
+    Y = np.column_stack([np.sin(X[:, 0]), np.cos(X[:, 0])]) + 0.1 * rng.standard_normal((30, 2))
+    fixed = {"time": 1.0, "amplitude": 1.0, "noise": 0.01}
+    both = hg.GPRegressor("euclidean", **fixed).fit(X, Y)
+    each = [hg.GPRegressor("euclidean", **fixed).fit(X, y) for y in Y.T]
+    values = np.zeros((4, 2))
+    for k, one in enumerate(each):
+        for mine, other in zip(both.predict_interval(new), one.predict_interval(new)):
+            np.testing.assert_allclose(mine[:, k], other, rtol=1e-6)
+        np.testing.assert_allclose(both.log_density(new, values)[:, k], one.log_density(new, values[:, k]), rtol=1e-6)
+    assert re.search(r"amplitude\[1\] +1 +given", str(both.summary()))
+    for ask in (both.sample_functions, both.plot, lambda: both.log_marginal_likelihood(time=2.0)):
+        with pytest.raises(Unsupported, match="is for one output, and y has 2 columns"):
+            ask()
+    with pytest.raises(Unsupported, match="integrate='grid' is for one output"):
+        hg.GPRegressor("euclidean", integrate="grid").fit(X, Y)

@@ -88,7 +88,7 @@ class HeatGP(BaseEstimator):
         labels = [""] if len(posteriors) == 1 else [f"{label}: " for label in self._model_names]
         parameters: list[Parameter] = []
         for posterior, mixture, label in zip(posteriors, mixtures, labels):
-            parameters += learned_parameters(*self._objective(posterior), mixture, posterior, label)
+            parameters += self._summarised(posterior, mixture, label)
         fits = [fit for fit in self.fits_ if fit is not None]
         notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
         if not self._precomputed and self.moved_ > 0:
@@ -101,6 +101,10 @@ class HeatGP(BaseEstimator):
             tuple(search_path(fits, mixtures)),
             (*notes, *self._notes),
         )
+
+    def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
+        """The parameters of one model."""
+        return learned_parameters(*self._objective(posterior), mixture, posterior, about)
 
     @property
     def _model_names(self) -> Sequence[Any]:

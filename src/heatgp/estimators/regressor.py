@@ -17,6 +17,7 @@ from ..gp.functions import sampled_functions
 from ..gp.gradients import regression_gradient
 from ..gp.integration import params_at
 from ..gp.mixture import Mixture, averaged
+from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.priors import checked_priors
 from ..gp.regression import Posterior, condition
@@ -25,10 +26,11 @@ from ..progress import heartbeat
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .mean import MeanModel
+from .summary import Parameter
 from .tables import checked_targets, rows
 
 FEW = 20
-"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
+"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
 
 FEW_INTEGRATED = 5
 """The same with integrate="grid": 80 % at N = 3, 88 % at N = 5."""
@@ -82,10 +84,11 @@ class GPRegressor(RegressorMixin, HeatGP):
     time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
         The noise is that of weight one; of known variances the array.
     weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
-    coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors.
+    coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
+        outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
     kernel_ : Kernel, the covariance used.
-    posterior_ : Posterior, the Gaussian process that has seen the data.
+    posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     mixtures_ : list of one Mixture: the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -115,7 +118,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N).
-        y : array (N,) of real numbers. One column (N, 1) is read as (N,), with a DataConversionWarning.
+        y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
+            own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
             of weight 0 is left out.
         covariates : array (N, q), or a table, default None. Columns whose coefficients are part of the mean.
@@ -139,6 +143,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         checked_priors(self.priors)
+        if self.integrate and y.ndim == 2:
+            raise _for_one_output("integrate='grid'", y.shape[1])
 
         def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
             known = np.ndim(self.noise) > 0
@@ -154,11 +160,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         pairs: Pairs = of_all
         if kept is not None:
             points, y, pairs = points[kept], y[kept], None
-        known = np.ndim(self.noise) > 0
+        known, several = np.ndim(self.noise) > 0, y.ndim == 2
+        learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
         with heartbeat(f"The fit of {len(points)} points"):
             self.posterior_, self.fit_ = self._learned(
-                partial(fit_regression, priors=self.priors, pairs=pairs, **options),
-                partial(condition, noise_is_known=known, pairs=pairs, **options),
+                partial(learn, priors=self.priors, pairs=pairs, **options),
+                partial(conditioned, noise_is_known=known, pairs=pairs, **options),
                 1.0 if known else self.noise,
                 points,
                 y,
@@ -171,7 +178,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.weights_ = learned_weights(self.kernel_, params.time)
         self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
         self.coefficients_ = self.posterior_.coefficients
-        self.coefficient_errors_ = np.sqrt(np.diagonal(self.posterior_.coefficient_covariance))
+        self.coefficient_errors_ = self.posterior_.coefficient_errors
         self.coefficient_names_ = self._mean_model.names
         self._warn_of_few(len(points))
         return self
@@ -201,9 +208,10 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Returns
         -------
-        mean : array (M,).
+        mean : array (M,), or (M, p) of p outputs.
         std : array (M,), with return_std; or covariance : array (M, M), with return_cov. Both are of the function f,
-            without the noise, unless `noise` asks for it.
+            without the noise, unless `noise` asks for it. Of p outputs the last axis is that of the outputs: (M, p) and
+            (M, M, p), as in scikit-learn.
 
         Raises
         ------
@@ -305,7 +313,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Returns
         -------
-        Array (M, n_samples), as in scikit-learn.
+        Array (M, n_samples), or (M, p, n_samples) of p outputs, as in scikit-learn.
 
         Raises
         ------
@@ -319,7 +327,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         (3, 5)
         """
         mixture, points = self._mixture_at(X, prior, covariates)
-        return mixture.sample(points, generator(random_state, "random_state"), n_samples).T
+        return np.moveaxis(mixture.sample(points, generator(random_state, "random_state"), n_samples), 0, -1)
 
     def sample_functions(self, n_samples: int = 1, random_state: Any = 0) -> Callable[[Any], Array]:
         """Functions drawn from the posterior that stay the same from call to call.
@@ -359,6 +367,7 @@ class GPRegressor(RegressorMixin, HeatGP):
                 "sample_functions needs the covariance of points of several calls, which kernel='precomputed' does not "
                 "have. Ask sample_y for all points at once."
             )
+        self._check_one_output("sample_functions")
         if self._mean_model.covariates is not None:
             raise Unsupported("sample_functions has no covariates of points of earlier calls. Use sample_y.")
         values = sampled_functions(self._mixtures[0], random_state, n_samples)
@@ -394,7 +403,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
-        if not (time is None and amplitude is None and noise is None):
+        if gradient or not (time is None and amplitude is None and noise is None):
+            self._check_one_output("log_marginal_likelihood at other parameters, or its gradient,")
             posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
         value = posterior.log_marginal_likelihood
         return (value, regression_gradient(posterior)) if gradient else value
@@ -404,7 +414,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Returns
         -------
-        mean, std : arrays (N,), of the observations; the standard deviation includes the noise.
+        mean, std : arrays (N,), or (N, p) of p outputs, of the observations that have a positive weight; the standard
+            deviation includes the noise.
 
         Raises
         ------
@@ -434,6 +445,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         from ..plots.fits import residuals_figure
 
+        self._check_one_output("plot")
         weights, means, variances = self._mixtures[0].loo()
         mean, variance = averaged(weights, means, variances)
         y = self.posterior_.y
@@ -445,6 +457,23 @@ class GPRegressor(RegressorMixin, HeatGP):
         number = len(self.posterior_.X)
         few = number < (FEW_INTEGRATED if self.integrate else FEW) and self.fit_ is not None
         return [f"N = {number} is so few that intervals are too narrow"] * few
+
+    def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
+        if posterior.y.ndim == 1:
+            return super()._summarised(posterior, mixture, about)
+        given = self._given(1.0 if posterior.noise_is_known else self.noise)
+        values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
+        for name, own, known in (("amplitude", self.amplitude_, given.amplitude), ("noise", self.noise_, given.noise)):
+            values += [(f"{name}[{k}]", value, known) for k, value in enumerate(np.atleast_1d(own))]
+        nan = float("nan")
+        return [
+            Parameter(name, float(value), *((nan, nan) if known is None else (float(value),) * 2), known is None)
+            for name, value, known in values
+        ]
+
+    def _check_one_output(self, what: str) -> None:
+        if self._fitted[0].y.ndim == 2:
+            raise _for_one_output(what, self.posterior_.y.shape[1])
 
     def _mixture_at(self, X: Any, prior: Any, covariates: Any) -> tuple[Mixture, Array]:
         """The posteriors, with the basis functions of the mean at the points X, and these points."""
@@ -469,7 +498,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         elif number < FEW and learned and not self.integrate:
             warn(
                 f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, "
-                "those of 90 % cover 60 to 80 % of new observations. Give the parameters that are known from "
+                "those of 90 % cover 65 to 85 % of new observations. Give the parameters that are known from "
                 "elsewhere, average over them with integrate='grid', or add data.",
                 SmallSampleWarning,
             )
@@ -490,7 +519,17 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         old = self.posterior_
         mean, variance = old.again(kernel, old.params).moments(points)
-        return mean[:, None], np.sqrt(variance)
+        deviation = np.sqrt(variance)
+        return (mean, deviation.max(axis=1)) if mean.ndim == 2 else (mean[:, None], deviation)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _for_one_output(what: str, number: int) -> Unsupported:
+    return Unsupported(f"{what} is for one output, and y has {number} columns. Fit one model for each column.")
 
 
 def checked_level(level: Any) -> float:

@@ -28,7 +28,7 @@ class Parameter:
     ----------
     name : str.
     value : float, the one that is used.
-    low, high : float, its interval of 90 %; the value itself where it was given.
+    low, high : float, its interval of 90 %; the value itself where it was given, nan where it is not known.
     is_learned : bool.
     """
 
@@ -43,6 +43,8 @@ class Parameter:
         """The interval in words."""
         if not self.is_learned:
             return "given"
+        if np.isnan(self.low):
+            return "learned"
         if not (self.low > 0 and np.isfinite(self.high)):
             return "not determined by the data"
         return f"{self.low:.3g} to {self.high:.3g}"

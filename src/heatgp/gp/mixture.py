@@ -55,6 +55,8 @@ class Mixture:
 
     def covariance(self, points: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""
+        if len(self.weights) == 1:
+            return self.posteriors[0].covariance(points, noise)
         means = np.stack([p.mean(points) for p in self.posteriors])
         off = np.sqrt(self.weights)[:, None] * (means - self._average(means))
         covariance = off.T @ off
@@ -119,6 +121,8 @@ class Mixture:
         """Functions drawn from the posterior at the points, (size, M); each has parameters of its own."""
         rng = generator(rng)
         numbers = self.numbers(rng, size)
+        if len(self.weights) == 1:
+            return self.posteriors[0].sample(points, rng, size)
         values = np.empty((len(numbers), len(points)))
         for g in np.unique(numbers):
             values[numbers == g] = self.posteriors[g].sample(points, rng, int(np.sum(numbers == g)))
