@@ -19,6 +19,7 @@ from ..arguments import generator
 from ..cost import check_memory
 from ..covariance import Array, Kernel
 from ..errors import BoundWarning, InvalidInput, Unsupported, warn
+from .count import Count
 from .fit import (
     NEGLIGIBLE,
     SUBSET,
@@ -136,6 +137,7 @@ class ColumnsObjective:
     ratio: tuple[float, float]  # the interval of noise / prior variance
     laws: Laws = field(default_factory=dict)  # of times and of noise / prior variance
     amplitude_law: tuple[Array, float] | None = None  # log medians (p,) of the prior variances, and their spread
+    calls: Count = field(default_factory=Count)  # shared by what is made of this objective
 
     @property
     def names(self) -> list[str]:
@@ -153,6 +155,7 @@ class ColumnsObjective:
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The log posterior density and its gradient."""
+        self.calls.add()
         given = self.given
         values, slopes = self.prior.at(given.times(z), given.free)
         height, spectrum = self.prior.height(values), Spectrum.of(self.prior, values, self.y.noise)
