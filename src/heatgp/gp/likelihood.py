@@ -1,0 +1,74 @@
+"""What a Gaussian process needs of p(y | f), the law of one observation given the value of the latent function.
+
+A likelihood is a frozen dataclass whose fields are its parameters, positive numbers; a parameter that is None is
+learned. Expectation propagation asks for `tilted`, Laplace's approximation for `derivatives`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..covariance import Array
+from ..errors import Unsupported
+
+STEP = 1e-4
+"""Difference of the logarithm of a parameter from which the derivative in it is taken."""
+
+
+@dataclass(frozen=True)
+class Likelihood(ABC):
+    """The law of one observation y given f; observations are independent given the latent function.
+
+    Arrays have the shape (N,), one number for each observation. A likelihood of several latent functions has means and
+    variances of shape (functions, N).
+    """
+
+    bounds: ClassVar[Mapping[str, tuple[float, float]]] = {}
+    """The interval in which each parameter is searched for."""
+
+    @property
+    def functions(self) -> int | None:
+        """How many latent functions an observation depends on; None for one."""
+        return None
+
+    @property
+    def free(self) -> list[str]:
+        """The names of the parameters that are learned."""
+        return [f.name for f in fields(self) if f.name in self.bounds and vars(self)[f.name] is None]
+
+    def with_values(self, values: Array) -> Self:
+        """The same likelihood, with values in the place of the parameters that are learned."""
+        return replace(self, **{name: float(value) for name, value in zip(self.free, values)})
+
+    @abstractmethod
+    def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """log Z and two derivatives, where Z is p(y | f) averaged over f ~ N(mean, variance).
+
+        Returns
+        -------
+        log_z : array (N,).
+        first : d log Z / d mean, shape of the mean.
+        curvature : - d² log Z / d mean², shape of the mean.
+        """
+
+    def in_parameters(self, y: Array, mean: Array, variance: Array, names: list[str]) -> Array:
+        """The sum of d log Z / d log parameter, for each name; by differences where a class has no better way."""
+
+        def total(name: str, step: float) -> float:
+            moved: Any = replace(self, **{name: vars(self)[name] * np.exp(step)})
+            return float(moved.tilted(y, mean, variance)[0].sum())
+
+        return np.array([(total(name, STEP) - total(name, -STEP)) / (2 * STEP) for name in names])
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """First, minus second, and third derivative of log p(y | f) in f."""
+        raise Unsupported(f"{self!r} has no derivatives for Laplace's approximation. Use inference='ep'.")
+
+    def log_density(self, y: Array, f: Array) -> Array:
+        """log p(y | f)."""
+        raise Unsupported(f"{self!r} has no density for Laplace's approximation. Use inference='ep'.")
