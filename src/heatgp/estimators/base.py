@@ -114,7 +114,8 @@ class HeatGP(BaseEstimator):
         """
         for name, value in self.get_params(deep=False).items():
             number = isinstance(value, Real) and not isinstance(value, bool)
-            if name in ("amplitude", "noise") and not (value is None or number):
+            known = name == "noise" and np.ndim(value) > 0  # variances, which GPRegressor checks
+            if name in ("amplitude", "noise") and not (value is None or number or known):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)
@@ -159,8 +160,8 @@ class HeatGP(BaseEstimator):
 
     def _bounds(self, points: Array) -> Bounds:
         """Where parameters are searched for."""
-        if self._precomputed:  # it has no time
-            return Bounds((1.0, 2.0))
+        if self._precomputed:
+            return Bounds((1.0, 2.0))  # a precomputed kernel has no time
         return Bounds(time_bounds(without_normalization(self.kernel_), points, self.time_bounds))
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
