@@ -150,7 +150,7 @@ def fit_regression(
     if isinstance(chosen_priors, str):
         laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
     else:
-        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters)
+        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
     full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))

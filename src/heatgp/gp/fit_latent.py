@@ -77,7 +77,7 @@ def fit_latent(
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
+    laws = {} if priors is None else priors.laws(intervals, kernel.parameters, kernel.weight_parameters)
     prior = Prior.of(kernel, X, middle, pairs)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     coarse = some_of(full, kernel, X, middle, SUBSET)
