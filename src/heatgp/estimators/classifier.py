@@ -396,7 +396,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         objective, intervals = latent_objective(
             *data, self._likelihood, bounds, given, self.inference, self._constant, priors, pairs
         )
-        return objective, box_of(objective, intervals)
+        return replace(objective, precise=True), box_of(objective, intervals)
 
     def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
         return self._condition(self.kernel_, posterior, params_at(objective, z), objective.known(z), pairs)

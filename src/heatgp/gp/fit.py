@@ -187,7 +187,7 @@ def regression_objective(
     if isinstance(chosen_priors, str):
         laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
     else:
-        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters)
+        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
     return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
 
 

@@ -16,7 +16,7 @@ from .params import Given
 from .prior import Pairs, Prior
 from .priors import LogNormal, Priors
 from .probit import Probit
-from .search import climb, scan, scan_points
+from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
 SUBSET = 200  # data on which starts are looked for: each value is an inference
@@ -77,7 +77,7 @@ def fit_latent(
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
-    points = [np.concatenate([t, h, rest]) for h in heights for t in scan_points(box[:free], TIMES)]
+    points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
     found = climb(coarse, full, scan(coarse, loose, points), box, 2)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
@@ -99,15 +99,15 @@ def latent_objective(
     pairs: Pairs = None,
 ) -> tuple[LatentObjective, dict[str, Interval]]:
     """What `fit_latent` maximises, and the intervals of its coordinates by name."""
-    # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
-    approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
+    # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-5) if inference == "ep" else chosen(inference)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
+    laws = {} if priors is None else priors.laws(intervals, kernel.parameters, kernel.weight_parameters)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
-    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
+    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     return full, intervals
 
 
