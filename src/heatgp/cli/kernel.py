@@ -9,7 +9,8 @@ import numpy as np
 from ..arguments import check_count
 from ..errors import InvalidInput
 from ..heat.kernel import HeatKernel
-from ..heat.methods import METHODS, heat_kernel, known_options
+from ..heat.matern import check_smoothness, matern_kernel
+from ..heat.methods import METHODS, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
 from .tables import check_writable
@@ -23,6 +24,9 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("kernel", help="print and plot a heat kernel along a geodesic")
     parser.add_argument("manifold", help=HELP)
     parser.add_argument("--time", type=float, required=True)
+    parser.add_argument(
+        "--smoothness", type=float, default=math.inf, help="of Matern kernels: 0.5, 1.5, ...; by default inf, heat"
+    )
     parser.add_argument("--method", nargs="+", default=["auto"], choices=METHODS, help="one or several, side by side")
     add_simulation(parser)
     parser.add_argument("--points", type=int, default=13, help="rows of the table")
@@ -53,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
     check_writable(options.plot)
     refuse_ignored(options.method, paths=options.paths, references=options.references)
     check_count("--seed", options.seed, 0)
+    check_smoothness(options.smoothness)
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     made = {method: kernel_for_time(manifold, method, options) for method in options.method}
@@ -99,4 +104,4 @@ def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace
     simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": options.time}
     if method in ("ball", "strip"):
         simulation |= {"times": [options.time], "step": options.time / 100}
-    return heat_kernel(manifold, method, **known_options(method, **simulation))
+    return matern_kernel(manifold, options.smoothness, method, **known_options(method, **simulation))

@@ -11,6 +11,7 @@ from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
 from ..heat.composed import ProductKernel, compose
 from ..heat.kernel import HeatKernel, MadeKernel
+from ..heat.matern import MaternKernel
 from ..heat.methods import METHODS, Method, count_simple, known_options
 from ..manifolds import Manifold, Product
 
@@ -41,12 +42,14 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     chosen = compose(manifold, tuple(made)) if listed else made[0]
     if not own_times:
         return chosen
-    if not isinstance(chosen, ProductKernel):
+    product = chosen.base if isinstance(chosen, MaternKernel) else chosen
+    if not isinstance(product, ProductKernel):
         raise InvalidInput(
             f"time = {time!r} is one for each factor, but {chosen!r} has no factors. Give a list of kernels, one for "
             "each factor."
         )
-    return replace(chosen, own_times=True)
+    product = replace(product, own_times=True)
+    return replace(chosen, base=product) if isinstance(chosen, MaternKernel) else product
 
 
 def warn_of_equal_simulations(kernels: list[MadeKernel]) -> None:

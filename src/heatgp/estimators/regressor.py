@@ -13,6 +13,7 @@ from ..gp.fit import fit_regression
 from ..gp.regression import condition, targets
 from ..progress import heartbeat
 from .base import HeatGP
+from .smoothness import learns_smoothness
 from .tables import checked_targets
 
 FEW = 20
@@ -33,6 +34,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     kernel : default "auto". The name of a method of `heat_kernel` ("auto", "exact", "smooth", ...); a method with its
         options, such as Smooth(paths=100_000); a HeatKernel; a list of these, one for each factor of a product; or
         "precomputed", where X is a Gram matrix, as in scikit-learn's support vector machines.
+    smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
+        for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
+        the best of 1/2, 3/2, 5/2 and inf by evidence.
     time : number, default None. "each" learns one time for each factor of a product; a tuple gives one time, or None,
         for each factor.
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
@@ -50,6 +54,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     Attributes
     ----------
     time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None.
+    smoothness_ : float, the smoothness of the kernel used.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -71,6 +76,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     noise: float | None = None
     mean: str | float = "constant"
 
+    @learns_smoothness
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the data.
 

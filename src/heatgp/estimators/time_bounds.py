@@ -4,17 +4,23 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
+from ..heat.averaged.euclidean import BESSEL, bessel_correlation
 from ..heat.composed import ProductKernel
 from ..heat.kernel import HeatKernel
+from ..heat.matern import MaternKernel, with_smoothness
+from .smoothness import smoothness_of
 
 SUBSET = 200
 NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
 """Correlation of neighbours below which a shorter time changes little."""
+ROUGH = 100.0
+"""Upper bound of the length over which rough functions vary: then differences of f are those of the limit, to 1 %."""
 CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
@@ -24,11 +30,28 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
 
     The square root of the time is the length over which f varies: below the lower bound data points know nothing of
     each other, above the upper one f is a constant. All times of a kernel that knows none of these.
+    Matern kernels, which fall faster near the diagonal, have a longer upper bound, see `longest`.
     """
-    if isinstance(kernel, ProductKernel) and kernel.parameters > 1:
-        parts = kernel.manifold.split(X)
-        return tuple(_interval(f, part) for f, part in zip(kernel.factors, parts))
+    product = kernel.base if isinstance(kernel, MaternKernel) else kernel
+    if isinstance(product, ProductKernel) and product.parameters > 1:
+        factors = [with_smoothness(factor, smoothness_of(kernel)) for factor in product.factors]
+        return tuple(_interval(factor, part) for factor, part in zip(factors, product.manifold.split(X)))
     return _interval(kernel, X)
+
+
+def longest(smoothness: float) -> float:
+    """The upper bound of the length over which f varies, in units of the largest distance: 3 for the heat kernel.
+
+    For Matern kernels the length at which the correlation in flat space is the same, exp(-1/18); for rough ones no more
+    than `ROUGH`.
+    """
+    if smoothness > BESSEL:
+        return 3.0
+
+    def excess(length: float) -> float:
+        return float(bessel_correlation(smoothness, np.array(np.sqrt(2 * smoothness) / length))) - np.exp(-1 / 18)
+
+    return ROUGH if excess(ROUGH) < 0 else float(brentq(excess, 1.0, ROUGH))
 
 
 def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
@@ -56,13 +79,14 @@ def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
         nearest, largest = np.array([1.0]), 1.0
     if not times[0] < times[1]:
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
-    if (3 * largest) ** 2 <= times[0] and np.isinf(times[1]):
+    reach = longest(smoothness_of(kernel)) * largest
+    if reach**2 <= times[0] and np.isinf(times[1]):
         raise InvalidInput(
             f"the points of {manifold!r} are within {largest:.2g} of each other; the kernel's shortest time, "
             f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
-    low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
+    low, high = np.clip(((np.median(nearest) / 5) ** 2, reach**2), *times)
     if not low < high:
         return times
     return shortened(kernel, X, distances, float(low), float(high)) if kernel.is_exact else (float(low), float(high))
