@@ -1,7 +1,7 @@
 """Every method on the same splits, in one call."""
 
-import os
 import math
+import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

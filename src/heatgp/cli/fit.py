@@ -199,9 +199,10 @@ def read_smoothness(text: str | None) -> Any:
     if text is None or text == "learn":
         return math.inf if text is None else text
     try:
-        return check_smoothness(float(text))
+        smoothness = float(text)
     except ValueError:
         raise InvalidInput(f"--smoothness must be a number, such as 2.5, or learn; got {text!r}.") from None
+    return check_smoothness(smoothness)
 
 
 def _smoothness(model: Any) -> str:

@@ -100,8 +100,12 @@ def refuse_ignored(methods: list[str], **options: Any) -> None:
 
 
 def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace) -> HeatKernel:
-    """The kernel for the one time asked for: counts are made at that time alone."""
-    simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": options.time}
-    if method in ("ball", "strip"):
+    """The kernel for the one time asked for: counts are made at that time alone.
+
+    A Matern kernel is an average over many times; most of it are those up to twice the mean.
+    """
+    longest = options.time * (1.0 if math.isinf(options.smoothness) else 2 + manifold.dim / options.smoothness)
+    simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": longest}
+    if method in ("ball", "strip") and math.isinf(options.smoothness):
         simulation |= {"times": [options.time], "step": options.time / 100}
     return matern_kernel(manifold, options.smoothness, method, **known_options(method, **simulation))
