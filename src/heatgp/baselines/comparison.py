@@ -235,7 +235,7 @@ def choose(
     names, notes = list(listed or DEFAULT), []
     unknown = [name for name in names if not isinstance(name, str) or name not in (*PROCESSES, *NAMES)]
     if unknown:
-        known = ", ".join(map(repr, (*PROCESSES, *NAMES)))
+        known = ", ".join(map(repr, ("heatgp", *NAMES, "heatgp matern")))
         raise InvalidInput(f"There is no method {unknown[0]!r}; there are {known}.")
     if methods is None:
         try:

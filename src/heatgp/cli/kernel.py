@@ -9,8 +9,8 @@ import numpy as np
 from ..arguments import check_count
 from ..errors import InvalidInput
 from ..heat.kernel import HeatKernel
-from ..heat.matern import check_smoothness, matern_kernel
-from ..heat.methods import METHODS, known_options
+from ..heat.matern import check_smoothness, with_smoothness
+from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
 from .tables import check_writable
@@ -108,4 +108,4 @@ def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace
     simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": longest}
     if method in ("ball", "strip") and math.isinf(options.smoothness):
         simulation |= {"times": [options.time], "step": options.time / 100}
-    return matern_kernel(manifold, options.smoothness, method, **known_options(method, **simulation))
+    return with_smoothness(heat_kernel(manifold, method, **known_options(method, **simulation)), options.smoothness)
