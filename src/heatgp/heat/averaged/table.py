@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -139,6 +140,9 @@ class HeatTable:
     profile: Profile
     step: float
     grade: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return heat_table, (self.manifold, self.profile, self.step, self.grade)
 
     @cached_property
     def x(self) -> np.ndarray:
