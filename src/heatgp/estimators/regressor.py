@@ -20,6 +20,7 @@ from ..progress import heartbeat
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .mean import MeanModel
+from .smoothness import learns_smoothness
 from .tables import checked_targets, rows
 
 FEW = 20
@@ -42,6 +43,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
         these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
         support vector machines.
+    smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
+        for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
+        the best of 1/2, 3/2, 5/2 and inf by evidence.
     time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
         differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
         and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
@@ -70,6 +74,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     ----------
     time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
         The noise is that of weight one; of known variances the array.
+    smoothness_ : float, the smoothness of the kernel used.
     weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
@@ -97,6 +102,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficient_scale: Any = None
     priors: Any = "weak"
 
+    @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
