@@ -79,9 +79,12 @@ def test_two_points_of_two_classes():
 
 
 def test_classes_that_do_not_overlap_need_no_warning():
-    gp = GPClassifier(S2).fit(X, LABELS)  # a warning would be an error here
+    gp = GPClassifier(S2, priors=None, label_noise=0).fit(X, LABELS)  # a warning would be an error here
     assert gp.amplitude_ == pytest.approx(1e4)
     assert gp.score(X, LABELS) == 1.0
+    weak = GPClassifier(S2).fit(X, LABELS)
+    assert weak.amplitude_ < 1e3  # with priors it does not run away
+    assert weak.score(X, LABELS) == 1.0
 
 
 def test_warnings_point_at_the_line_of_the_user():

@@ -8,13 +8,14 @@ from scipy.stats import norm
 
 from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotConverged
-from heatgp.gp.classification import INFERENCE, condition_classifier, one_against_rest
+from heatgp.gp.classification import condition_classifier, one_against_rest
 from heatgp.gp.ep import expectation_propagation
+from heatgp.gp.inference import INFERENCE
 from heatgp.gp.kernels import Normalized
-from heatgp.gp.laplace import derivatives, laplace
+from heatgp.gp.laplace import laplace
 from heatgp.gp.params import Params
 from heatgp.gp.prior import Prior
-from heatgp.gp.probit import log_likelihood
+from heatgp.gp.probit import Probit
 from heatgp.gp.scores import reliability
 
 
@@ -127,6 +128,7 @@ def test_laplace_is_at_the_mode_with_the_curvature_there():
 
 def test_derivatives_of_the_likelihood():
     f, y, h = np.linspace(-6, 6, 13), np.where(np.arange(13) % 2, 1.0, -1.0), 1e-5
+    derivatives, log_likelihood = Probit().derivatives, Probit().log_density
     first, second, third = derivatives(y, f)
     up, down = derivatives(y, f + h), derivatives(y, f - h)
     np.testing.assert_allclose(first, (log_likelihood(y, f + h) - log_likelihood(y, f - h)) / (2 * h), rtol=1e-5)
@@ -147,7 +149,7 @@ def test_gradients_are_differences(inference, kernel):
         prior = Prior.of(kernel, X, 1.0)
         values, slopes = prior.at(np.exp(log_time), [0])
         scale = np.exp(log_amplitude) ** prior.form.power
-        found = INFERENCE[inference](lambda s: prior.form.of(scale * values, s), y, tolerance=1e-10)
+        found = INFERENCE[inference](lambda s: prior.form.of(scale * values, s), Probit(), y, tolerance=1e-10)
         return found, [scale * slopes[0]]
 
     t, a = np.log(time), np.log(amplitude)
@@ -172,9 +174,9 @@ def test_a_start_changes_nothing(inference):
     X, y = labelled(40)
     prior = Prior.of(RBF(), X, 1.0)
     run = INFERENCE[inference]
-    near = run(lambda s: prior.form.of(8.0 * prior.at(0.5)[0], s), y)
-    cold = run(lambda s: prior.form.of(10.0 * prior.at(0.4)[0], s), y)
-    warm = run(lambda s: prior.form.of(10.0 * prior.at(0.4)[0], s), y, start=near.sites)
+    near = run(lambda s: prior.form.of(8.0 * prior.at(0.5)[0], s), Probit(), y)
+    cold = run(lambda s: prior.form.of(10.0 * prior.at(0.4)[0], s), Probit(), y)
+    warm = run(lambda s: prior.form.of(10.0 * prior.at(0.4)[0], s), Probit(), y, start=near.sites)
     np.testing.assert_allclose(warm.mean, cold.mean, atol=1e-6)
     np.testing.assert_allclose(warm.log_evidence, cold.log_evidence, atol=1e-9)
 
@@ -253,9 +255,9 @@ def test_errors_say_what_to_do():
     prior = Prior.of(RBF(), X, 1.0)
     K = 10.0 * prior.at(0.5)[0]
     with pytest.raises(NotConverged, match=r"after 2 iterations the largest change of a site is .* > 1e-08\. Use a sm"):
-        expectation_propagation(lambda s: prior.form.of(K, s), y, iterations=2)
+        expectation_propagation(lambda s: prior.form.of(K, s), Probit(), y, iterations=2)
     with pytest.raises(NotConverged, match="did not reach the mode: after 1 steps"):
-        laplace(lambda s: prior.form.of(K, s), y, iterations=1)
+        laplace(lambda s: prior.form.of(K, s), Probit(), y, iterations=1)
     with pytest.raises(InvalidInput, match=r"y\[0\] = 0\.0 is not a label. Labels are -1 and 1"):
         condition_classifier(RBF(), X, np.zeros(20), Params(1.0, 1.0))
     with pytest.raises(InvalidInput, match=r'inference = "vb" is not known\. Use "ep" or "laplace"'):

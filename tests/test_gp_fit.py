@@ -12,6 +12,7 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp.errors import BoundWarning, InvalidInput, NotPositiveDefinite
 from heatgp.gp import fit as learning
+from heatgp.gp import fit_latent
 from heatgp.gp.classification import condition_classifier
 from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized, Precomputed
@@ -28,7 +29,7 @@ def fit_regression(kernel, X, y, bounds, time=None, amplitude=None, noise=None, 
 
 
 def fit_classification(kernel, X, y, bounds, time=None, amplitude=None, **options):
-    return learning.fit_classification(kernel, X, y, bounds, Given.of(kernel, time, amplitude, 0.0), **options)
+    return fit_latent.fit_classification(kernel, X, y, bounds, Given.of(kernel, time, amplitude, 0.0), **options)
 
 
 def test_finds_scikit_learns_optimum():
@@ -53,7 +54,7 @@ def test_subset_and_everything_agree(monkeypatch):
     np.testing.assert_allclose(started.params.time, whole.params.time, rtol=1e-2)
     labels = np.sign(y - 3)
     whole = fit_classification(RBF(), X, labels, BOUNDS, inference="laplace")
-    monkeypatch.setattr("heatgp.gp.fit.CLASS_SUBSET", 50)
+    monkeypatch.setattr("heatgp.gp.fit_latent.SUBSET", 50)
     started = fit_classification(RBF(), X, labels, BOUNDS, inference="laplace")
     np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
 
@@ -221,7 +222,7 @@ def test_warnings_point_at_the_line_of_the_caller():
     given, classes = Given.of(RBF(), None, None, 0.01), Given.of(RBF(), None, None, 0.0)
     with warnings.catch_warnings(record=True, action="always") as caught:
         learning.fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), given)
-        learning.fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)), classes)
+        fit_latent.fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)), classes)
     first = test_warnings_point_at_the_line_of_the_caller.__code__.co_firstlineno
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 4), (__file__, first + 5)]
 

@@ -8,12 +8,16 @@ import pytest
 
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp import Euclidean, heat_kernel
-from heatgp.gp.classification import INFERENCE, condition_classifier
+from heatgp.gp.classification import condition_classifier
+from heatgp.gp.inference import INFERENCE
 from heatgp.gp.kernels import Normalized
+from heatgp.gp.latent_objective import LatentObjective
 from heatgp.gp.linalg import Dense
-from heatgp.gp.objective import ClassObjective, RegressionObjective
+from heatgp.gp.objective import RegressionObjective
 from heatgp.gp.params import Given
 from heatgp.gp.prior import Prior
+from heatgp.gp.priors import LogNormal, log_density
+from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition
 
 
@@ -78,21 +82,23 @@ def test_gradient_where_the_amplitude_is_clipped():
     assert np.isclose(objective.params(z).amplitude * prior.height(prior.at(time)[0]), 0.1)
 
 
-@pytest.mark.parametrize("inference", ["ep", "laplace"])
+@pytest.mark.parametrize("constant", [False, True], ids=["zero mean", "constant"])
+@pytest.mark.parametrize("inference, label_noise", [("ep", 0.0), ("ep", None), ("laplace", 0.0)])
 @pytest.mark.parametrize("amplitude", [None, 5.0])
 @pytest.mark.parametrize("kernel", [RBF(), Cosines(), Full(Cosines()), ARD(2)])
-def test_class_gradients_are_differences(kernel, amplitude, inference):
+def test_class_gradients_are_differences(kernel, amplitude, inference, label_noise, constant):
     X, y = wavy(30)
     X = X if isinstance(kernel, ARD) else X[:, :1]
     given = Given.of(kernel, None, amplitude, 0.0)
-    objective = ClassObjective(
-        Prior.of(kernel, X, given.times(np.zeros(2))), np.sign(y - 3.01), given, INFERENCE[inference]
-    )
-    z = np.full(kernel.parameters + (amplitude is None), -0.5)
+    prior = Prior.of(kernel, X, given.times(np.zeros(2)))
+    labels, laws = np.sign(y - 3.01), {"time": LogNormal(2.0, 0.5), "amplitude": LogNormal(3.0, 0.7)}
+    objective = LatentObjective(prior, labels, given, Probit(label_noise), INFERENCE[inference], constant, laws)
+    z = np.full(len(objective.names), -0.5)
     value, gradient = objective(z)
     np.testing.assert_allclose(gradient, differences(objective, z, 1e-3), rtol=1e-4, atol=1e-4)
-    posterior = condition_classifier(kernel, X, objective.y, objective.params(z), inference)
-    np.testing.assert_allclose(value, posterior.log_marginal_likelihood, atol=1e-8)
+    density, params, likelihood = log_density(laws, objective.names, z)[0], objective.params(z), objective.known(z)
+    posterior = condition_classifier(kernel, X, labels, params, inference, likelihood=likelihood, constant=constant)
+    np.testing.assert_allclose(value, posterior.log_marginal_likelihood + density, atol=1e-8)
 
 
 @pytest.mark.parametrize("classes", [False, True], ids=["regression", "classification"])
@@ -105,7 +111,7 @@ def test_memory_of_one_evaluation(classes):
     prior = Prior.of(kernel, X, 1.0)
     objective = RegressionObjective(prior, y[:, None] - 3.0, given, (1e-6, 1e6))
     if classes:
-        objective = ClassObjective(prior, np.sign(y - 3.01), given, INFERENCE["laplace"])
+        objective = LatentObjective(prior, np.sign(y - 3.01), given, Probit(), INFERENCE["laplace"])
     gc.disable()
     tracemalloc.start()
     try:

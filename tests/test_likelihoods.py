@@ -10,9 +10,9 @@ from scipy import integrate, stats
 from scipy.special import log_ndtr
 
 from heatgp.errors import InvalidInput, Unsupported
-from heatgp.gp.likelihood import Likelihood
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.quadrature import average, differences, quantile, tilted_moments
+from heatgp.gp.regression_likelihood import RegressionLikelihood
 from heatgp.gp.student import StudentT
 
 
@@ -75,7 +75,9 @@ def test_poisson_to_20_digits(y, mean, variance):
     places = [mode + k * width for k in (-12, -8, -4, -2, 0, 2, 4, 8, 12)] + [mode - k * deviation for k in (4, 9, 14)]
     expected = moments_to_20_digits(log_density, mean, variance, [mp.mpf(f) for f in set(places)])
     assert_tilted(likelihood.tilted(*arrays), expected, variance)
-    assert_tilted(Likelihood.tilted(likelihood, *arrays), expected, variance)  # without the formula for the mode
+    assert_tilted(
+        RegressionLikelihood.tilted(likelihood, *arrays), expected, variance
+    )  # without the formula for the mode
     assert likelihood.log_density(y, 2.5) == pytest.approx(stats.poisson.logpmf(y, np.exp(2.5)), rel=1e-12, abs=1e-9)
 
 
@@ -101,7 +103,7 @@ def test_integration_where_the_function_is_zero():
 
 
 @dataclass(frozen=True)
-class Logistic(Likelihood):
+class Logistic(RegressionLikelihood):
     """log_density alone, as in a user's first attempt."""
 
     def log_density(self, y, f):
@@ -126,7 +128,7 @@ def test_defaults_need_the_log_density_alone():
     for call in (lambda: Logistic().mean(mean, variance), lambda: Logistic().quantile(0.5, mean, variance)):
         with pytest.raises(Unsupported, match=r"Logistic does not say this .* Define Logistic.expected\(f\)"):
             call()
-    assert Logistic().names == []
+    assert Logistic().free == []
     f = np.linspace(-3, 3, 7)
     p = 1 / (1 + np.exp(f))
     first, second, third = Logistic().derivatives(np.ones(7), f)
@@ -151,11 +153,10 @@ def test_derivatives_of_the_log_density():
 def test_slopes_in_the_parameters_are_differences():
     y, mean, variance = np.array([0.1, 3.0, -20.0]), np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.1, 4.0])
     likelihood, names = StudentT(0.3, 3.0), ["noise", "degrees"]
-    expected = Likelihood.slopes(likelihood, y, mean, variance, names)
-    np.testing.assert_allclose(likelihood.slopes(y, mean, variance, names), expected, atol=1e-7)
-    assert likelihood.slopes(y, mean, variance, []).shape == (0, 3)
-    assert StudentT().names == ["noise"]
-    assert StudentT(1.0, None).names == ["degrees"]
+    expected = RegressionLikelihood.in_parameters(likelihood, y, mean, variance, names)
+    np.testing.assert_allclose(likelihood.in_parameters(y, mean, variance, names), expected, atol=1e-7)
+    assert StudentT().free == ["noise"]
+    assert StudentT(1.0, None).free == ["degrees"]
 
 
 def averaged(function, mean, variance):
@@ -172,7 +173,9 @@ def test_quantiles_of_new_observations(p):
     found = student.quantile(p, mean, variance)
     for y, *law in zip(found, mean, variance):
         assert averaged(stats.t(4, y, 0.3**0.5).sf, *law) == pytest.approx(p, abs=1e-9)  # symmetric in y and f
-    np.testing.assert_allclose(Likelihood.probability(student, found, mean, variance), p, atol=1e-6)  # the default
+    np.testing.assert_allclose(
+        RegressionLikelihood.cumulative(student, found, mean, variance), p, atol=1e-6
+    )  # the default
     counts = Poisson().quantile(p, mean, variance)
     for k, *law in zip(counts, mean, variance):
         below, at = (averaged(partial(lambda j, f: stats.poisson.cdf(j, np.exp(f)), j), *law) for j in (k - 1, k))
@@ -194,7 +197,9 @@ def test_moments_of_new_observations():
     for likelihood in (Poisson(), StudentT(0.3, 5.0)):
         expected = average(likelihood.expected, mean, variance)
         np.testing.assert_allclose(likelihood.mean(mean, variance), expected, rtol=1e-10)
-        np.testing.assert_allclose(likelihood.variance(mean, variance), Likelihood.variance(likelihood, mean, variance))
+        np.testing.assert_allclose(
+            likelihood.variance(mean, variance), RegressionLikelihood.variance(likelihood, mean, variance)
+        )
     assert np.all(StudentT(0.3, 2.0).variance(mean, variance) == np.inf)
     assert StudentT(0.3, 5.0).dispersion(mean) == pytest.approx(stats.t.var(5, scale=0.3**0.5))
 

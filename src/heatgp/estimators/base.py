@@ -15,7 +15,7 @@ from ..arguments import check_flag, check_jobs, check_seed
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
-from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
+from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.params import Given
 from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
@@ -146,15 +146,21 @@ class HeatGP(BaseEstimator):
         self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
     ) -> tuple[Any, Fit | None]:
         """The posterior, and the result of the search for the parameters where some of them are not given."""
-        given = Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
+        given = self._given(noise)
         params, found = given.params, None
         if params is None:
-            interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
-            if interval is None:
-                interval = time_bounds(without_normalization(self.kernel_), points)
-            found = fit(self.kernel_, points, y, Bounds(interval), given, *options)
+            found = fit(self.kernel_, points, y, self._bounds(points), given, *options)
             params = found.params
         return condition(self.kernel_, points, y, params, *options), found
+
+    def _given(self, noise: Any) -> Given:
+        """The parameters that are held fixed."""
+        return Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
+
+    def _bounds(self, points: Array) -> Bounds:
+        """Where parameters are searched for."""
+        interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
+        return Bounds(time_bounds(without_normalization(self.kernel_), points) if interval is None else interval)
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
@@ -164,7 +170,7 @@ class HeatGP(BaseEstimator):
                 with_rows(self.kernel_, checked_table(self, X, fitting=False), prior),
                 len(self.kernel_.gram),
             )
-            return [replace(p, kernel=kernel) for p in posteriors], np.arange(known, len(kernel.gram))
+            return [replace(p, kernel=_like(p.kernel, kernel)) for p in posteriors], np.arange(known, len(kernel.gram))
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
         return posteriors, self._points(X)
@@ -178,3 +184,8 @@ class HeatGP(BaseEstimator):
     def _on_manifold(self, X: Any) -> tuple[Array, float]:
         """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
         return projected_points(self.manifold_, X) if self.project else (as_points(self.manifold_, X), 0.0)
+
+
+def _like(old: Kernel, kernel: Kernel) -> Kernel:
+    """The kernel, with a constant added where the old one has it."""
+    return replace(old, kernel=kernel) if isinstance(old, PlusConstant) else kernel

@@ -6,11 +6,14 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, refuse_missing
-from ..covariance import Array, Kernel
+from ..arguments import as_labels, is_number, refuse_missing
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
-from ..gp.classification import chosen, condition_classifier, one_against_rest
-from ..gp.fit import fit_classification
+from ..gp.classification import ClassPosterior, condition_classifier, one_against_rest
+from ..gp.fit_latent import fit_classification, weak_priors
+from ..gp.inference import chosen
+from ..gp.priors import Priors, checked_priors
+from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
 from .tables import checked_targets
@@ -18,11 +21,10 @@ from .tables import checked_targets
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GPClassifier(ClassifierMixin, HeatGP):
-    """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(0, amplitude * p_t / p_t(x, x)).
+    """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(constant, amplitude * p_t / p_t(x, x)).
 
-    More than two classes are fitted one against the rest, each with a time and an amplitude of its own. The amplitude
-    is searched for up to 10,000. There f is so large that labels have no noise, which is the answer where the classes
-    do not overlap; a larger amplitude would change no prediction.
+    A share of the labels, `label_noise`, is taken to be drawn at random: one odd label does not bend f. More than two
+    classes are fitted one against the rest, each with a time and an amplitude of its own.
 
     Parameters
     ----------
@@ -32,12 +34,18 @@ class GPClassifier(ClassifierMixin, HeatGP):
     time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
+    mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
+        likely.
+    label_noise : number from 0 to 1, default None (learned; 0 with inference="laplace"). The share of the labels that
+        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2.
+    priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
+        classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
     normalize, time_bounds, rng, n_jobs, project : as in `GPRegressor`.
 
     Attributes
     ----------
     classes_ : array, the labels, sorted.
-    time_, amplitude_ : the parameters used; with more than two classes one for each class.
+    time_, amplitude_, label_noise_ : the parameters used; with more than two classes one for each class.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -56,6 +64,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     """
 
     inference: Literal["ep", "laplace"] = "ep"
+    mean: Literal["constant", "zero"] = "constant"
+    label_noise: float | None = None
+    priors: Priors | Literal["weak"] | None = "weak"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
@@ -83,24 +94,63 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.classes_.tolist()
         ['a', 'b']
         """
-        chosen(self.inference)  # an unknown name is an error before the kernel is made
+        self._check_options()
         y = checked_targets(self, y)
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
         binary = len(self.classes_) == 2
         posteriors = []
         with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
             for number in [1] if binary else range(len(self.classes_)):
+                name = "" if binary else f"class {self.classes_[number]!r} against the rest: "
                 signs = np.where(numbers == number, 1.0, -1.0)
-                posterior, _ = self._learned(
-                    fit_classification, condition_classifier, 0.0, points, signs, self.inference, pairs
-                )
-                posteriors.append(posterior)
+                posteriors.append(self._learned_classes(points, signs, pairs, name))
         times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors
         self.time_ = times[0] if binary else times
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
+        noises = [p.likelihood.label_noise for p in posteriors]
+        self.label_noise_ = noises[0] if binary else np.array(noises)
         return self
+
+    def _check_options(self) -> None:
+        """Errors before the kernel is made."""
+        chosen(self.inference)
+        checked_priors(self.priors)
+        if self.mean not in ("constant", "zero"):
+            raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
+        noise = self.label_noise
+        if noise is not None and not (is_number(noise) and 0 <= noise < 1):
+            raise InvalidInput(
+                f"label_noise = {noise!r} is the share of labels that were drawn at random, from 0 to less than 1. "
+                "Give None to learn it."
+            )
+
+    def _learned_classes(self, points: Array, signs: Array, pairs: TimeFunction, about: str) -> ClassPosterior:
+        """The posterior of labels -1 and 1."""
+        given, params = self._given(0.0), self._given(0.0).params
+        likelihood = Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
+        constant = self.mean == "constant"
+        if params is None or likelihood.free:
+            bounds = self._bounds(points)
+            priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
+            found = fit_classification(
+                self.kernel_,
+                points,
+                signs,
+                bounds,
+                given,
+                self.inference,
+                pairs,
+                likelihood=likelihood,
+                constant=constant,
+                priors=priors,
+                about=about,
+            )
+            params, likelihood = found.params, found.likelihood
+        return condition_classifier(
+            self.kernel_, points, signs, params, self.inference, pairs, likelihood=likelihood, constant=constant
+        )
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.
@@ -155,7 +205,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         [-1.0, 1.0]
         """
         posteriors, points = self._at(X, prior)
-        moments = [posterior.moments(points) for posterior in posteriors]
+        moments = [posterior.moments(points) for posterior in posteriors]  # without label noise, which has an end
         margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in moments], axis=1)
         return margins[:, 0] if len(posteriors) == 1 else margins
 
@@ -201,10 +251,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
         Examples
         --------
         >>> import heatgp as hg
-        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0).fit([[0.0], [9.0]], ["a", "b"])
-        >>> gp.loo().round(3)
-        array([[0.5, 0.5],
-               [0.5, 0.5]])
+        >>> gp = hg.GPClassifier(hg.Euclidean(1), time=1.0, amplitude=4.0, label_noise=0)
+        >>> gp.fit([[0.0], [9.0]], ["a", "b"]).loo().round(3)
+        array([[0.34, 0.66],
+               [0.66, 0.34]])
         """
         return self._all_classes([posterior.loo() for posterior in self._fitted])
 
@@ -215,7 +265,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         fitted = [
-            condition_classifier(kernel, old.X, old.y, old.params, self.inference).probability(points)
+            condition_classifier(
+                kernel,
+                old.X,
+                old.y,
+                old.params,
+                self.inference,
+                likelihood=old.likelihood,
+                constant=self.mean == "constant",
+            ).probability(points)
             for old in self.posteriors_
         ]
         probabilities = self._all_classes(fitted)

@@ -1,17 +1,23 @@
-"""Expectation propagation for the probit likelihood, all sites at once."""
+"""Expectation propagation for any likelihood, all sites at once."""
 
 import numpy as np
 
 from ..covariance import Array
 from ..errors import NotConverged
-from .probit import Approximation, Factorise, cavity, hazard, log_likelihood, posterior_mean
+from .approximation import Approximation, Factorise, cavity, posterior_mean
+from .likelihood import Likelihood
 
 DAMPING = 0.7  # undamped parallel updates can oscillate; below 0.7 they only get slower
 MEMORY = 5  # past iterations that a step extrapolates from
 
 
 def expectation_propagation(
-    factorise: Factorise, y: Array, start: Array | None = None, tolerance: float = 1e-8, iterations: int = 200
+    factorise: Factorise,
+    likelihood: Likelihood,
+    y: Array,
+    start: Array | None = None,
+    tolerance: float = 1e-8,
+    iterations: int = 200,
 ) -> Approximation:
     """The fixed point of expectation propagation: each site matches the moments of its tilted marginal.
 
@@ -20,9 +26,14 @@ def expectation_propagation(
     when no site would change its marginal: |change of precision| * variance and |change of shift| * deviation are below
     `tolerance`.
 
+    Precisions are at least 0. A likelihood that is not log-concave can ask for less, at an observation that the others
+    contradict: its site then has precision 0 and matches the mean alone. The evidence is stationary in the sites, so
+    that its gradient needs no derivatives of them, only where no site is at this bound.
+
     Reference: Rasmussen & Williams (2006), Alg. 3.5 and eq. 3.58, 3.59, 3.65.
     """
-    sites = np.zeros((2, len(y))) if start is None else start
+    functions = () if likelihood.functions is None else (likelihood.functions,)
+    sites = np.zeros((2, *functions, len(y))) if start is None else start
     history: list[tuple[Array, Array]] = []
     change = np.inf
     for _ in range(iterations):
@@ -30,12 +41,15 @@ def expectation_propagation(
         factor = factorise(precision)
         variance = factor.marginal_variance()
         mean = posterior_mean(factor, shift)
-        step = np.stack(match_moments(y, *cavity(mean, variance, precision, shift))) - sites
+        center, spread = cavity(mean, variance, precision, shift)
+        log_z, *derivatives = likelihood.tilted(y, center, spread)
+        step = matching_sites(center, spread, *derivatives) - sites
         scale = np.stack([variance, np.sqrt(variance)])
         last, change = change, float(np.max(np.abs(step * scale)))
         if change < tolerance:
-            log_evidence = evidence(y, mean, variance, precision, shift, factor.log_det)
-            return Approximation(factor, precision, shift, mean, variance, log_evidence)
+            log_evidence = evidence(log_z, mean, variance, precision, shift, factor.log_det)
+            stationary = bool(np.min(derivatives[1]) >= 0)
+            return Approximation(factor, precision, shift, mean, variance, log_evidence, stationary=stationary)
         history = [*(history if change < 2 * last else []), (sites, step)][-MEMORY - 1 :]
         sites = next_sites(history, scale)
     raise NotConverged(
@@ -61,25 +75,23 @@ def next_sites(history: list[tuple[Array, Array]], scale: Array) -> Array:
     return mixed if mixed[0].min() >= 0 else plain
 
 
-def match_moments(y: Array, mean: Array, variance: Array) -> tuple[Array, Array]:
-    """The sites that give the cavity the moments of the tilted law. Reference: Rasmussen & Williams, eq. 3.58, 3.59.
+def matching_sites(mean: Array, variance: Array, first: Array, curvature: Array) -> Array:
+    """The sites, (2, N), that give the cavity the moments of the tilted law, from the derivatives of log Z.
 
-    With d = h (z + h) / (1 + variance), h the hazard at z, the tilted variance is variance (1 - variance d),
-    so the site's precision is d / (1 - variance d), without a difference of large numbers.
+    The tilted law has mean m + v g and variance v (1 - v d), g the first derivative and d the curvature. So the site's
+    precision is d / (1 - v d), without a difference of large numbers; d < 0 counts as 0.
+
+    Reference: Rasmussen & Williams, eq. 3.58, 3.59.
     """
-    scale = np.sqrt(1.0 + variance)
-    z = y * mean / scale
-    h = hazard(z)
-    d = h * (z + h) / scale**2
-    return d / (1.0 - variance * d), (y * h / scale + mean * d) / (1.0 - variance * d)
+    d = np.maximum(curvature, 0.0)
+    return np.stack([d, first + mean * d]) / (1.0 - variance * d)
 
 
-def evidence(y: Array, mean: Array, variance: Array, precision: Array, shift: Array, log_det: float) -> float:
-    """log Z of expectation propagation. Reference: Rasmussen & Williams, eq. 3.65, 3.73, 3.74."""
+def evidence(log_z: Array, mean: Array, variance: Array, precision: Array, shift: Array, log_det: float) -> float:
+    """log Z of expectation propagation, from those of the sites. Reference: Rasmussen & Williams, eq. 3.65, 3.74."""
     center, spread = cavity(mean, variance, precision, shift)
-    z = center / np.sqrt(1.0 + spread)
-    site = 0.5 * np.log1p(precision * spread) + log_likelihood(y, z)
+    site = 0.5 * np.log1p(precision * spread)
     # the two quadratic terms of eq. 3.74; 1 / (cavity precision + site precision) is the marginal variance
     inner = 0.5 * shift * (mean - variance * shift)
     outer = 0.5 * center * variance / spread * (precision * center - 2 * shift)
-    return float(np.sum(site + inner + outer) - 0.5 * log_det)
+    return float(np.sum(log_z) + np.sum(site + inner + outer) - 0.5 * log_det)

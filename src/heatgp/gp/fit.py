@@ -1,7 +1,6 @@
 """Learning time, amplitude and noise by maximising the evidence."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
 from ..errors import BoundWarning, InvalidInput, warn
-from .classification import chosen, labels
+from .likelihood import Likelihood
 from .linalg import Dense
-from .objective import ClassObjective, RegressionObjective
+from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .regression import Mean, targets
@@ -21,10 +20,9 @@ from .threads import of_data
 Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
-CLASS_SUBSET = 200  # the same for classes, where each value is an inference
 TIMES = 12  # times scanned, for each free one
+NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
-FLAT = 0.5  # slope of the log evidence in log amplitude; it falls like 1 / root(amplitude): at most 1 is left to gain
 
 
 @dataclass(frozen=True)
@@ -67,12 +65,14 @@ class Fit:
     log_marginal_likelihood : float, that evidence.
     maxima : tuple of (evidence, Params), every local maximum found on all the data, the best first.
     on_bound : tuple of str, the names of the parameters that sit on a bound of the search.
+    likelihood : Likelihood with the values of its parameters; None where the noise is normal.
     """
 
     params: Params
     log_marginal_likelihood: float
     maxima: tuple[tuple[float, Params], ...]
     on_bound: tuple[str, ...]
+    likelihood: Any = None
 
 
 @of_data
@@ -105,7 +105,7 @@ def fit_regression(
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
     data, average = targets(X, y, mean)
-    intervals, middle = _times(kernel, bounds, given)
+    intervals, middle = time_intervals(kernel, bounds, given)
     if data.shape == (1, 2) and given.amplitude is None:
         raise InvalidInput(
             "N = 1 target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
@@ -123,56 +123,23 @@ def fit_regression(
     full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
-    coarse = _subset(full, kernel, X, middle, SUBSET) if given.free else full
-    box = _box(full, intervals)
-    return _finish(kernel, full, climb(coarse, full, _scan_regression(coarse, box), box, 3), intervals)
+    coarse = some_of(full, kernel, X, middle, SUBSET) if given.free else full
+    box = box_of(full, intervals)
+    return finished(kernel, full, climb(coarse, full, _scan_regression(coarse, box), box, 3), intervals)
 
 
-@of_data
-def fit_classification(
-    kernel: Kernel, X: Any, y: ArrayLike, bounds: Bounds, given: Given, inference: str = "ep", pairs: Pairs = None
-) -> Fit:
-    """Time and amplitude of the greatest approximate evidence of labels -1 and 1; other arguments as `fit_regression`.
-
-    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
-    The upper bound is then as good as the limit and is returned without a warning.
-
-    Parameters
-    ----------
-    y : array (N,) of labels -1 and 1.
-    inference : "ep" (default) or "laplace".
-    """
-    signs = labels(X, y)
-    # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
-    approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
-    intervals, middle = _times(kernel, bounds, given)
-    if given.amplitude is None:
-        intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
-    full = ClassObjective(Prior.of(kernel, X, middle, pairs), signs, given, approximate)
-    coarse = _subset(full, kernel, X, middle, CLASS_SUBSET)
-    box, free = _box(full, intervals), len(given.free)
-    heights = scan_points(box[free:], 5)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    points = [np.concatenate([t, h]) for t in scan_points(box[:free], TIMES) for h in heights]
-    found = climb(coarse, full, [(attempt(coarse, z)[0], z) for z in points], box, 2)
-    best = found[0][1]
-    if given.amplitude is None and box[-1, 1] - best[-1] < TOUCHING and full(best)[1][-1] < FLAT:
-        # f is so large that labels have no noise, and a larger one changes nothing: an answer
-        intervals["amplitude"] = intervals["amplitude"][0], np.inf
-    return _finish(kernel, full, found, intervals)
-
-
-def _times(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
+def time_intervals(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
     """The intervals of the times that are learned, by name, and the times in their middle."""
     intervals = bounds.times(kernel.parameters)[given.free]
     return dict(zip(given.time_names, intervals)), given.times(np.log(intervals).mean(axis=1))
 
 
-def _box(objective: Any, intervals: dict[str, Interval]) -> Array:
+def box_of(objective: Any, intervals: dict[str, Interval]) -> Array:
     """The log intervals of the objective's coordinates, (coordinates, 2)."""
     return np.log([intervals[name] for name in objective.names]).reshape(-1, 2)
 
 
-def _subset(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
+def some_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
     """The objective of `size` random data, always the same; of all data where there are no more."""
     if len(X) <= size:
         return full
@@ -191,18 +158,26 @@ def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:
     return scanned
 
 
-def _finish(kernel: Kernel, objective: Any, found: list[Found], intervals: dict[str, Interval]) -> Fit:
+def finished(
+    kernel: Kernel,
+    objective: Any,
+    found: list[Found],
+    intervals: dict[str, Interval],
+    likelihood: Likelihood | None = None,
+    about: str = "",
+) -> Fit:
     """The result; a warning if a parameter is on a bound of its interval."""
     maxima = tuple((value, objective.params(z)) for value, z in found)
     best = maxima[0][1]
     variance = best.amplitude * objective.prior.height(objective.prior.at(best.time)[0])
     values = {"noise": best.noise / variance, "amplitude": variance}
+    values |= {} if likelihood is None else {name: vars(likelihood)[name] for name in likelihood.bounds}
     values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
     undetermined = []
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            negligible = (name, side) == ("noise", "lower") and bound <= 1e-6  # no noise is an answer
+            negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
@@ -214,5 +189,5 @@ def _finish(kernel: Kernel, objective: Any, found: list[Found], intervals: dict[
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
         if len(undetermined) < len(sitting):
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
-        warn(f"{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
-    return Fit(best, maxima[0][0], maxima, tuple(sitting))
+        warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
+    return Fit(best, maxima[0][0], maxima, tuple(sitting), likelihood)

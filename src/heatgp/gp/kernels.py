@@ -1,4 +1,4 @@
-"""Two kernels made from the values of another: with prior variance one, and from a Gram matrix.
+"""Kernels made from the values of another: with prior variance one, with a constant added, and from a Gram matrix.
 
 Gram matrices take the place of points where kernel="precomputed", as in scikit-learn's support vector machines: a model
 is fitted to k(X, X), N x N, and predicts from k(new, X), one row for each new point. Variances also need the prior
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array
-from ..covariance import Array, Evaluation, Kernel, TimeFunction
+from ..covariance import Array, Evaluation, Kernel, TimeFunction, combined
 from ..errors import InvalidInput
 
 
@@ -60,6 +60,52 @@ class Normalized(Kernel):
     def features(self, X: Any) -> TimeFunction | None:
         inner = self.kernel.features(X)
         return None if inner is None else TimeFunction(lambda time: inner.at(time).unit_rows())
+
+
+@dataclass(frozen=True)
+class PlusConstant(Kernel):
+    """The kernel of f plus a constant that is not known: k(x, y) + variance.
+
+    Parameters
+    ----------
+    kernel : Kernel, that of f.
+    variance : positive number, that of the constant.
+    """
+
+    kernel: Kernel
+    variance: float
+
+    @property
+    def parameters(self) -> int:
+        return self.kernel.parameters
+
+    @property
+    def times(self) -> tuple[float, float]:
+        return self.kernel.times
+
+    @property
+    def remedy(self) -> str:
+        return self.kernel.remedy
+
+    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
+        return self._plus(self.kernel.pairs(X, Y))
+
+    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+        return self._plus(self.kernel.matched(X, Y))
+
+    def features(self, X: Any) -> TimeFunction | None:
+        inner = self.kernel.features(X)
+        if inner is None:
+            return None
+        column = constant(np.full((len(X), 1), np.sqrt(self.variance)), self.parameters)
+        return TimeFunction(lambda time: combined(np.hstack, [f.at(time) for f in (inner, column)]))
+
+    def _plus(self, inner: TimeFunction) -> TimeFunction:
+        def at(time: Any) -> Evaluation:
+            found = inner.at(time)
+            return Evaluation(lambda: found.value + self.variance, lambda: found.slopes)
+
+        return TimeFunction(at)
 
 
 @dataclass(frozen=True)

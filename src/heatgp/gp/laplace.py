@@ -1,15 +1,21 @@
-"""Laplace's approximation for the probit likelihood."""
+"""Laplace's approximation for any log-concave likelihood of one latent function."""
 
 import numpy as np
 
 from ..covariance import Array
 from ..errors import NotConverged
+from .approximation import Approximation, Factorise, posterior_mean
+from .likelihood import Likelihood
 from .linalg import Dense, LowRank
-from .probit import Approximation, Factorise, hazard, log_likelihood, posterior_mean
 
 
 def laplace(
-    factorise: Factorise, y: Array, start: Array | None = None, tolerance: float = 1e-9, iterations: int = 100
+    factorise: Factorise,
+    likelihood: Likelihood,
+    y: Array,
+    start: Array | None = None,
+    tolerance: float = 1e-9,
+    iterations: int = 100,
 ) -> Approximation:
     """The normal law at the mode of p(f | y), with the curvature there.
 
@@ -18,13 +24,18 @@ def laplace(
 
     Reference: Rasmussen & Williams (2006), Alg. 3.1; Alg. 5.1 for the gradient.
     """
+
+    def objective(f: Array, weights: Array) -> float:
+        """log p(y | f) - f' K^-1 f / 2."""
+        return float(likelihood.log_density(y, f).sum() - 0.5 * weights @ f)
+
     state = np.zeros((2, len(y)))  # f and K^-1 f
     if start is not None:
         state = at_sites(factorise(start[0]), *start)
-    height, moved = objective(y, *state), np.inf
+    height, moved = objective(*state), np.inf
     for _ in range(iterations):
         f = state[0]
-        gradient, curvature, third = derivatives(y, f)
+        gradient, curvature, third = likelihood.derivatives(y, f)
         factor = factorise(curvature)  # line 5
         shift = curvature * f + gradient  # line 6
         target = at_sites(factor, curvature, shift)  # lines 7 and 8
@@ -36,10 +47,10 @@ def laplace(
             implicit -= factor.solve(factor.times(implicit))
             return Approximation(factor, curvature, shift, f, variance, log_evidence, implicit)
         step, trial = 1.0, target
-        while objective(y, *trial) < height - 1e-12 * abs(height) and step > 1e-6:
+        while objective(*trial) < height - 1e-12 * abs(height) and step > 1e-6:
             step /= 2
             trial = state + step * (target - state)
-        state, height = trial, objective(y, *trial)
+        state, height = trial, objective(*trial)
     raise NotConverged(
         f"Newton's method of {len(y)} points did not reach the mode: after {iterations} steps the last one is "
         f"{moved:.1e} > {tolerance:.0e}. Use a smaller amplitude."
@@ -50,15 +61,3 @@ def at_sites(factor: Dense | LowRank, precision: Array, shift: Array) -> Array:
     """The mean f of the normal law with these sites, and K^-1 f: (2, N)."""
     f = posterior_mean(factor, shift)
     return np.stack([f, shift - precision * f])
-
-
-def objective(y: Array, f: Array, weights: Array) -> float:
-    """log p(y | f) - f' K^-1 f / 2."""
-    return float(log_likelihood(y, f).sum() - 0.5 * weights @ f)
-
-
-def derivatives(y: Array, f: Array) -> tuple[Array, Array, Array]:
-    """First, minus second, and third derivative of log Phi(y f) in f. Reference: Rasmussen & Williams, eq. 3.16."""
-    z = y * f
-    h = hazard(z)
-    return y * h, h * (z + h), y * h * ((z + 2 * h) * (z + h) - 1.0)

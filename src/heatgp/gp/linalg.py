@@ -10,6 +10,7 @@ sites' or the likelihood's curvature in classification), everything needed comes
 where B's eigenvalues are at least 1 for every positive semidefinite K and every S >= 0 (Rasmussen & Williams 2006,
 eq. 3.26). There are three forms of K, each with its class: `Dense` has the matrix K, `LowRank` has features Phi with
 K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K, in the basis of its eigenvectors.
+`Blocks` is the covariance of several functions, made of these.
 `values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values, one array for each free log time.
 """
 
@@ -106,6 +107,11 @@ class Dense(Cholesky):
         """The diagonal of K, or its derivative for a slope of K."""
         return np.diagonal(K if slope is None else slope)
 
+    @staticmethod
+    def plus_constant(K: Array, variance: float) -> Array:
+        """The covariance of f plus a constant of this variance."""
+        return K + variance
+
     @cached_property
     def _inverse(self) -> Array:
         """B^-1 in the upper triangle, zeros below (LAPACK's dpotri on the Fortran-ordered factor, seen transposed)."""
@@ -126,7 +132,8 @@ class Dense(Cholesky):
 
     def marginal_variance(self) -> Array:
         """The diagonal of Sigma = S^-1/2 (I - B^-1) S^-1/2; of K - K R K where S is too small to divide by."""
-        share = 1.0 - np.diagonal(self._inverse)
+        inverse, _ = linalg.lapack.dtrtri(self.lower, lower=1)  # L^-1: two thirds of the time of B^-1
+        share = 1.0 - np.einsum("ij,ij->j", inverse, inverse)
         weak = share < 1e-6  # rounding would cost more than six of the sixteen digits
         variance = share / np.where(weak, 1.0, self.precision)
         if weak.any():
@@ -162,6 +169,10 @@ class LowRank(Cholesky):
     def variances(Phi: Array, slope: Array | None = None) -> Array:
         return np.square(Phi).sum(axis=1) if slope is None else 2 * (slope * Phi).sum(axis=1)
 
+    @staticmethod
+    def plus_constant(Phi: Array, variance: float) -> Array:
+        return np.hstack([Phi, np.full((len(Phi), 1), np.sqrt(variance))])
+
     @cached_property
     def _whitened(self) -> Array:
         return self.whiten(self.values)
@@ -187,6 +198,30 @@ class LowRank(Cholesky):
     def whiten(self, cross: Array) -> Array:
         """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""
         return self.lower_solve(cross.T)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """The covariance of several independent functions: one factor for each. Vectors have the shape (functions, N)."""
+
+    factors: tuple[Dense | LowRank, ...]
+
+    @property
+    def log_det(self) -> float:
+        return sum(factor.log_det for factor in self.factors)
+
+    def times(self, v: Array) -> Array:
+        return np.stack([factor.times(part) for factor, part in zip(self.factors, v)])
+
+    def solve(self, v: Array) -> Array:
+        return np.stack([factor.solve(part) for factor, part in zip(self.factors, v)])
+
+    def marginal_variance(self) -> Array:
+        return np.stack([factor.marginal_variance() for factor in self.factors])
+
+    def slope(self, slope: Array, u: Array, v: Array) -> float:
+        """The derivative of an evidence along the same change of every block."""
+        return sum(factor.slope(slope, *parts) for factor, *parts in zip(self.factors, u, v))
 
 
 @dataclass(frozen=True)

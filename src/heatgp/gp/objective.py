@@ -7,8 +7,7 @@ size of the kernel's values, which changes with time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import linalg
@@ -86,42 +85,3 @@ class RegressionObjective:
             ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
         floored, ratio = ratio < JITTER * height, max(ratio, JITTER * height)
         return evidence(self.prior.form.of(values, 1.0 / ratio), ratio, self.y, amplitude), floored
-
-
-@dataclass(frozen=True)
-class ClassObjective:
-    """The approximate evidence of labels as a function of the free log times and of the log of the prior variance."""
-
-    prior: Prior
-    y: Array
-    given: Given
-    approximate: Any
-    last: list[Array] = field(default_factory=list, init=False)  # the sites where the next inference starts
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the coordinates."""
-        return self.given.time_names + ["amplitude"] * (self.given.amplitude is None)
-
-    def __call__(self, z: Array) -> tuple[float, Array]:
-        """The evidence and its gradient."""
-        given, form = self.given, self.prior.form
-        values, slopes = self.prior.at(given.times(z), given.free)
-        in_height, scale = self.prior.height_slopes(values, slopes), self._amplitude(values, z) ** form.power
-        values = scale * values
-        start = self.last[-1] if self.last else None
-        found = self.approximate(lambda precision: form.of(values, precision), self.y, start=start)
-        self.last[:] = [found.sites]
-        in_times = scale * found.in_times(slopes)
-        if given.amplitude is not None:
-            return found.log_evidence, in_times
-        return found.log_evidence, np.append(in_times - found.in_amplitude * in_height, found.in_amplitude)
-
-    def params(self, z: Array) -> Params:
-        """The parameters at these coordinates."""
-        time = self.given.times(z)
-        return Params(time, self._amplitude(self.prior.at(time)[0], z))
-
-    def _amplitude(self, values: Array, z: Array) -> float:
-        given = self.given.amplitude
-        return float(np.exp(z[-1])) / self.prior.height(values) if given is None else given

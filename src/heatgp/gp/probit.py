@@ -1,80 +1,78 @@
-"""The probit likelihood p(y | f) = Phi(y f), y = -1 or 1, and Gaussian approximations of its posterior."""
+"""Two classes: p(y | f) = Phi(y f), y = -1 or 1, where a share of the labels may have been drawn at random."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from ..covariance import Array
-from .linalg import Dense, LowRank
+from ..errors import Unsupported
+from .label_noise import in_label_noise, with_label_noise
+from .likelihood import Likelihood
 
-Factorise = Callable[[Array], Dense | LowRank]  # site precisions -> the factored prior
+LABEL_NOISE = (1e-4, 0.5)
+"""The interval in which the share of random labels is searched for."""
 
 
-def log_likelihood(y: Array, f: Array) -> Array:
-    """log Phi(y f), accurate in the far tail."""
-    return log_ndtr(y * f)
+@dataclass(frozen=True)
+class Probit(Likelihood):
+    """p(y | f) = (1 - label_noise) Phi(y f) + label_noise / 2.
+
+    Parameters
+    ----------
+    label_noise : number from 0 to 1, default 0, the share of labels that were drawn at random; None to learn it.
+
+    Examples
+    --------
+    >>> Probit(label_noise=0.1).probability(np.array([0.0, 100.0]), np.array([1.0, 1.0]))
+    array([0.5 , 0.95])
+    """
+
+    label_noise: float | None = 0.0
+
+    bounds: ClassVar = {"label_noise": LABEL_NOISE}
+
+    def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """Reference: Rasmussen & Williams (2006), eq. 3.58: with h the hazard, -(log Z)'' = h (z + h) / (1 + v)."""
+        scale = np.sqrt(1.0 + variance)
+        z = y * mean / scale
+        h = hazard(z)
+        return with_label_noise(log_ndtr(z), y * h / scale, h * (z + h) / scale**2, self._noise, 2)
+
+    def in_parameters(self, y: Array, mean: Array, variance: Array, names: list[str]) -> Array:
+        log_z = log_ndtr(y * mean / np.sqrt(1.0 + variance))
+        return np.array([in_label_noise(log_z, self._noise, 2).sum() for _ in names])
+
+    def log_density(self, y: Array, f: Array) -> Array:
+        """log Phi(y f), accurate in the far tail."""
+        self._refuse_noise()
+        return log_ndtr(y * f)
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """Reference: Rasmussen & Williams, eq. 3.16."""
+        self._refuse_noise()
+        z = y * f
+        h = hazard(z)
+        return y * h, h * (z + h), y * h * ((z + 2 * h) * (z + h) - 1.0)
+
+    def probability(self, mean: Array, variance: Array) -> Array:
+        """The probability of y = 1, averaged over f ~ N(mean, variance).
+
+        Reference: Rasmussen & Williams (2006), eq. 3.77.
+        """
+        return (1 - self._noise) * ndtr(mean / np.sqrt(1.0 + variance)) + self._noise / 2
+
+    @property
+    def _noise(self) -> float:
+        assert self.label_noise is not None  # inference is done at known parameters
+        return self.label_noise
+
+    def _refuse_noise(self) -> None:
+        if self.label_noise != 0:
+            raise Unsupported("Laplace's approximation has no label noise. Give label_noise=0, or use inference='ep'.")
 
 
 def hazard(z: Array) -> Array:
     """N(z) / Phi(z), the derivative of log Phi; without under- or overflow."""
     return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
-
-
-def probability(mean: Array, variance: Array) -> Array:
-    """The probability of y = 1: Phi(f) averaged over f ~ N(mean, variance).
-
-    Reference: Rasmussen & Williams (2006), eq. 3.77.
-    """
-    return ndtr(mean / np.sqrt(1.0 + variance))
-
-
-@dataclass(frozen=True)
-class Approximation:
-    """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
-
-    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean,
-    where the last term is needed when the approximation is not stationary in its sites (Laplace).
-
-    Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
-    """
-
-    factor: Dense | LowRank
-    precision: Array
-    shift: Array
-    mean: Array
-    variance: Array
-    log_evidence: float
-    implicit: Array | float = 0.0
-
-    @property
-    def sites(self) -> Array:
-        """Precision and shift, (2, N): where the inference of a similar prior can start."""
-        return np.stack([self.precision, self.shift])
-
-    @property
-    def weights(self) -> Array:
-        """K^-1 mean: the coefficients of the predictive mean."""
-        return self.shift - self.precision * self.mean
-
-    @property
-    def in_amplitude(self) -> float:
-        """The derivative in log amplitude, where dK = K."""
-        return float((0.5 * self.weights + self.implicit) @ self.mean - 0.5 * self.precision @ self.variance)
-
-    def in_times(self, slopes: Sequence[Array]) -> Array:
-        """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
-        left = 0.5 * self.weights + self.implicit
-        return np.array([self.factor.slope(slope, left, self.weights) for slope in slopes])
-
-
-def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
-    """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
-    left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
-    return (mean - variance * shift) / left, variance / left
-
-
-def posterior_mean(factor: Dense | LowRank, shift: Array) -> Array:
-    """Sigma shift = K (shift - R K shift)."""
-    return factor.times(shift - factor.solve(factor.times(shift)))

@@ -1,0 +1,78 @@
+"""Normal approximations of the law of f given observations that are not normal."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..covariance import Array
+
+Factorise = Callable[[Array], Any]
+"""From site precisions to the factored prior: Dense, LowRank or Blocks."""
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
+
+    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean,
+    where the last term is needed when the approximation is not stationary in its sites (Laplace).
+
+    Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
+    """
+
+    factor: Any  # Dense, LowRank or Blocks
+    precision: Array
+    shift: Array
+    mean: Array
+    variance: Array
+    log_evidence: float
+    implicit: Array | float = 0.0
+    stationary: bool = True  # whether these derivatives are all there is
+
+    @property
+    def sites(self) -> Array:
+        """Precision and shift, (2, N): where the inference of a similar prior can start."""
+        return np.stack([self.precision, self.shift])
+
+    @property
+    def weights(self) -> Array:
+        """K^-1 mean: the coefficients of the predictive mean."""
+        return self.shift - self.precision * self.mean
+
+    @property
+    def in_amplitude(self) -> float:
+        """The derivative in log amplitude, where dK = K."""
+        return float(np.vdot(self._left, self.mean) - 0.5 * np.vdot(self.precision, self.variance))
+
+    @property
+    def in_constant(self) -> float:
+        """The derivative in the variance of a constant, where every entry of dK is 1."""
+        ones = np.ones(self.mean.shape)
+        pulls = self._left.sum(axis=-1) * self.weights.sum(axis=-1) - 0.5 * self.factor.solve(ones).sum(axis=-1)
+        return float(pulls.sum())
+
+    def in_times(self, slopes: Sequence[Array]) -> Array:
+        """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
+        return np.array([self.factor.slope(slope, self._left, self.weights) for slope in slopes])
+
+    @property
+    def cavities(self) -> tuple[Array, Array]:
+        """Mean and variance of each f_i without its own observation."""
+        return cavity(self.mean, self.variance, self.precision, self.shift)
+
+    @property
+    def _left(self) -> Array:
+        return 0.5 * self.weights + self.implicit
+
+
+def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:
+    """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
+    left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
+    return (mean - variance * shift) / left, variance / left
+
+
+def posterior_mean(factor: Any, shift: Array) -> Array:
+    """Sigma shift = K (shift - R K shift)."""
+    return factor.times(shift - factor.solve(factor.times(shift)))

@@ -1,0 +1,116 @@
+"""Learning the parameters of a latent function and of its likelihood, by the evidence or with priors."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..covariance import Array, Kernel
+from .classification import labels
+from .fit import TIMES, TOUCHING, Bounds, Fit, box_of, finished, some_of, time_intervals
+from .inference import chosen
+from .latent_objective import LatentObjective
+from .likelihood import Likelihood
+from .params import Given
+from .prior import Pairs, Prior
+from .priors import LogNormal, Priors
+from .probit import Probit
+from .search import climb, scan, scan_points
+from .threads import of_data
+
+SUBSET = 200  # data on which starts are looked for: each value is an inference
+HEIGHTS = 3  # prior variances scanned
+FLAT = 0.5  # slope of the log evidence in log amplitude; it falls like 1 / root(amplitude): at most 1 is left to gain
+VARIANCE = LogNormal(median=2.0, spread=2.0)
+"""The weak prior of the prior variance of f: at 0.04 labels say little of f, at 100 they have no noise."""
+RANDOM_LABELS = LogNormal(median=0.01, spread=1.5)
+"""The weak prior of label noise: from 1 in 2000 to 1 in 5."""
+
+
+def weak_priors(bounds: Bounds, parameters: int) -> Priors:
+    """Priors for labels that say little where the data say something."""
+    times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
+    return Priors(times, VARIANCE, label_noise=RANDOM_LABELS)
+
+
+@of_data
+def fit_latent(
+    kernel: Kernel,
+    X: Any,
+    y: Array,
+    likelihood: Likelihood,
+    bounds: Bounds,
+    given: Given,
+    inference: str = "ep",
+    constant: bool = False,
+    priors: Priors | None = None,
+    pairs: Pairs = None,
+    about: str = "",
+) -> Fit:
+    """The parameters of the greatest approximate evidence, times the density of the priors where there are some.
+
+    Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
+    goes uphill from the best two places, and on from there on all data.
+
+    Parameters
+    ----------
+    kernel, X, bounds, given, pairs : as in `fit_regression`.
+    y : array (N,) of observations as the likelihood takes them.
+    likelihood : Likelihood; its parameters that are None are learned.
+    inference, constant : as in `condition_latent`.
+    priors : Priors, default None: plain evidence.
+    about : str, default "". How a warning begins.
+
+    Returns
+    -------
+    Fit. A BoundWarning names the parameters that sit on a bound.
+
+    Raises
+    ------
+    InvalidInput : if a value or an interval is not possible.
+    NotConverged : if the inference converges nowhere.
+    """
+    # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
+    loose = partial(chosen(inference), tolerance=1e-2)
+    intervals, middle = time_intervals(kernel, bounds, given)
+    if given.amplitude is None:
+        intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
+    intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
+    laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
+    prior = Prior.of(kernel, X, middle, pairs)
+    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
+    coarse = some_of(full, kernel, X, middle, SUBSET)
+    box, free = box_of(full, intervals), len(given.free)
+    heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
+    rest = box[free + heights.shape[1] :].mean(axis=1)
+    points = [np.concatenate([t, h, rest]) for h in heights for t in scan_points(box[:free], TIMES)]
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2)
+    best = found[0][1]
+    if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
+        # f is so large that labels have no noise, and a larger one changes nothing: an answer
+        intervals["amplitude"] = intervals["amplitude"][0], np.inf
+    return finished(kernel, full, found, intervals, full.known(best), about)
+
+
+def fit_classification(
+    kernel: Kernel,
+    X: Any,
+    y: ArrayLike,
+    bounds: Bounds,
+    given: Given,
+    inference: str = "ep",
+    pairs: Pairs = None,
+    *,
+    likelihood: Probit = Probit(),  # noqa: B008
+    constant: bool = False,
+    priors: Priors | None = None,
+    about: str = "",
+) -> Fit:
+    """Time and amplitude of labels -1 and 1, and their noise where it is learned; arguments as in `fit_latent`.
+
+    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
+    Without priors the upper bound is then as good as the limit and is returned without a warning.
+    """
+    return fit_latent(kernel, X, labels(X, y), likelihood, bounds, given, inference, constant, priors, pairs, about)

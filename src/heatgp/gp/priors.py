@@ -1,0 +1,166 @@
+"""Prior laws of time, amplitude and noise, for estimates that stay sensible where the data say little.
+
+All laws are of the natural logarithm z of a parameter, and densities are with respect to z. So the estimate with
+priors, the maximum of log evidence + log density (maximum a posteriori), is one in logarithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..arguments import generator, is_number
+from ..covariance import Array
+from ..errors import InvalidInput
+
+LEAST_MASS = 1e-3
+"""A prior with less probability than this within the bounds of the search contradicts them."""
+EDGE = 2.0
+"""Standard deviations from the median to the bounds of a prior that comes from bounds: 95 % are within."""
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """The log-normal law of a positive number: its logarithm is normal.
+
+    Parameters
+    ----------
+    median : positive number.
+    spread : positive number, the standard deviation of the natural logarithm. With 0.7 the number is within a factor of
+        two of the median with probability 2/3, with 2.3 within a factor of ten.
+
+    Raises
+    ------
+    InvalidInput : if a value is not positive and finite.
+
+    Examples
+    --------
+    >>> LogNormal(median=2.0, spread=1.0).quantile([0.025, 0.5, 0.975]).round(2)
+    array([ 0.28,  2.  , 14.2 ])
+    """
+
+    median: float
+    spread: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("median", self.median), ("spread", self.spread)):
+            if not (is_number(value) and value > 0):
+                raise InvalidInput(f"{name} = {value!r} of a LogNormal must be a positive, finite number.")
+
+    @classmethod
+    def between(cls, low: float, high: float) -> LogNormal:
+        """The law with 95 % of its probability between two numbers."""
+        return cls(float(np.sqrt(low) * np.sqrt(high)), float(np.log(high / low) / (2 * EDGE)))
+
+    def log_density(self, z: Any) -> Any:
+        """The log density of z, the logarithm of the parameter, with respect to z."""
+        return -0.5 * self._units(z) ** 2 - np.log(self.spread * np.sqrt(2 * np.pi))
+
+    def slope(self, z: Any) -> Any:
+        """The derivative of `log_density`."""
+        return -self._units(z) / self.spread
+
+    def quantile(self, probability: Any) -> Any:
+        """The value of the parameter that is not exceeded with this probability."""
+        return self.median * np.exp(self.spread * ndtri(probability))
+
+    def mass(self, low: float, high: float) -> float:
+        """The probability that the parameter is between two numbers."""
+        return float(ndtr(self._units(np.log(high))) - ndtr(self._units(np.log(low))))
+
+    def sample(self, rng: Any, size: Any = None) -> Any:
+        """Random values of the parameter, from a seed or a numpy Generator."""
+        return self.median * np.exp(self.spread * generator(rng).standard_normal(size))
+
+    def _units(self, z: Any) -> Any:
+        """Standard deviations from the median."""
+        return (z - np.log(self.median)) / self.spread
+
+
+Laws = Mapping[str, LogNormal]
+"""The priors of coordinates by their names: "time" (of several, "time[0]" and so on), "amplitude", "noise", ...
+
+A name that is not there has a flat prior.
+"""
+
+
+@dataclass(frozen=True)
+class Priors:
+    """The priors of the parameters that are learned; None, the default, is flat. Priors of given ones are not used.
+
+    Parameters
+    ----------
+    time : LogNormal, or a tuple of one (or None) for each time of the kernel.
+    amplitude : LogNormal, of the prior variance of f (its mean over the data: amplitude times the mean of k(x, x)).
+    noise : LogNormal, of the ratio of the noise to that variance.
+    label_noise : LogNormal, of the rate of wrong labels in classification.
+
+    Raises
+    ------
+    InvalidInput : if a value is neither a LogNormal nor None.
+
+    Examples
+    --------
+    >>> Priors(time=LogNormal(1.0, 0.5)).amplitude is None
+    True
+    """
+
+    time: LogNormal | tuple[LogNormal | None, ...] | None = None
+    amplitude: LogNormal | None = None
+    noise: LogNormal | None = None
+    label_noise: LogNormal | None = None
+
+    def __post_init__(self) -> None:
+        for name in (field.name for field in fields(self)):
+            value = vars(self)[name]
+            several = value if name == "time" and isinstance(value, (tuple, list)) else (value,)
+            if not all(law is None or isinstance(law, LogNormal) for law in several):
+                raise InvalidInput(f"priors.{name} = {value!r} must be a LogNormal(median, spread), or None: flat.")
+
+    def laws(self, intervals: Mapping[str, Sequence[float]], parameters: int = 1) -> dict[str, LogNormal]:
+        """The priors of the coordinates that have an interval of search, by name.
+
+        Parameters
+        ----------
+        intervals : dict of (low, high), the bounds of what is learned, by the names of `Laws`.
+        parameters : int, default 1. The number of times of the kernel.
+
+        Raises
+        ------
+        InvalidInput : if times have another number, or a prior has no mass on its bounds.
+        """
+        times = tuple(self.time) if isinstance(self.time, (tuple, list)) else (self.time,) * parameters
+        if len(times) != parameters:
+            raise InvalidInput(f"priors.time has {len(times)} laws; the kernel has {parameters} times.")
+        names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(parameters)]
+        named = dict(zip(names, times)) | {f.name: vars(self)[f.name] for f in fields(self) if f.name != "time"}
+        laws = {name: law for name, law in named.items() if law is not None and name in intervals}
+        for name, law in laws.items():
+            low, high = intervals[name]
+            if law.mass(low, high) < LEAST_MASS:
+                raise InvalidInput(
+                    f"the prior of {name}, {law}, has a probability of {law.mass(low, high):.1e} between the bounds "
+                    f"{low:.3g} and {high:.3g} of its search, less than {LEAST_MASS:g}. Move the prior, or the bounds."
+                )
+        return laws
+
+
+def checked_priors(priors: Any) -> Any:
+    """The argument of estimators: "weak", None or Priors; else InvalidInput."""
+    if priors is None or isinstance(priors, Priors) or (isinstance(priors, str) and priors == "weak"):
+        return priors
+    raise InvalidInput(f'priors = {priors!r} is not known. Use "weak", None (plain evidence) or a Priors(...).')
+
+
+def log_density(laws: Laws, names: Sequence[str], z: Array) -> tuple[float, Array]:
+    """The log density of the coordinates z of these names, and its gradient; both 0 where priors are flat."""
+    value, gradient = 0.0, np.zeros(len(z))
+    for k, name in enumerate(names):
+        if name in laws:
+            value += float(laws[name].log_density(z[k]))
+            gradient[k] = laws[name].slope(z[k])
+    return value, gradient
