@@ -1,6 +1,7 @@
 """Regression with Student-t noise, counts and likelihoods of one's own: inference and learning."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ class Normal(RegressionLikelihood):
 
     noise: float | None = None
 
-    bounds = {"noise": (1e-6, 1e2)}
+    bounds: ClassVar = {"noise": (1e-6, 1e2)}
 
     def log_density(self, y, f):
         return stats.norm.logpdf(y, f, self.noise**0.5)
@@ -83,6 +84,36 @@ def elliptical_slices(log_density, K, rng, steps, chains):
     return np.stack(kept)
 
 
+def sequential_ep(log_density, K, sweeps=40):
+    """Expectation propagation, one site after the other, its moments by the trapezoid rule on 20,001 places.
+
+    `log_density(i, f)` is that of observation i. Reference: Rasmussen & Williams (2006), Alg. 3.5, eq. 3.65 and 3.74.
+    """
+    n = len(K)
+    tau, nu, log_z = np.zeros(n), np.zeros(n), np.zeros(n)
+    for _ in range(sweeps):
+        for i in range(n):
+            Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(tau))
+            mu = Sigma @ nu
+            v = 1 / (1 / Sigma[i, i] - tau[i])
+            m = v * (mu[i] / Sigma[i, i] - nu[i])
+            f, step = np.linspace(m - 20 * v**0.5, m + 20 * v**0.5, 20_001, retstep=True)
+            mass = step * np.exp(log_density(i, f)) * stats.norm.pdf(f, m, v**0.5)
+            log_z[i] = np.log(mass.sum())
+            center = mass @ f / mass.sum()
+            spread = mass @ (f - center) ** 2 / mass.sum()
+            spread = min(spread, v)  # a wider law would need a negative precision: its mean alone is matched
+            tau[i] = 1 / spread - 1 / v
+            nu[i] = center / spread - m / v
+    Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(tau))
+    mu = Sigma @ nu
+    v = 1 / (1 / np.diag(Sigma) - tau)
+    cavity, marginal = (1 / v, mu / np.diag(Sigma) - nu), (1 / np.diag(Sigma), mu / np.diag(Sigma))
+    log_parts = [shift**2 / (2 * precision) - 0.5 * np.log(precision) for precision, shift in (cavity, marginal)]
+    log_evidence = 0.5 * nu @ mu + 0.5 * (np.linalg.slogdet(Sigma)[1] - np.linalg.slogdet(K)[1])
+    return log_evidence + np.sum(log_z + log_parts[0] - log_parts[1]), mu, np.diag(Sigma)
+
+
 def with_outliers(n, seed=0, share=0.1):
     rng = np.random.default_rng(seed)
     X = np.sort(rng.uniform(-3, 3, (n, 1)), axis=0)
@@ -121,39 +152,41 @@ def test_many_degrees_of_freedom_are_normal_noise():
     np.testing.assert_allclose(found.log_marginal_likelihood, exact.log_marginal_likelihood, atol=0.02)
 
 
-@pytest.mark.parametrize("constant", [False, True])
-@pytest.mark.parametrize("amplitude, tolerance", [(0.3, 2e-3), (2.0, 1e-2)])
-def test_counts_at_three_points_by_integration(constant, amplitude, tolerance):
-    X, y, time = np.array([[0.0], [0.5], [2.0]]), np.array([2.0, 0.0, 7.0]), 0.8
-    K = amplitude * RBF().pairs(X).at(time).value + (1 + amplitude) * constant
-    log_z, mean, variance = by_integration(lambda f: stats.poisson.logpmf(y, np.exp(f)).sum(axis=-1), K)
-    found = condition_observed(RBF(), X, y, Params(time, amplitude), Poisson(), constant)
-    assert abs(found.log_marginal_likelihood - log_z) < tolerance
-    np.testing.assert_allclose(found.approximation.mean, mean, atol=tolerance)
-    np.testing.assert_allclose(found.approximation.variance, variance, rtol=tolerance)
-    np.testing.assert_allclose(found.latent(X), [mean, variance], atol=2 * tolerance)
+THREE = np.array([[0.0], [0.5], [2.0]])
+
+
+@pytest.mark.parametrize(
+    "likelihood, y, law",
+    [
+        (Poisson(), [2.0, 0.0, 7.0], lambda y, f: stats.poisson.logpmf(y, np.exp(f))),
+        (StudentT(0.3, 4.0), [0.2, 0.5, -0.3], lambda y, f: stats.t.logpdf(y, 4, f, 0.3**0.5)),
+        (StudentT(0.3, 4.0), [0.2, 3.0, -0.3], lambda y, f: stats.t.logpdf(y, 4, f, 0.3**0.5)),  # one is far off
+    ],
+    ids=["counts", "near", "far"],
+)
+def test_three_points(likelihood, y, law):
+    """The textbook's expectation propagation to rounding, and the truth by integration to the error of the method."""
+    y, K = np.array(y), 1.2 * RBF().pairs(THREE).at(0.8).value + 2.2
+    posterior = condition_observed(RBF(), THREE, y, Params(0.8, 1.2), likelihood, constant=True)
+    found = posterior.approximation
+    log_z, mean, variance = sequential_ep(lambda i, f: law(y[i], f), K)
+    np.testing.assert_allclose(found.log_evidence, log_z, atol=1e-6)
+    np.testing.assert_allclose([found.mean, found.variance], [mean, variance], atol=1e-6)
+    np.testing.assert_allclose(posterior.latent(THREE), [mean, variance], atol=1e-6)
+    log_z, mean, variance = by_integration(lambda f: law(y, f).sum(axis=-1), K, order=100)
+    assert abs(found.log_evidence - log_z) < 0.1
+    assert np.all(np.abs(found.mean - mean) < 0.2 * variance**0.5)
+    assert np.all(np.abs(found.variance / variance - 1) < 0.25)
 
 
 def test_one_count_is_exact():
     """The moments of one tilted law are matched, and its integral is the evidence."""
     log_z, mean, variance = by_integration(
-        lambda f: stats.poisson.logpmf(3, np.exp(f)).sum(axis=-1), np.full((1, 1), 1.7)
+        lambda f: stats.poisson.logpmf(3, np.exp(f)).sum(axis=-1), np.full((1, 1), 1.7), order=200
     )
     found = condition_observed(RBF(), np.zeros((1, 1)), np.array([3.0]), Params(1.0, 1.7), Poisson(), False)
     np.testing.assert_allclose([found.log_marginal_likelihood], [log_z], atol=1e-9)
     np.testing.assert_allclose(found.latent(np.zeros((1, 1))), [mean, variance], atol=1e-8)
-
-
-@pytest.mark.parametrize("y, tolerance", [([0.2, 0.5, -0.3], 0.02), ([0.2, 4.0, -0.3], 0.05)])
-def test_student_t_at_three_points_by_integration(y, tolerance):
-    """The second y has an outlier."""
-    X, y, likelihood = np.array([[0.0], [0.5], [2.0]]), np.array(y), StudentT(0.3, 4.0)
-    K = RBF().pairs(X).at(0.8).value
-    log_z, mean, variance = by_integration(lambda f: stats.t.logpdf(y, 4, f, 0.3**0.5).sum(axis=-1), K, order=100)
-    found = condition_observed(RBF(), X, y, Params(0.8, 1.0), likelihood, constant=False)
-    assert abs(found.log_marginal_likelihood - log_z) < tolerance
-    np.testing.assert_allclose(found.approximation.mean, mean, atol=tolerance)
-    np.testing.assert_allclose(found.approximation.variance, variance, rtol=2 * tolerance)
 
 
 @pytest.mark.slow
@@ -193,18 +226,26 @@ def test_gradients_are_differences(kernel, likelihood, values):
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-4, atol=1e-5)
 
 
-def test_outliers_do_not_bend_the_curve():
-    X, truth, y = with_outliers(60, seed=3)
+def learned(X, y):
     likelihood = StudentT().adapted(y, None)
-    fit = fit_latent(RBF(), X, y, likelihood, Bounds((0.01, 100.0)), Given((None,), None, 0.0), constant=True)
+    return fit_latent(RBF(), X, y, likelihood, Bounds((0.1, 10.0)), Given((None,), None, 0.0), constant=True)
+
+
+def test_outliers_do_not_bend_the_curve():
+    X, truth, y = with_outliers(40, seed=3)
+    fit = learned(X, y)
     found = condition_observed(RBF(), X, y, fit.params, fit.likelihood)
-    assert np.sqrt(np.mean((found.mean(X) - truth) ** 2)) < 0.06  # the noise of the good ones is 0.1
-    # units: everything but the evidence, a density, scales with y
-    moved = StudentT().adapted(1e3 + 50 * y, None)
-    again = fit_latent(RBF(), X, 1e3 + 50 * y, moved, Bounds((0.01, 100.0)), Given((None,), None, 0.0), constant=True)
-    assert again.params.time == pytest.approx(fit.params.time, rel=1e-3)
-    assert again.likelihood.noise == pytest.approx(fit.likelihood.noise, rel=1e-3)
-    assert again.log_marginal_likelihood == pytest.approx(fit.log_marginal_likelihood - 60 * np.log(50), abs=1e-4)
+    assert np.sqrt(np.mean((found.mean(X) - truth) ** 2)) < 0.1  # the noise of the good ones
+
+
+@pytest.mark.slow
+def test_a_fit_does_not_depend_on_units():
+    X, _, y = with_outliers(60, seed=3)
+    fit, moved = learned(X, y), learned(X, 1e3 + 50 * y)
+    assert moved.params.time == pytest.approx(fit.params.time, rel=1e-3)
+    assert moved.params.amplitude == pytest.approx(fit.params.amplitude, rel=1e-3)
+    assert moved.likelihood.noise == pytest.approx(fit.likelihood.noise, rel=1e-3)
+    assert moved.log_marginal_likelihood == pytest.approx(fit.log_marginal_likelihood - 60 * np.log(50), abs=1e-4)
 
 
 def test_counts_larger_than_all_others():
@@ -235,22 +276,22 @@ def test_leave_one_out_is_near_the_refitted_one():
     for i in (0, 7, 21):
         others = np.arange(30) != i
         alone = condition_observed(RBF(), X[others], y[others], params, likelihood)
-        np.testing.assert_allclose([mean[[i]], variance[[i]]], alone.moments(X[[i]], noise=True), rtol=0.02)
+        np.testing.assert_allclose([mean[[i]], variance[[i]]], alone.moments(X[[i]], noise=True), rtol=0.05)
 
 
 def test_intervals_cover_data_of_the_model():
-    rng, inside = np.random.default_rng(4), {"student-t": [], "poisson": []}
-    for _ in range(15):
-        X = rng.uniform(-3, 3, (120, 1))
-        K = RBF().pairs(X).at(0.5).value + 1e-9 * np.eye(120)
-        f = 1 + np.linalg.cholesky(K) @ rng.standard_normal(120)
-        y = {"student-t": f + 0.3 * stats.t.rvs(4, size=120, random_state=rng), "poisson": rng.poisson(np.exp(f)) * 1.0}
+    rng, inside, n = np.random.default_rng(4), {"student-t": [], "poisson": []}, 12
+    for _ in range(n):
+        X = rng.uniform(-3, 3, (80, 1))
+        K = RBF().pairs(X).at(0.5).value + 1e-9 * np.eye(80)
+        f = 1 + np.linalg.cholesky(K) @ rng.standard_normal(80)
+        y = {"student-t": f + 0.3 * stats.t.rvs(4, size=80, random_state=rng), "poisson": rng.poisson(np.exp(f)) * 1.0}
         for name, likelihood in (("student-t", StudentT(0.09, 4.0)), ("poisson", Poisson())):
             data = y[name]
-            found = condition_observed(RBF(), X[:60], data[:60], Params(0.5, 1.0), likelihood)
-            low, high = (found.quantile(X[60:], p) for p in (0.05, 0.95))
-            inside[name].append(np.mean((low <= data[60:]) & (data[60:] <= high)))
-    share, error = np.mean(inside["student-t"]), np.std(inside["student-t"]) / 15**0.5
+            found = condition_observed(RBF(), X[:40], data[:40], Params(0.5, 1.0), likelihood)
+            low, high = (found.quantile(X[40:], p) for p in (0.05, 0.95))
+            inside[name].append(np.mean((low <= data[40:]) & (data[40:] <= high)))
+    share, error = np.mean(inside["student-t"]), np.std(inside["student-t"]) / n**0.5
     assert abs(share - 0.9) < 4 * error
-    share, error = np.mean(inside["poisson"]), np.std(inside["poisson"]) / 15**0.5
+    share, error = np.mean(inside["poisson"]), np.std(inside["poisson"]) / n**0.5
     assert 0.9 - 4 * error < share < 0.97  # whole numbers: the interval has at least the level
