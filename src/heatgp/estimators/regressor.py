@@ -10,9 +10,12 @@ from ..arguments import check_flag, generator
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, warn
 from ..gp.fit import fit_regression
+from ..gp.observed import ObservedPosterior
 from ..gp.regression import condition, targets
+from ..gp.regression_likelihood import RegressionLikelihood
 from ..progress import heartbeat
 from .base import HeatGP
+from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise
 from .tables import checked_targets
 
 FEW = 20
@@ -38,6 +41,10 @@ class GPRegressor(RegressorMixin, HeatGP):
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
     noise : number, default None. The variance of the noise.
     mean : "constant" (default), "zero" or a number. The prior mean of f; a constant is estimated.
+    likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
+        "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
+        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
+        are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
@@ -50,6 +57,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     Attributes
     ----------
     time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None.
+    likelihood_ : the likelihood used, with its parameters; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -70,6 +78,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     noise: float | None = None
     mean: str | float = "constant"
+    likelihood: Any = "normal"
 
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the data.
@@ -98,6 +107,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         y = checked_targets(self, y)
+        law = chosen_likelihood(self.likelihood, self.noise)
+        if law is not None:
+            return self._fit_observed(law, X, y)
         points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
         with heartbeat(f"The fit of {len(points)} points"):
             self.posterior_, self.fit_ = self._learned(
@@ -106,7 +118,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
         self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
+        self.likelihood_: RegressionLikelihood | None = None
         self._warn_of_few(len(points))
+        return self
+
+    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
+        """`fit` with a likelihood that is not normal."""
+        with heartbeat(f"The fit of {len(y)} points"):
+            self.posterior_, self.fit_ = fit_observed(self, law, X, y, self.mean)
+        self.posteriors_, law = [self.posterior_], self.posterior_.likelihood
+        params, self.likelihood_ = in_units(self.posterior_.params, law), law
+        self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, learned_noise(law)
+        if self.fit_ is not None:
+            self._warn_of_few(len(y))
         return self
 
     def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, *, prior: Any = None) -> Any:
@@ -204,7 +228,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
         """
         times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
-        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude], "noise": [self.noise]}
+        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
+        given |= {"noise": [self.noise]} if self.noise_ is not None else {}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
         if number < FEW and learned:
             warn(
@@ -216,5 +241,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         old = self.posterior_
-        mean, variance = condition(kernel, old.X, old.y, old.params, self.mean).moments(points)
+        if isinstance(old, ObservedPosterior):
+            mean, variance = old.again(kernel, old.params).moments(points)
+        else:
+            mean, variance = condition(kernel, old.X, old.y, old.params, self.mean).moments(points)
         return mean[:, None], np.sqrt(variance)
