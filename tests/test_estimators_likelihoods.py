@@ -10,6 +10,7 @@ from sklearn.linear_model import PoissonRegressor
 import heatgp as hg
 from heatgp.errors import InvalidInput, SmallSampleWarning, Unsupported
 from heatgp.gp.poisson import Poisson
+from heatgp.gp.priors import LogNormal, Priors
 from heatgp.gp.regression_likelihood import RegressionLikelihood
 from heatgp.gp.student import StudentT
 
@@ -117,6 +118,20 @@ def test_precomputed_kernels():
 def test_what_is_not_possible(options, y, message):
     with pytest.raises(InvalidInput, match=message):
         hg.GPRegressor(S2, **(KNOWN | options)).fit(S2.random(np.random.default_rng(0), 2), y)
+
+
+def test_what_normal_noise_alone_can_have():
+    X = S2.random(np.random.default_rng(0), 2)
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson")
+    for options in ({"sample_weight": [1, 2]}, {"covariates": [[1.0], [2.0]]}):
+        with pytest.raises(InvalidInput, match=r"is not possible with Poisson. Leave it None, or use likelihood"):
+            gp.fit(X, [1, 2], **options)
+    with pytest.raises(InvalidInput, match="coefficient_scale is not possible with Poisson"):
+        hg.GPRegressor(S2, **KNOWN, coefficient_scale=1.0, likelihood="poisson").fit(X, [1, 2])
+    with pytest.raises(InvalidInput, match=r"must be one number, or None to learn it. Known variances need"):
+        hg.GPRegressor(S2, **KNOWN, noise=[0.1, 0.2], likelihood="student-t").fit(X, [1, 2])
+    with pytest.raises(InvalidInput, match=r"priors.noise is .* not possible with StudentT"):
+        hg.GPRegressor(S2, priors=Priors(noise=LogNormal(0.1, 1.0)), likelihood="student-t").fit(X, [1, 2])
 
 
 def test_few_data_and_odd_ones():

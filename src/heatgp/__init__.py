@@ -4,6 +4,7 @@ from .baselines import compare
 from .estimators import GPClassifier, GPRegressor
 from .heat.files import load_kernel
 from .heat.kernel import HeatKernel
+from .heat.matern import matern_kernel
 from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
 from .manifolds import (
     Chart,
@@ -70,6 +71,7 @@ __all__ = [
     "heat_kernel",
     "landmarks_to_shape",
     "load_kernel",
+    "matern_kernel",
     "product_to_spd",
     "spd_to_product",
     "walk",

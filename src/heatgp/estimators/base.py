@@ -114,7 +114,8 @@ class HeatGP(BaseEstimator):
         """
         for name, value in self.get_params(deep=False).items():
             number = isinstance(value, Real) and not isinstance(value, bool)
-            if name in ("amplitude", "noise") and not (value is None or number):
+            known = name == "noise" and np.ndim(value) > 0  # variances, which GPRegressor checks
+            if name in ("amplitude", "noise") and not (value is None or number or known):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)

@@ -6,11 +6,12 @@ from typing import Any
 from ..arguments import is_number
 from ..covariance import Array
 from ..errors import InvalidInput
-from ..gp.fit import Bounds, Fit
+from ..gp.fit import WEAK_AMPLITUDE, WEAK_NOISE, Bounds, Fit
 from ..gp.fit_latent import fit_latent
 from ..gp.observed import ObservedPosterior, condition_observed
 from ..gp.params import Params
 from ..gp.poisson import Poisson
+from ..gp.priors import LogNormal, Priors
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.student import StudentT
 from .base import HeatGP
@@ -46,8 +47,18 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
+def refuse_extras(law: RegressionLikelihood, sample_weight: Any, covariates: Any, coefficient_scale: Any) -> None:
+    """Raise InvalidInput for what normal noise alone can have."""
+    extras = {"sample_weight": sample_weight, "covariates": covariates, "coefficient_scale": coefficient_scale}
+    for name, value in extras.items():
+        if value is not None:
+            raise InvalidInput(
+                f'{name} is not possible with {type(law).__name__}. Leave it None, or use likelihood="normal".'
+            )
+
+
 def fit_observed(
-    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any
+    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any, priors: Any = None
 ) -> tuple[ObservedPosterior, Fit | None]:
     """The posterior of f given y, and the result of the search where parameters are learned."""
     offset = known_mean(law, mean)
@@ -66,7 +77,8 @@ def fit_observed(
     params, found = given.params, None
     if params is None or law.free:
         bounds = Bounds(model._bounds(points).time, VARIANCE)
-        found = fit_latent(model.kernel_, points, values, law, bounds, given, "ep", constant, pairs=pairs)
+        laws = known_priors(law, priors, bounds, model.kernel_.parameters)
+        found = fit_latent(model.kernel_, points, values, law, bounds, given, "ep", constant, laws, pairs)
         params, law = found.params, found.likelihood
         maxima = tuple((value, in_units(at, law)) for value, at in found.maxima)
         found = replace(found, params=in_units(params, law), maxima=maxima)
@@ -83,6 +95,23 @@ def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
         f'mean = {mean!r} is not possible with {type(law).__name__}. Use "constant", "zero" or a number; '
         'other means need likelihood="normal".'
     )
+
+
+def known_priors(law: RegressionLikelihood, priors: Any, bounds: Bounds, parameters: int) -> Priors | None:
+    """Priors in the units of the likelihood; the weak ones are those of normal noise."""
+    if priors is None:
+        return None
+    if isinstance(priors, Priors):
+        if priors.noise is not None:
+            raise InvalidInput(
+                f"priors.noise is of noise / prior variance with normal noise, and not possible with "
+                f"{type(law).__name__}. Leave it None."
+            )
+        known = priors.amplitude
+        scaled = None if known is None else LogNormal(known.median / law.unit**2, known.spread)
+        return replace(priors, amplitude=scaled)
+    times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
+    return Priors(times, LogNormal(1.0, WEAK_AMPLITUDE), LogNormal(0.1, WEAK_NOISE))
 
 
 def in_units(params: Params, law: RegressionLikelihood) -> Params:

@@ -53,12 +53,13 @@ class ProductKernel(HeatKernel):
         return tuple(f.check_time(t) for f, t in zip(self.factors, times)) if self.own_times else times
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._product(lambda f, x, y: f.pairs(x, y), X, Y)
+        return self.product_of(lambda f, x, y: f.pairs(x, y), X, Y)
 
     def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._product(lambda f, x, y: f.matched(x, y), X, Y)
+        return self.product_of(lambda f, x, y: f.matched(x, y), X, Y)
 
-    def _product(self, prepare: Callable[..., TimeFunction], X: Array, Y: Array | None) -> TimeFunction:
+    def product_of(self, prepare: Callable[..., TimeFunction], X: Array, Y: Array | None) -> TimeFunction:
+        """The product of what `prepare` makes of each factor and its points."""
         xs = self.manifold.split(np.asarray(X))
         ys = [None] * len(xs) if Y is None else self.manifold.split(np.asarray(Y))
         parts = [prepare(f, x, y) for f, x, y in zip(self.factors, xs, ys)]

@@ -13,6 +13,7 @@ from ..manifolds.parse import can_be_named, parse
 from ..whole_file import existing_file, whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
+from .matern import MaternKernel
 from .methods import method_named
 
 FORMAT = 2
@@ -107,6 +108,8 @@ def check_fingerprint(path: Any, manifold: Manifold, stored: str | None, python:
 def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     """What determines a kernel, as JSON; its arrays go into `arrays` under names that begin with the prefix."""
     common = {"manifold": repr(kernel.manifold), "named": can_be_named(kernel.manifold)}
+    if isinstance(kernel, MaternKernel):
+        return common | {"smoothness": kernel.smoothness, "base": describe(kernel.base, arrays, prefix)}
     if isinstance(kernel, (ProductKernel, WrappedKernel)):
         parts = kernel.factors if isinstance(kernel, ProductKernel) else (kernel.base,)
         common["parts"] = [describe(part, arrays, f"{prefix}{i}.") for i, part in enumerate(parts)]
@@ -128,6 +131,8 @@ def restore(description: dict[str, Any], arrays: Arrays, given: Manifold | None 
     manifold = given if given is not None and not description["named"] else parse(name)
     if repr(manifold) != name:
         raise InvalidInput(f"The kernel is of {name}; the manifold given is {manifold!r}.")
+    if "smoothness" in description:
+        return MaternKernel(manifold, restore(description["base"], arrays, given), description["smoothness"])
     if "parts" in description:
         parts = zip(description["parts"], composed_of(manifold))
         kernel = compose(manifold, tuple(restore(part, arrays, own) for part, own in parts))

@@ -137,6 +137,11 @@ class Profile(ABC):
     def prepare(self, time: float) -> Slice:
         """The kernel at one time."""
 
+    def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """Values and errors over exp(log_scale), and log_scale, at a few orbit coordinates; nothing is kept."""
+        found = self.prepare(time)
+        return found.relative_value(theta), found.relative_error(theta), found.log_scale
+
 
 @dataclass(frozen=True)
 class Replicates:
@@ -368,7 +373,7 @@ class OrbitKernel(MadeKernel):
         shape = (len(X), len(X) if Y is None else len(Y))
         coordinates = len(self.manifold.chamber)
         self.check_pairs(*shape, 1 + (coordinates / 2 if Y is None else coordinates))
-        blocks = tuple(self._orbit_blocks(np.asarray(X), Y))
+        blocks = tuple(self.orbit_blocks(np.asarray(X), Y))
 
         def at(time: float) -> Evaluation:
             def matrix(function: Function, factor: float = 1.0) -> np.ndarray:
@@ -393,12 +398,15 @@ class OrbitKernel(MadeKernel):
 
         return TimeFunction(at)
 
-    def _orbit_blocks(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[slice, slice, np.ndarray]]:
-        """Orbit coordinates of blocks of rows; of a set with itself only the columns from the block on."""
+    def orbit_blocks(
+        self, X: np.ndarray, Y: np.ndarray | None, most: int = CHUNK
+    ) -> Iterator[tuple[slice, slice, np.ndarray]]:
+        """Orbit coordinates of blocks of at most so many rows; of a set with itself only the columns from there on."""
         columns = len(X) if Y is None else len(Y)
         size = math.ceil(math.prod(self.manifold.shape) / 16)  # large points, fewer pairs: many copy both
         at_most = max(1, CHUNK // max(1, columns * size))
         rows = at_most if Y is not None else max(1, min(at_most, math.ceil(len(X) / 16)))
+        rows = min(rows, most)
         same_point = self._same_point
         for i in self._tracked(range(0, len(X), rows)):
             own = slice(i, min(i + rows, len(X)))

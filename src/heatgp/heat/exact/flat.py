@@ -50,6 +50,10 @@ class TorusProfile(Profile):
 
         return Slice(value, slope, no_error, self.dim * circle.log_scale, log)
 
+    def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        values, _, scale = sphere(1).few(time, np.abs(angles(theta)))
+        return values.prod(axis=-1), no_error(theta), self.dim * scale
+
 
 def angles(theta: np.ndarray) -> np.ndarray:
     """Angles (..., dim) as orbit coordinates (..., dim, 1) of circles."""

@@ -55,6 +55,13 @@ class JacobiProfile(Profile):
         log = series.log if self.rank == 1 else None
         return Slice(series.value, series.slope, no_error, series.log_scale, log)
 
+    def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """At rank one the series itself: a table would be more work."""
+        if self.rank > 1:
+            return super().few(time, theta)
+        series = JacobiSeries(self, float(time))
+        return series.ratio(theta[..., 0]), no_error(theta), series.log_scale
+
 
 @dataclass(frozen=True)
 class JacobiSeries:
@@ -69,6 +76,13 @@ class JacobiSeries:
     def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t, over p_t(identity)."""
         return self._evaluate(theta, 1)
+
+    def ratio(self, theta: np.ndarray) -> np.ndarray:
+        """Rank one: p_t / p_t(identity) without a table."""
+        out = np.zeros(theta.shape)
+        near = self._whole | (theta <= self.reach)
+        out[near] = divided_differences(self.series[:1], self._coordinate(theta[near])[None])[0, 0]
+        return out
 
     def log(self, theta: np.ndarray) -> np.ndarray:
         """Rank one: the logarithm of the ratio at any distance, by the series near the diagonal."""

@@ -3,10 +3,12 @@
 import math
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from ...errors import AccuracyWarning
+from ...heat.matern import MaternKernel, with_smoothness
 from ...heat.methods import heat_kernel
 from ..sample import SIGMAS
 from .integrals import BLOCKS, focused, mean_and_error, weighted_points
@@ -26,6 +28,8 @@ FEW = 4
 """Blocks of random points that are enough for the integral of the stated error."""
 LONG = 1e3
 """A long time, in units of the one at which the kernel's peak would be as low as the uniform density."""
+LATER = 1e8
+"""The same for Matern kernels, which become uniform not exponentially but like a power of the time."""
 
 
 def positive_definite(s: KernelSample) -> Iterator[str]:
@@ -58,31 +62,55 @@ def mass(s: KernelSample) -> Iterator[str]:
     """
     for time in _integration_times(s):
         for x in s.x[:2]:
-            y, weight = weighted_points(s.manifold, x, time, s.rng, s.draws // BLOCKS)
+            y, weight = weighted_points(s.manifold, x, spread(s) * time, s.rng, s.draws // BLOCKS)
             found, noise = mean_and_error((weight * s.values(x, y, time)).mean(axis=1))
             stated = (weight[:FEW] * s.error(x, y[:FEW], time)).mean()
             yield from s.beyond(f"integral at time {time:.3g}", found, 1.0, SIGMAS * noise + 2 * stated + UNSEEN)
 
 
 def chapman_kolmogorov(s: KernelSample) -> Iterator[str]:
-    """The integral of p_s(x, z) p_t(z, y) over z is p_(s+t)(x, y): here with t = 2 s."""
-    for time in filter(lambda t: s.accepts(3 * t), _integration_times(s)):
+    """The integral of p_s(x, z) p_t(z, y) over z is p_(s+t)(x, y): here with t = 2 s.
+
+    A Matern kernel composed with itself is one of another smoothness: the gamma laws of the two random times add.
+    """
+    for time in _integration_times(s):
+        other, whole, total = composition(s, time)
+        if not whole.accepts(total):
+            continue
         v = math.sqrt(time) * s.geometry.tangents(s.x, len(s.x))
         for x, third, y in list(zip(s.x, s.manifold.exp(s.x, v / 3), s.manifold.exp(s.x, v)))[:3]:
-            z, weight = weighted_points(s.manifold, np.asarray(third), time * 2 / 3, s.rng, s.draws // BLOCKS)
-            first, second = s.values(x, z, time), s.values(z, y, 2 * time)
+            z, weight = weighted_points(
+                s.manifold, np.asarray(third), spread(s) * time * 2 / 3, s.rng, s.draws // BLOCKS
+            )
+            first, second = s.values(x, z, time), s.values(z, y, other)
             found, noise = mean_and_error((weight * first * second).mean(axis=1))
             a, b = first[:FEW], second[:FEW]
-            da, db = s.error(x, z[:FEW], time), s.error(z[:FEW], y, 2 * time)
+            da, db = s.error(x, z[:FEW], time), s.error(z[:FEW], y, other)
             stated = (weight[:FEW] * (da * np.abs(b) + np.abs(a) * db + da * db)).mean()
-            stated += float(s.error(x, y, 3 * time))
-            limit = SIGMAS * noise + 2 * stated + UNSEEN * s.largest(3 * time)
-            yield from s.beyond(f"times {time:.3g} and {2 * time:.3g}", found, s.values(x, y, 3 * time), limit)
+            stated += float(whole.error(x, y, total))
+            limit = SIGMAS * noise + 2 * stated + UNSEEN * whole.largest(total)
+            yield from s.beyond(f"times {time:.3g} and {other:.3g}", found, whole.values(x, y, total), limit)
+
+
+def spread(s: KernelSample) -> float:
+    """The variance of the random points of an integral, in units of the time: for the tails of Matern kernels more."""
+    if not isinstance(s.kernel, MaternKernel):
+        return 1.0
+    return 2 * (1 + s.manifold.dim / (2 * s.kernel.smoothness))  # twice the mean of the random time
+
+
+def composition(s: KernelSample, time: float) -> tuple[float, KernelSample, float]:
+    """A second time, and the kernel and time that the kernel at both times, one after the other, makes."""
+    if not isinstance(s.kernel, MaternKernel):
+        return 2 * time, s, 3 * time
+    smoothness = 2 * s.kernel.smoothness + s.manifold.dim / 2
+    return time, replace(s, kernel=replace(s.kernel, smoothness=smoothness)), time * smoothness / s.kernel.smoothness
 
 
 def long_times(s: KernelSample) -> Iterator[str]:
     """After a long time p_t is one over the volume of the component of x, and zero on other components."""
-    time, volume = LONG * peak_time(s.manifold, 1.0), volume_of(s.manifold)
+    long = LATER if isinstance(s.kernel, MaternKernel) else LONG
+    time, volume = long * peak_time(s.manifold, 1.0), volume_of(s.manifold)
     if not (math.isfinite(volume) and s.accepts(time)):
         return
     y = s.manifold.random(s.rng, 60)
@@ -115,6 +143,8 @@ def honest_error(s: KernelSample) -> Iterator[str]:
     if s.kernel.is_exact or s.kernel.parameters > 1:
         return
     exact, shares = heat_kernel(s.manifold, "exact"), [np.zeros(0)]
+    if isinstance(s.kernel, MaternKernel):
+        exact = with_smoothness(exact, s.kernel.smoothness)
     for time in s.times:
         y = s.near_and_far(time)
         with warnings.catch_warnings(record=True) as given:

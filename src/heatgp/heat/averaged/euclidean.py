@@ -1,0 +1,73 @@
+"""Matern kernels of Euclidean space, by Bessel functions.
+
+Reference: Rasmussen and Williams (2006), eq. 4.14.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, kve
+
+from ..kernel import Profile, Slice
+
+BESSEL = 30.0
+"""The largest smoothness: beyond, Bessel functions overflow."""
+POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1 / 3)}
+"""By nu, in powers of z: 2^(1-nu) / Gamma(nu) z^nu K_nu(z) exp(z)."""
+
+
+@dataclass(frozen=True)
+class EuclideanMatern(Profile):
+    """R^dim: k(x, y) / k(x, x) = 2^(1-nu) / Gamma(nu) z^nu K_nu(z), z = √(2 nu / time) r; theta is the distance r."""
+
+    dim: int
+    smoothness: float
+
+    def prepare(self, time: float) -> Slice:
+        nu, unit = self.smoothness, math.sqrt(2 * self.smoothness / time)
+
+        def argument(theta: np.ndarray) -> np.ndarray:
+            return unit * np.asarray(theta, dtype=float)[..., 0]
+
+        def slope(theta: np.ndarray) -> np.ndarray:
+            z = argument(theta)
+            return (bessel_slope(nu, z) - self.dim / 2 * bessel_correlation(nu, z)) / time
+
+        def log(theta: np.ndarray) -> np.ndarray:
+            return log_bessel_correlation(nu, argument(theta))
+
+        height = gammaln(nu) - gammaln(nu + self.dim / 2) - self.dim / 2 * math.log(2 * math.pi * time / nu)
+        return Slice(
+            lambda theta: bessel_correlation(nu, argument(theta)), slope, log_scale=float(height), log_relative=log
+        )
+
+
+def bessel_correlation(nu: float, z: np.ndarray) -> np.ndarray:
+    """2^(1-nu) / Gamma(nu) z^nu K_nu(z); for nu = 1/2, 3/2, 5/2 a polynomial times exp(-z)."""
+    if nu in POLYNOMIALS:
+        return np.polynomial.polynomial.polyval(z, POLYNOMIALS[nu]) * np.exp(-z)
+    return np.exp(log_bessel_correlation(nu, z))
+
+
+def bessel_slope(nu: float, z: np.ndarray) -> np.ndarray:
+    """-z/2 times the derivative, which is 2^(1-nu) / Gamma(nu) z^(nu+1) K_(nu-1)(z) / 2."""
+    if nu == 0.5:
+        return z / 2 * np.exp(-z)
+    if nu - 1 in POLYNOMIALS:
+        return z**2 / (4 * (nu - 1)) * bessel_correlation(nu - 1, z)
+    if nu > 1:
+        return z**2 / (4 * (nu - 1)) * np.exp(log_bessel_correlation(nu - 1, z))
+    small = np.maximum(z, 1e-150)
+    log = (1 - nu) * math.log(2) - gammaln(nu) + (nu + 1) * np.log(small) - small
+    return np.exp(log) * kve(nu - 1, small) / 2
+
+
+def log_bessel_correlation(nu: float, z: np.ndarray) -> np.ndarray:
+    """Its logarithm. Near zero, where the Bessel function overflows, by the first terms of its series."""
+    if nu in POLYNOMIALS:
+        return np.log(np.polynomial.polynomial.polyval(z, POLYNOMIALS[nu])) - z
+    tiny = z < (1e-6 if nu > 1.5 else 1e-150)
+    inside = np.where(tiny, 1.0, z)
+    log = (1 - nu) * math.log(2) - gammaln(nu) + nu * np.log(inside) - inside + np.log(kve(nu, inside))
+    return np.where(tiny, -(z**2) / (4 * (nu - 1)) if nu > 1.5 else 0.0, log)

@@ -1,0 +1,272 @@
+"""Averages over time of any heat kernel, as sums over times of its values at the pairs of points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...covariance import Evaluation, TimeFunction, product
+from ...manifolds import Homogeneous, Manifold
+from ..kernel import CHUNK, HeatKernel, OrbitKernel, Recent, Slice
+from .all_times import Gaussian, extended, shortest_time
+from .gamma_times import COARSE, FINE, GammaTimes, summed
+
+NEGLIGIBLE = 45.0
+"""exp(-45): pairs that are further apart at a time count for nothing there."""
+KEPT = 1 << 28
+"""Bytes of heat kernels that are kept for other times of the average."""
+SLICES = 256
+"""Times at which heat kernels are kept prepared."""
+
+
+Block = tuple[slice, slice, tuple[int, ...]]
+"""Rows and columns of a matrix of pairs, and its shape."""
+
+
+@dataclass(frozen=True, repr=False)
+class Average(HeatKernel):
+    """The average over time of a kernel that is no function of orbit coordinates.
+
+    `at_all_times` gives the base's values at the pairs of points (or at matched points) at all times.
+    """
+
+    manifold: Manifold
+    base: HeatKernel
+    smoothness: float
+    at_all_times: Callable[[Array, Array | None, bool], TimeFunction]
+
+    @property
+    def parameters(self) -> int:
+        return self.base.parameters
+
+    def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._sum(self.at_all_times(X, Y, False), (len(X), len(X if Y is None else Y)))
+
+    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._sum(self.at_all_times(X, Y, True), (len(X),))
+
+    def _sum(self, function: TimeFunction, shape: tuple[int, ...]) -> TimeFunction:
+        law = GammaTimes(self.smoothness, self.manifold.dim, COARSE)
+        if self.parameters == 1:
+            return TimeFunction(lambda time: summed(law, time, function.at, shape))
+
+        def at(times: tuple[float, ...]) -> Evaluation:
+            return summed(law, 1.0, lambda s: function.at(tuple(s * t for t in times)), shape, len(times))
+
+        return TimeFunction(at)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A function of orbit coordinates among the factors of a product."""
+
+    kernel: OrbitKernel
+    points: Callable[[Array], Array]
+    """From points of the product to those of this factor."""
+    parameter: int = 0
+    """Which of the times of the product is its own."""
+    scale: float = 1.0
+    """By which its distances are multiplied in the product."""
+
+    @property
+    def manifold(self) -> Homogeneous:
+        return self.kernel.manifold
+
+    @cached_property
+    def limits(self) -> tuple[float, float]:
+        """The times between which its profile is asked; before, the leading term of its expansion is right."""
+        low, high = self.kernel.profile.times
+        return max(low, shortest_time(self.manifold)), high
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OrbitAverage(HeatKernel):
+    """The average over time of a product of functions of orbit coordinates, or of one of several coordinates.
+
+    Pairs that are too far apart at a time count for nothing there, and are left out.
+    """
+
+    manifold: Manifold
+    base: HeatKernel
+    smoothness: float
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def parameters(self) -> int:
+        return self.base.parameters
+
+    def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        shape = (len(X), len(X if Y is None else Y))
+        coordinates = sum(len(leaf.manifold.chamber) for leaf in self.leaves)
+        self.check_pairs(*shape, 4 + coordinates)
+        lists = list(self._lists(np.asarray(X), None if Y is None else np.asarray(Y)))
+
+        def at(time: Any) -> Evaluation:
+            found = [(blocks, function.at(time)) for blocks, function in lists]
+
+            def matrix(read: Callable[[Evaluation], np.ndarray], *leading: int) -> np.ndarray:
+                out = np.empty((*leading, *shape))
+                for blocks, evaluation in found:
+                    values, start = read(evaluation), 0
+                    for rows, columns, size in blocks:
+                        block = values[..., start : start + math.prod(size)].reshape(*leading, *size)
+                        out[..., rows, columns] = block
+                        if Y is None:
+                            out[..., columns, rows] = np.swapaxes(block, -1, -2)
+                        start += math.prod(size)
+                return out
+
+            return Evaluation(
+                lambda: matrix(lambda e: e.relative_value),
+                lambda: matrix(lambda e: e.relative_slopes, self.parameters),
+                lambda: matrix(lambda e: e.relative_error),
+                found[0][1].log_scale if found else 0.0,
+                lambda: matrix(lambda e: e.log - e.log_scale),
+            )
+
+        return TimeFunction(at)
+
+    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        if Y is None:
+            origins = [leaf.manifold.origin for leaf in self.leaves]
+            one = self._list([np.asarray(leaf.manifold.orbit(o, o))[None] for leaf, o in zip(self.leaves, origins)])
+            return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values, len(X), axis=-1)))
+        return self._list([np.asarray(leaf.manifold.orbit(leaf.points(X), leaf.points(Y))) for leaf in self.leaves])
+
+    def _lists(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[list[Block], TimeFunction]]:
+        """Blocks of pairs, joined to long lists, and the averages at each list."""
+        kept = Kept(KEPT)
+        columns = max(1, len(X if Y is None else Y))
+        rows = max(1, CHUNK // (columns * math.ceil(math.prod(self.manifold.shape) / 16)))
+        parts = [
+            leaf.kernel.orbit_blocks(leaf.points(X), None if Y is None else leaf.points(Y), rows)
+            for leaf in self.leaves
+        ]
+        blocks: list[Block] = []
+        thetas: list[list[np.ndarray]] = []
+        for part in zip(*parts):
+            own, others, first = part[0]
+            blocks.append((own, others, first.shape[:2]))
+            thetas.append([theta.reshape(-1, theta.shape[-1]) for _, _, theta in part])
+            if sum(math.prod(size) for _, _, size in blocks) > CHUNK // 2:
+                yield blocks, self._list([np.concatenate(leaf) for leaf in zip(*thetas)], kept)
+                blocks, thetas = [], []
+        if blocks:
+            yield blocks, self._list([np.concatenate(leaf) for leaf in zip(*thetas)], kept)
+
+    @cached_property
+    def _slices(self) -> Recent:
+        return Recent(self._slice, SLICES)
+
+    def _slice(self, number: int, time: float) -> Slice:
+        return self.leaves[number].kernel.profile.prepare(time)
+
+    def _list(self, thetas: list[np.ndarray], kept: Kept | None = None) -> TimeFunction:
+        """The averages at a list of pairs, whose orbit coordinates in each leaf are given."""
+        squares = [np.asarray(leaf.manifold.length(theta)) ** 2 for leaf, theta in zip(self.leaves, thetas)]
+        law = GammaTimes(self.smoothness, self.manifold.dim, FINE)
+        several, number = self.parameters > 1, len(thetas[0])
+        by_distance = None if several else SortedPairs.of(thetas, squares, self._units(None))
+        keep = (kept or Kept()).of_list()
+
+        def at(time: Any) -> Evaluation:
+            units = self._units(time if several else None)
+            pairs = by_distance or SortedPairs.of(thetas, squares, units)
+
+            def node(t: float) -> Evaluation:
+                near = pairs.within(2 * t * (NEGLIGIBLE + self.manifold.dim))
+                found = product([self._leaf_at(i, t * unit, *near[i]) for i, unit in enumerate(units)], several)
+                if several:
+                    return Evaluation(
+                        lambda: found.relative_value,
+                        lambda: self._by_parameter(found.relative_slopes),
+                        lambda: found.relative_error,
+                        found.log_scale,
+                    )
+                return Evaluation(
+                    lambda: keep(t, lambda: found.relative_value), None, lambda: found.relative_error, found.log_scale
+                )
+
+            average = summed(law, 1.0 if several else time, node, (number,), self.parameters)
+            return average.mapped(lambda values: values[..., pairs.places])
+
+        return TimeFunction(at)
+
+    def _units(self, times: tuple[float, ...] | None) -> list[float]:
+        """The time of each leaf where that of the average is one."""
+        return [(1.0 if times is None else times[leaf.parameter]) / leaf.scale**2 for leaf in self.leaves]
+
+    def _leaf_at(self, number: int, time: float, theta: np.ndarray, squares: np.ndarray) -> Evaluation:
+        """One factor of the heat kernel at some pairs, at any time."""
+        leaf = self.leaves[number]
+
+        def known(time: float) -> Evaluation:
+            prepared = self._slices(number, time)
+            return Evaluation(
+                lambda: prepared.relative_value(theta),
+                lambda: (time * prepared.relative_slope(theta))[None],
+                lambda: prepared.relative_error(theta),
+                prepared.log_scale,
+            )
+
+        found = extended(known, Gaussian(lambda: squares, leaf.limits[0]), leaf.manifold, leaf.limits).at(time)
+        return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
+
+    def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:
+        """Derivatives in the times of the leaves, (leaves, pairs), as those in the parameters."""
+        out = np.zeros((self.parameters, *slopes.shape[1:]))
+        for leaf, slope in zip(self.leaves, slopes):
+            out[leaf.parameter] += slope
+        return out
+
+
+@dataclass(frozen=True)
+class SortedPairs:
+    """Pairs sorted by distance, in units of the root of time: those near enough at a time are the first ones."""
+
+    thetas: list[np.ndarray]
+    squares: list[np.ndarray]
+    reach: np.ndarray
+    places: np.ndarray
+    """Where each pair is in this order."""
+
+    @classmethod
+    def of(cls, thetas: list[np.ndarray], squares: list[np.ndarray], units: list[float]) -> SortedPairs:
+        reach = reduce(np.add, [square / unit for square, unit in zip(squares, units)])
+        order = np.argsort(reach, kind="stable")
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        return cls([theta[order] for theta in thetas], [square[order] for square in squares], reach[order], places)
+
+    def within(self, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Orbit coordinates and squared distances of the pairs up to this sum of squares over times."""
+        count = int(np.searchsorted(self.reach, reach, side="right"))
+        return [(theta[:count], square[:count]) for theta, square in zip(self.thetas, self.squares)]
+
+
+class Kept:
+    """Heat kernels at the times of a sum, kept for other times of the average as long as there is room."""
+
+    def __init__(self, room: int = 0) -> None:
+        self.room = room
+
+    def of_list(self) -> Callable[[float, Callable[[], np.ndarray]], np.ndarray]:
+        """A function that looks up a time in the memory of a list of pairs, or computes and keeps it."""
+        known: dict[float, np.ndarray] = {}
+
+        def keep(time: float, compute: Callable[[], np.ndarray]) -> np.ndarray:
+            if time in known:
+                return known[time]
+            values = compute()
+            if values.nbytes <= self.room:
+                self.room -= values.nbytes
+                known[time] = values
+            return values
+
+        return keep
