@@ -220,7 +220,7 @@ def test_gradients_are_differences(kernel, likelihood, values):
     def infer(*arguments, start=None):  # without the sites of the last call, and to more digits
         return expectation_propagation(*arguments, tolerance=1e-10)
 
-    objective = LatentObjective(prior, y, Given((None,), None, 0.0), likelihood, infer, constant=True)
+    objective = LatentObjective(prior, y, Given.of(RBF(), None, None, 0.0), likelihood, infer, constant=True)
     z, h = np.log([0.5, 1.3, *values]), 1e-4
     differences = [(objective.value(z + e) - objective.value(z - e)) / (2 * h) for e in h * np.eye(len(z))]
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-4, atol=1e-5)
@@ -228,7 +228,7 @@ def test_gradients_are_differences(kernel, likelihood, values):
 
 def learned(X, y):
     likelihood = StudentT().adapted(y, None)
-    return fit_latent(RBF(), X, y, likelihood, Bounds((0.1, 10.0)), Given((None,), None, 0.0), constant=True)
+    return fit_latent(RBF(), X, y, likelihood, Bounds((0.1, 10.0)), Given.of(RBF(), None, None, 0.0), constant=True)
 
 
 def test_outliers_do_not_bend_the_curve():
