@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_flag
 from ..covariance import Array, Kernel
 from .inference import LatentPosterior, condition_latent
 from .latent import Latent
@@ -36,11 +37,13 @@ class ObservedPosterior(LatentPosterior):
 
     def moments(self, Xnew: Any, noise: Any = False) -> tuple[Array, Array]:
         """Mean and variance of the mean of y given f; with `noise=True`, of new observations."""
+        noise = check_flag("noise", noise)  # variances of single observations are those of normal noise
         law, latent = self.likelihood, self.latent(Xnew)
         return law.mean(*latent), law.variance(*latent) if noise else law.signal_variance(*latent)
 
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M)."""
+        noise = check_flag("noise", noise)
         law, mean, covariance = self.likelihood, Latent.mean(self, Xnew), Latent.covariance(self, Xnew)
         found = law.covariance(mean, covariance)
         if noise:
