@@ -28,7 +28,7 @@ def test_outliers():
     X, truth, rng = on_sphere(60)
     y = 10 + truth + 0.1 * rng.standard_normal(60)
     y[::10] += 20 * rng.standard_normal(6)
-    gp = hg.GPRegressor(S2, likelihood="student-t").fit(X, y)
+    gp = hg.GPRegressor(S2, time=1.0, likelihood="student-t").fit(X, y)
     mean, std = gp.predict(X, return_std=True)
     assert np.sqrt(np.mean((mean - 10 - truth) ** 2)) < 0.1
     assert 0.001 < gp.noise_ < 0.1

@@ -48,7 +48,7 @@ class StudentT(RegressionLikelihood):
     center: float = 0.0
     unit: float = 1.0
 
-    bounds: ClassVar = {"noise": (1e-8, 1e2), "degrees": (1.0, 100.0)}
+    bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
 
     def __post_init__(self) -> None:
         super().__post_init__()
