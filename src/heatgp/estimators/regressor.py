@@ -15,10 +15,12 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.priors import checked_priors
 from ..gp.regression import condition
+from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
+from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise, refuse_extras
 from .mean import MeanModel
 from .smoothness import learns_smoothness
 from .tables import checked_targets, rows
@@ -61,6 +63,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
         of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
         amplitude about 0.1.
+    likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
+        "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
+        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
+        are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
@@ -79,6 +85,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
+    likelihood_ : the likelihood used, with its parameters; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -101,6 +108,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     mean: Any = "constant"
     coefficient_scale: Any = None
     priors: Any = "weak"
+    likelihood: Any = "normal"
 
     @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
@@ -135,6 +143,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         checked_priors(self.priors)
+        law = chosen_likelihood(self.likelihood, self.noise)
+        if law is not None:
+            refuse_extras(law, sample_weight, covariates, self.coefficient_scale)
+            return self._fit_observed(law, X, y)
 
         def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
             known = np.ndim(self.noise) > 0
@@ -168,7 +180,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.coefficients_ = self.posterior_.coefficients
         self.coefficient_errors_ = self.posterior_.coefficient_errors
         self.coefficient_names_ = self._mean_model.names
+        self.likelihood_: RegressionLikelihood | None = None
         self._warn_of_few(len(points))
+        return self
+
+    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
+        """`fit` with a likelihood that is not normal."""
+        with heartbeat(f"The fit of {len(y)} points"):
+            self.posterior_, self.fit_ = fit_observed(self, law, X, y, self.mean, self.priors)
+        self.posteriors_, law = [self.posterior_], self.posterior_.likelihood
+        params, self.likelihood_ = in_units(self.posterior_.params, law), law
+        self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
+        self.amplitude_, self.noise_ = params.amplitude, learned_noise(law)
+        self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
+        if self.fit_ is not None:
+            self._warn_of_few(len(y))
         return self
 
     def predict(
@@ -280,7 +306,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
         """
         times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
-        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude], "noise": [self.noise]}
+        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
+        given |= {} if self.noise_ is None else {"noise": [self.noise]}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
         if number < FEW and learned:
             warn(

@@ -74,5 +74,5 @@ def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tupl
 
 
 def posterior_mean(factor: Any, shift: Array) -> Array:
-    """Sigma shift = K (shift - R K shift)."""
-    return factor.times(shift - factor.solve(factor.times(shift)))
+    """Sigma shift."""
+    return factor.posterior_mean(shift)
