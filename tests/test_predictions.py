@@ -334,3 +334,19 @@ def test_several_outputs_have_predictions_for_each(rng):
             ask()
     with pytest.raises(Unsupported, match="integrate='grid' is for one output"):
         hg.GPRegressor("euclidean", integrate="grid").fit(X, Y)
+
+
+def test_counts_have_intervals_of_their_own(rng):
+    X = rng.uniform(-2, 2, (40, 1))
+    y = rng.poisson(np.exp(1 + X[:, 0]))
+    gp = hg.GPRegressor("euclidean", likelihood="poisson", time=1.0, amplitude=1.0).fit(X, y)
+    lower, upper = gp.predict_interval(X)
+    assert np.array_equal(lower, np.round(lower))
+    assert np.mean((lower <= y) & (y <= upper)) >= 0.85
+    assert gp.log_density(X, y).shape == (40,)
+    assert hg.nlpd_scorer(gp, X, y) == pytest.approx(gp.log_density(X, y).mean())
+    assert "amplitude" in str(gp.summary())
+    with pytest.raises(Unsupported, match="is for normal noise"):
+        gp.sample_functions(1)
+    with pytest.raises(Unsupported, match="integrate='grid' is for normal noise"):
+        hg.GPRegressor("euclidean", likelihood="poisson", integrate="grid").fit(X, y)

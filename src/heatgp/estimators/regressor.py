@@ -21,11 +21,14 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.priors import checked_priors
 from ..gp.regression import Posterior, condition
+from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
+from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise, refuse_extras
 from .mean import MeanModel
+from .smoothness import learns_smoothness
 from .summary import Parameter
 from .tables import checked_targets, rows
 
@@ -52,6 +55,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
         these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
         support vector machines.
+    smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
+        for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
+        the best of 1/2, 3/2, 5/2 and inf by evidence.
     time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
         differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
         and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
@@ -67,6 +73,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
         of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
         amplitude about 0.1.
+    likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
+        "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
+        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
+        are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
@@ -83,10 +93,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     ----------
     time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
         The noise is that of weight one; of known variances the array.
+    smoothness_ : float, the smoothness of the kernel used.
     weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
+    likelihood_ : the likelihood used, with its parameters; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -110,7 +122,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     mean: Any = "constant"
     coefficient_scale: Any = None
     priors: Any = "weak"
+    likelihood: Any = "normal"
 
+    @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
@@ -143,6 +157,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         checked_priors(self.priors)
+        law = chosen_likelihood(self.likelihood, self.noise)
+        if law is not None:
+            if self.integrate:
+                raise Unsupported(f"integrate='grid' is for normal noise, not for {type(law).__name__}. Leave it None.")
+            refuse_extras(law, sample_weight, covariates, self.coefficient_scale)
+            return self._fit_observed(law, X, y)
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
 
@@ -180,7 +200,22 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.coefficients_ = self.posterior_.coefficients
         self.coefficient_errors_ = self.posterior_.coefficient_errors
         self.coefficient_names_ = self._mean_model.names
+        self.likelihood_: RegressionLikelihood | None = None
         self._warn_of_few(len(points))
+        return self
+
+    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
+        """`fit` with a likelihood that is not normal."""
+        with heartbeat(f"The fit of {len(y)} points"):
+            self.posterior_, self.fit_ = fit_observed(self, law, X, y, self.mean, self.priors)
+        self.posteriors_, law = [self.posterior_], self.posterior_.likelihood
+        self.mixtures_, self.fits_ = [Mixture.of(self.posterior_)], [self.fit_]
+        params, self.likelihood_ = in_units(self.posterior_.params, law), law
+        self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
+        self.amplitude_, self.noise_ = params.amplitude, learned_noise(law)
+        self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
+        if self.fit_ is not None:
+            self._warn_of_few(len(y))
         return self
 
     def predict(
@@ -266,7 +301,15 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         level = checked_level(level)
         mixture, points = self._mixture_at(X, prior, covariates)
-        lower, upper = mixture.quantiles(points, (0.5 - level / 2, 0.5 + level / 2), noise)
+        sides = (0.5 - level / 2, 0.5 + level / 2)
+        if self.likelihood_ is not None:
+            if noise is not True:
+                raise Unsupported(
+                    f"intervals with {type(self.likelihood_).__name__} are of new observations: noise=True."
+                )
+            lower, upper = (mixture.posteriors[0].quantile(points, side) for side in sides)
+        else:
+            lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
 
     def log_density(self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None) -> Array:
@@ -296,6 +339,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([-0.084])
         """
         mixture, points = self._mixture_at(X, prior, covariates)
+        if self.likelihood_ is not None:
+            return mixture.posteriors[0].log_density(points, self.likelihood_.check(y))
         return mixture.log_density(points, targets(points, y, "zero")[0].y, noise)
 
     def sample_y(
@@ -459,12 +504,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         return [f"N = {number} is so few that intervals are too narrow"] * few
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        if posterior.y.ndim == 1:
+        if posterior.y.ndim == 1 and self.likelihood_ is None:
             return super()._summarised(posterior, mixture, about)
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
-        values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
+        values: list[Any] = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
         for name, own, known in (("amplitude", self.amplitude_, given.amplitude), ("noise", self.noise_, given.noise)):
-            values += [(f"{name}[{k}]", value, known) for k, value in enumerate(np.atleast_1d(own))]
+            many = np.ndim(own) > 0
+            each: Any = [] if own is None else np.atleast_1d(own)
+            values += [(f"{name}[{k}]" if many else name, value, known) for k, value in enumerate(each)]
         nan = float("nan")
         return [
             Parameter(name, float(value), *((nan, nan) if known is None else (float(value),) * 2), known is None)
@@ -472,6 +519,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ]
 
     def _check_one_output(self, what: str) -> None:
+        if self._fitted and self.likelihood_ is not None and what != "plot":
+            raise Unsupported(f"{what} is for normal noise, not for {type(self.likelihood_).__name__}.")
         if self._fitted[0].y.ndim == 2:
             raise _for_one_output(what, self.posterior_.y.shape[1])
 
@@ -486,7 +535,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
         """
         times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
-        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude], "noise": [self.noise]}
+        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
+        given |= {} if self.noise_ is None else {"noise": [self.noise]}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
         if self.integrate and number < FEW_INTEGRATED and learned:
             warn(

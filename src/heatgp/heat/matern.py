@@ -167,7 +167,7 @@ def leaves_of(kernel: HeatKernel, points: Callable[[Array], Array] = np.asarray,
             for leaf in leaves_of(kernel.base, points, parameter)
         ]
     if isinstance(kernel, FibreKernel) and kernel.fibre is None:
-        return [Leaf(kernel.group, lambda X: lift(kernel.manifold, points(X)), parameter)]
+        return [Leaf(kernel.group, partial(lifted, kernel, points), parameter)]
     if not isinstance(kernel, ProductKernel):
         return []
     found = []
@@ -177,6 +177,11 @@ def leaves_of(kernel: HeatKernel, points: Callable[[Array], Array] = np.asarray,
             return []
         found += own
     return found
+
+
+def lifted(kernel: FibreKernel, points: Callable[[Array], Array], X: Array) -> Array:
+    """The group elements of points."""
+    return lift(kernel.manifold, points(X))
 
 
 def part_of(kernel: ProductKernel, number: int, points: Callable[[Array], Array], X: Array) -> Array:
