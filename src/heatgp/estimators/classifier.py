@@ -158,30 +158,29 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The posterior of one class against the others."""
         signs = np.where(positive, 1.0, -1.0)
         noise = 0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise
-        params, probit = self._parameters(points, signs, Probit(noise), pairs, about)
-        return condition_classifier(
-            self.kernel_, points, signs, params, self.inference, pairs, likelihood=probit, constant=self._constant
-        )
+        params, probit, start = self._parameters(points, signs, Probit(noise), pairs, about)
+        options: dict[str, Any] = {"likelihood": probit, "constant": self._constant, "start": start}
+        return condition_classifier(self.kernel_, points, signs, params, self.inference, pairs, **options)
 
     def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
         """The posterior of all classes together."""
         likelihood = Multinomial(len(self.classes_), self.label_noise)
-        params, likelihood = self._parameters(points, numbers, likelihood, pairs)
-        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs)
+        params, likelihood, start = self._parameters(points, numbers, likelihood, pairs)
+        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
 
     def _parameters(
         self, points: Array, y: Array, likelihood: Likelihood, pairs: TimeFunction, about: str = ""
-    ) -> tuple[Params, Any]:
-        """The parameters of f and the likelihood, learned where they are not given."""
+    ) -> tuple[Params, Any, Array | None]:
+        """The parameters of f and the likelihood, learned where they are not given, and where inference can start."""
         given = self._given(0.0)
         if given.params is not None and not likelihood.free:
-            return given.params, likelihood
+            return given.params, likelihood, None
         bounds = self._bounds(points)
         priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
         found = fit_latent(
             self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
         )
-        return found.params, found.likelihood
+        return found.params, found.likelihood, found.sites
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.

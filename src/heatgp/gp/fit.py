@@ -71,6 +71,7 @@ class Fit:
     log_posterior : float, what was maximised: the evidence plus the log density of the priors of what was learned, in
         the logarithms of the parameters.
     likelihood : Likelihood with the values of its parameters; None where the noise is normal.
+    sites : array, where the inference at these parameters can start; None where the noise is normal.
     """
 
     params: Params
@@ -79,6 +80,7 @@ class Fit:
     on_bound: tuple[str, ...]
     log_posterior: float
     likelihood: Any = None
+    sites: Array | None = None
 
 
 @of_data

@@ -1,5 +1,6 @@
 """Learning the parameters of a latent function and of its likelihood, by the evidence or with priors."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -16,11 +17,12 @@ from .params import Given
 from .prior import Pairs, Prior
 from .priors import LogNormal, Priors
 from .probit import Probit
-from .search import climb, scan, scan_points
+from .search import ACCURACY, climb, scan, scan_points
 from .threads import of_data
 
 SUBSET = 200  # data on which starts are looked for: each value is an inference
 HEIGHTS = 3  # prior variances scanned
+SEVERAL_ACCURACY = 1e-7  # of the search with several functions, whose evidences are right to 1e-8
 FLAT = 0.5  # slope of the log evidence in log amplitude; it falls like 1 / root(amplitude): at most 1 is left to gain
 VARIANCE = LogNormal(median=2.0, spread=2.0)
 """The weak prior of the prior variance of f: at 0.04 labels say little of f, at 100 they have no noise."""
@@ -71,8 +73,10 @@ def fit_latent(
     InvalidInput : if a value or an interval is not possible.
     NotConverged : if the inference converges nowhere.
     """
-    # at 1e-6 the evidence of EP, stationary in its sites, is right to 1e-12; Laplace's is not stationary
-    approximate = partial(chosen(inference), tolerance=1e-6) if inference == "ep" else chosen(inference)
+    # the evidence of EP is stationary in its sites: at 1e-6 it is right to 1e-12; Laplace's is not stationary
+    functions = likelihood.functions or 1
+    tolerance, accuracy = (1e-6, ACCURACY) if functions == 1 else (1e-4, SEVERAL_ACCURACY)
+    approximate = partial(chosen(inference), tolerance=tolerance) if inference == "ep" else chosen(inference)
     loose = partial(chosen(inference), tolerance=1e-2)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
@@ -81,17 +85,17 @@ def fit_latent(
     laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
-    coarse = some_of(full, kernel, X, middle, SUBSET)
+    coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
     points = [np.concatenate([t, h, rest]) for h in heights for t in scan_points(box[:free], TIMES)]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2)
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2, accuracy)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
-    return finished(kernel, full, found, intervals, full.known(best), about)
+    return replace(finished(kernel, full, found, intervals, full.known(best), about), sites=full.last[-1])
 
 
 def fit_classification(

@@ -14,6 +14,9 @@ from ..errors import NotConverged, NotPositiveDefinite
 Objective = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
 Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 
+ACCURACY = 1e-10
+"""Relative gain below which an ascent ends, and the square of ten times the slope."""
+
 
 def scan_points(box: Array, count: int) -> Array:
     """Points (count, d) that fill a box (d, 2): equally spaced on an interval, a Sobol sequence in more dimensions."""
@@ -48,7 +51,7 @@ def scan(objective: Any, approximate: Any, points: Iterable[Array]) -> list[Foun
     return [(attempt(lambda z: (loose.value(z), z), z)[0], z) for z in points]
 
 
-def ascend(objective: Objective, start: Array, box: Array, scale: float) -> Found:
+def ascend(objective: Objective, start: Array, box: Array, scale: float, accuracy: float = ACCURACY) -> Found:
     """The local maximum reached from `start` by L-BFGS-B; `scale`, the number of data, makes tolerances relative."""
     if len(box) == 0:
         return objective(start)[0], start
@@ -58,14 +61,16 @@ def ascend(objective: Objective, start: Array, box: Array, scale: float) -> Foun
         value, gradient = attempt(objective, z)
         return (-value / scale, -gradient / scale) if np.isfinite(value) else (worst, gradient)
 
-    options = {"ftol": 1e-10, "gtol": 1e-6, "maxiter": 100}
+    options = {"ftol": accuracy, "gtol": 0.1 * np.sqrt(accuracy), "maxiter": 100}
     found = minimize(downhill, np.clip(start, *box.T), jac=True, method="L-BFGS-B", bounds=box, options=options)
     if found.fun >= worst:
         objective(found.x)  # raises what went wrong
     return -float(found.fun) * scale, found.x
 
 
-def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) -> list[Found]:
+def climb(
+    coarse: Any, full: Any, scanned: list[Found], box: Array, count: int, accuracy: float = ACCURACY
+) -> list[Found]:
     """Local maxima, the best first, none within 5 % of a better one.
 
     On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
@@ -73,5 +78,7 @@ def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) 
     """
     usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
     starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
-    found = apart([ascend(coarse, z, box, len(coarse.y)) for _, z in starts], 0.05)
-    return found if coarse is full else apart([ascend(full, z, box, len(full.y)) for _, z in found[:2]], 0.05)
+    found = apart([ascend(coarse, z, box, len(coarse.y), accuracy) for _, z in starts], 0.05)
+    if coarse is full:
+        return found
+    return apart([ascend(full, z, box, len(full.y), accuracy) for _, z in found[:2]], 0.05)
