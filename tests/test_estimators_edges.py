@@ -157,7 +157,7 @@ def at(index, value):
             {"time": "long"},
             X,
             Y,
-            "time = 'long' is not known. Give a positive number, None, 'each' or one per factor",
+            "time = 'long' is not known. Give a positive number, None, 'shared', 'each', 'coordinates' or one per",
         ),
         ({"time": "each"}, X, Y, r"time = 'each' is one for each factor, but Sphere\(2\) is no product"),
         ({"time": -1}, X, Y, "time = -1.0 must be positive and finite. Give None to learn it"),

@@ -185,7 +185,7 @@ def test_gradients_are_differences(noise, constant):
     objective = LatentObjective(
         Prior.of(RBF(), X, 1.0, dense=True),
         y,
-        Given((None,), None, 0.0),
+        Given.of(RBF(), None, None, 0.0),
         likelihood,
         partial(expectation_propagation, tolerance=1e-10),
         constant,

@@ -49,7 +49,7 @@ class HeatGP(BaseEstimator):
 
         Returns
         -------
-        float. With more than two classes the sum over the models of one class against the rest.
+        float. With several models of one class against the rest, the sum over them.
 
         Raises
         ------
@@ -160,8 +160,9 @@ class HeatGP(BaseEstimator):
 
     def _bounds(self, points: Array) -> Bounds:
         """Where parameters are searched for."""
-        interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
-        return Bounds(time_bounds(without_normalization(self.kernel_), points) if interval is None else interval)
+        if self._precomputed:
+            return Bounds((1.0, 2.0))  # a precomputed kernel has no time
+        return Bounds(time_bounds(without_normalization(self.kernel_), points, self.time_bounds))
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""

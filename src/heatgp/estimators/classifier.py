@@ -25,6 +25,7 @@ from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
 from .tables import checked_targets
 
 
@@ -33,30 +34,37 @@ class GPClassifier(ClassifierMixin, HeatGP):
     """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(constant, amplitude * p_t / p_t(x, x)).
 
     A share of the labels, `label_noise`, is taken to be drawn at random: one odd label does not bend f. More than two
-    classes are fitted one against the rest, each with a time and an amplitude of its own.
+    classes have one function f_c each, and P(class c) = P(f_c + u_c is the largest), u_c standard normal.
 
     Parameters
     ----------
     manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
-    time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
+    time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
         likely.
     label_noise : number from 0 to 1, default None (learned; 0 with inference="laplace"). The share of the labels that
-        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2.
+        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2. Of more than two classes,
+        jointly, each may be overlooked, and the label is the best of the others; 1 - label_noise is the probability
+        that none is.
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
+    multiclass : "auto" (default), "joint" or "one-vs-rest", for more than two classes. "joint" is one model, in which
+        all f_c have the same time and amplitude. "one-vs-rest" is a model of two classes for each class, with a time
+        and an amplitude of its own; the probabilities are divided by their sum. "auto" is "joint" with inference="ep",
+        and "one-vs-rest" with "laplace".
     normalize, time_bounds, rng, n_jobs, project : as in `GPRegressor`.
 
     Attributes
     ----------
     classes_ : array, the labels, sorted.
-    time_, amplitude_, label_noise_ : the parameters used; with more than two classes one for each class.
+    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
+    weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     kernel_ : Kernel, the covariance used.
-    posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
+    posteriors_ : list of one ClassPosterior, of one JointPosterior, or of a ClassPosterior for each class.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
     moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
@@ -116,11 +124,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
             else:
                 self.posteriors_ = [self._one(points, numbers == 1, pairs)]
-        times = [p.params.time or None for p in self.posteriors_]  # None: a precomputed kernel has no time
+        times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
+        weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
         amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
         noises = np.array([p.likelihood.label_noise for p in self.posteriors_])
         shared = len(self.posteriors_) == 1
         self.time_ = times[0] if shared else times
+        self.weights_ = weights[0] if shared else weights
         self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
         self.label_noise_ = float(noises[0]) if shared else noises
         return self

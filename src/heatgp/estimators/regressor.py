@@ -17,6 +17,7 @@ from ..gp.regression import Posterior, condition
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
 from .mean import MeanModel
 from .tables import checked_targets, rows
 
@@ -37,10 +38,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live. "euclidean" is R^n, n the number of columns
         of X: points are vectors. Not used with kernel="precomputed".
     kernel : default "auto". The name of a method of `heat_kernel` ("auto", "exact", "smooth", ...); a method with its
-        options, such as Smooth(paths=100_000); a HeatKernel; a list of these, one for each factor of a product; or
-        "precomputed", where X is a Gram matrix, as in scikit-learn's support vector machines.
-    time : number, default None. "each" learns one time for each factor of a product; a tuple gives one time, or None,
-        for each factor.
+        options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
+        these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
+        support vector machines.
+    time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
+        differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
+        and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
     noise : number, default None. The variance of the noise. An array (N,) has the known variance of each observation.
     mean : "constant" (default), "zero", a number, "linear" or a function. The prior mean of f. "linear" is a constant
@@ -64,8 +67,9 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     Attributes
     ----------
-    time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None. The noise is that of
-        weight one; of known variances the array.
+    time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
+        The noise is that of weight one; of known variances the array.
+    weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors.
     coefficient_names_ : list of str, their names.
     kernel_ : Kernel, the covariance used.
@@ -148,7 +152,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
-        self.time_, self.amplitude_ = params.time or None, params.amplitude
+        self.time_, self.amplitude_ = learned_times(self.kernel_, params.time), params.amplitude
+        self.weights_ = learned_weights(self.kernel_, params.time)
         self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
         self.coefficients_ = self.posterior_.coefficients
         self.coefficient_errors_ = np.sqrt(np.diagonal(self.posterior_.coefficient_covariance))

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
-from ..heat.composed import ProductKernel
+from ..gp.fit import Bounds
+from ..heat.composed import has_units
 from ..heat.kernel import HeatKernel
 
 SUBSET = 200
@@ -15,20 +16,43 @@ NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
 """Correlation of neighbours below which a shorter time changes little."""
+WEIGHTS = (1e-4, 1e4)
+"""Weights of summands beside that of the first: a hundredth to a hundred times its standard deviation."""
 CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
 
-def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
-    """From (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own times.
+def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None) -> Any:
+    """Where the numbers that a kernel takes are searched for: one interval, or one for each.
 
-    The square root of the time is the length over which f varies: below the lower bound data points know nothing of
-    each other, above the upper one f is a constant. All times of a kernel that knows none of these.
+    A time: from (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own
+    times. The square root of the time is the length over which f varies: below the lower bound data points know nothing
+    of each other, above the upper one f is a constant. All times of a kernel that knows none of these. Each of several
+    times has the distances that it acts on. Its upper bound is longer, so that f may not depend on them at all.
+
+    Parameters
+    ----------
+    kernel : HeatKernel
+    X : array of points
+    given : the intervals of the times that the user gives, default None; weights have theirs.
     """
-    if isinstance(kernel, ProductKernel) and kernel.parameters > 1:
-        parts = kernel.manifold.split(X)
-        return tuple(_interval(f, part) for f, part in zip(kernel.factors, parts))
-    return _interval(kernel, X)
+    parts = kernel.time_parts(X)
+    if len(parts) == 1:
+        return _interval(*parts[0]) if given is None else given
+    if given is None:
+        times = [_without_effect(part, *_interval(part, x)) for part, x in parts]
+    else:
+        times = [tuple(interval) for interval in Bounds(given).times(len(parts)).tolist()]
+    return (*times, *(WEIGHTS,) * kernel.weight_parameters)
+
+
+def _without_effect(kernel: HeatKernel, low: float, high: float) -> tuple[float, float]:
+    """A longer upper bound, at which the farthest points have a correlation of `CONSTANT`: f does not depend on them.
+
+    In flat space the correlation is exp(-d²/2t), at the bound for one time exp(-1/18). On compact manifolds it is one.
+    """
+    longer = high / (18 * (1 - CONSTANT)) if has_units(kernel.manifold) else high
+    return low, min(longer, kernel.times[1])
 
 
 def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:

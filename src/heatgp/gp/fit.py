@@ -26,6 +26,7 @@ WEAK_AMPLITUDE = 1.5  # spread of the weak prior of the prior variance, about th
 WEAK_NOISE = 2.5  # spread of the weak prior of noise / prior variance, about 0.1
 NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
+FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
 
 
 @dataclass(frozen=True)
@@ -209,9 +210,11 @@ def finished(
     values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
     undetermined = []
+    without_effect = _without_effect(kernel, objective, found[0][1])
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
             negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
+            negligible |= (name, side) in without_effect
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
@@ -226,3 +229,18 @@ def finished(
         warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
     value, z = found[0]
     return Fit(best, value - objective.log_prior(z), maxima, tuple(sitting), value, likelihood)
+
+
+def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:
+    """The bounds, as (name, side), at which one of several times or weights may sit without a warning.
+
+    f may not depend on a coordinate, which is a long time; or not on a summand, which is a small weight, or a large one
+    of all others, and then the time of that summand is open. The evidence tends to a limit there, like 1/time or like
+    the weight, and what is left to gain is its slope.
+    """
+    learned = objective.given.time_names
+    if kernel.parameters < 2 or not learned:
+        return set()
+    flat = [name for name, slope in zip(learned, objective(z)[1]) if abs(slope) < FLAT]
+    sides = ("lower", "upper") if kernel.weight_parameters else ("upper",)
+    return {(name, side) for name in flat for side in sides}
