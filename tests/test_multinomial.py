@@ -358,3 +358,11 @@ def test_errors_say_what_to_do():
         GPClassifier(Euclidean(2), multiclass="all").fit(X, y)
     with pytest.raises(InvalidInput, match=r"needs inference = \"ep\"\. Use it, or multiclass"):
         GPClassifier(Euclidean(2), multiclass="joint", inference="laplace").fit(X, y)
+
+
+def test_too_many_classes_for_the_memory(monkeypatch):
+    monkeypatch.setattr("heatgp.cost.available_memory", lambda: 1e3)
+    monkeypatch.setattr("heatgp.cost.SMALL", 0)
+    X, y = labelled(9)
+    with pytest.raises(InvalidInput, match=r"joint model of 9 points in 3 classes.*one-vs-rest"):
+        GPClassifier(Euclidean(2), time=1.0, amplitude=1.0, label_noise=0).fit(X, y)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ..arguments import as_labels, is_number, refuse_missing
+from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
 from ..gp.classification import (
@@ -174,7 +175,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
         """The posterior of all classes together."""
-        likelihood = Multinomial(len(self.classes_), self.label_noise)
+        count = len(self.classes_)
+        what = f"The joint model of {len(points):,} points in {count:,} classes"
+        check_memory(24.0 * count * len(points) ** 2, what, 'Use multiclass="one-vs-rest", or fewer points.')
+        likelihood = Multinomial(count, self.label_noise)
         params, likelihood, start = self._parameters(points, numbers, likelihood, pairs)
         return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
 
