@@ -24,6 +24,7 @@ NEW = 100
 TRUE = {"time": 0.3, "amplitude": 1.0, "noise": 0.09}
 GIVEN = {
     "all learned": (),
+    "all learned, priors=None": (),
     "time given": ("time",),
     "time, noise given": ("time", "noise"),
     "all given": ("time", "amplitude", "noise"),
@@ -38,12 +39,12 @@ def draw(manifold, number, rng):
     return X, 2 + vectors @ (np.sqrt(np.maximum(values, 0)) * rng.standard_normal(len(X)))
 
 
-def regression(manifold, given, number, seed):
+def regression(manifold, given, number, seed, priors="weak"):
     """The share of new observations in their interval."""
     rng = np.random.default_rng(seed)
     X, f = draw(manifold, number, rng)
     y = f + np.sqrt(TRUE["noise"]) * rng.standard_normal(len(X))
-    gp = hg.GPRegressor(manifold, **{name: TRUE[name] for name in given}).fit(X[:number], y[:number])
+    gp = hg.GPRegressor(manifold, priors=priors, **{name: TRUE[name] for name in given}).fit(X[:number], y[:number])
     mean, std = gp.predict(X[number:], return_std=True)
     return coverage(y[number:], mean, std**2 + gp.noise_)
 
@@ -91,7 +92,8 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")  # what the warnings are about is measured here
     print(f"{'N =':<36}", *(f"{n:12}" for n in NUMBERS))
     for name, given in GIVEN.items():
-        row(f"coverage, {name}", lambda n, s, g=given: regression(SPHERE, g, n, s), draws)
+        priors = None if "None" in name else "weak"
+        row(f"coverage, {name}", lambda n, s, g=given, p=priors: regression(SPHERE, g, n, s, p), draws)
     row("coverage, scikit-learn, all learned", peer, draws)
     for name in ("all learned", "time given", "all given"):
         row(f"too sure, {name}", lambda n, s, g=GIVEN[name]: classification(SPHERE, g, n, s), draws)

@@ -1,9 +1,9 @@
 """How wide the weak priors of a regression should be: predictions of functions drawn from wide laws.
 
-Functions on S^2 are drawn from the model with a length, a noise and a number of data that vary widely, and half of them
-with a kernel that is rougher than that of the model. Printed for each choice of priors are the negative log density of
-new observations above that with the true parameters (nats an observation), and the share of new observations in their
-90 % interval, with one standard error over draws.
+Functions in the plane are drawn from the model with a length, a noise and a number of data that vary widely, and half
+of them with a kernel that is rougher than that of the model. Printed for each choice of priors are the negative log
+density of new observations above that with the true parameters (nats an observation; mean, one standard error over
+draws, median), and the share of new observations in their 90 % interval.
 
     OMP_NUM_THREADS=1 python benchmarks/weak_priors.py [--draws 100]
 """
@@ -18,28 +18,26 @@ from heatgp.estimators.time_bounds import time_bounds
 from heatgp.gp.priors import LogNormal, Priors
 from heatgp.gp.scores import coverage, negative_log_density
 
-SPHERE, KERNEL = hg.Sphere(2), hg.heat_kernel(hg.Sphere(2))
+PLANE, KERNEL = hg.Euclidean(2), hg.heat_kernel(hg.Euclidean(2))
 NUMBERS = (5, 10, 20, 40, 100)
 NEW = 100
 CHOICES = {  # spreads of amplitude and of noise about 0.1; bounds of the time in standard deviations
     "none": (None, None, None),
     "time alone": (None, None, 2.0),
-    "1.0, 2.5, 2": (1.0, 2.5, 2.0),
     "1.5, 2.5, 2": (1.5, 2.5, 2.0),
     "2.0, 2.5, 2": (2.0, 2.5, 2.0),
     "3.0, 2.5, 2": (3.0, 2.5, 2.0),
-    "2.0, 1.5, 2": (2.0, 1.5, 2.0),
-    "2.0, 2.0, 2": (2.0, 2.0, 2.0),
-    "2.0, 4.0, 2": (2.0, 4.0, 2.0),
-    "2.0, 2.5, 1": (2.0, 2.5, 1.0),
-    "2.0, 2.5, 3": (2.0, 2.5, 3.0),
+    "3.0, 2.0, 2": (3.0, 2.0, 2.0),
+    "1.5, 1.5, 2": (1.5, 1.5, 2.0),
+    "1.0, 1.5, 2": (1.0, 1.5, 2.0),
+    "1.5, 2.5, 1": (1.5, 2.5, 1.0),
 }
 
 
 def task(number, seed):
     """Points, observations and the density and coverage of new ones with the true parameters."""
     rng = np.random.default_rng([seed, number])
-    X = SPHERE.random(rng, number + NEW)
+    X = rng.uniform(0, 2, (number + NEW, 2))
     time, noise = rng.uniform(0.15, 1.5) ** 2, 10 ** rng.uniform(-3, 0.5)
     if seed % 2:  # lengths mixed over a decade: rougher than the heat kernel of any one time
         times = time * np.array([1.0, 0.3, 0.1])
@@ -66,7 +64,7 @@ def scores(choice, number, seed):
         amplitude=None if amplitude is None else LogNormal(variance, amplitude),
         noise=None if noise is None else LogNormal(0.1, noise),
     )
-    gp = hg.GPRegressor(SPHERE, priors=priors).fit(X[:number], y[:number])
+    gp = hg.GPRegressor(PLANE, priors=priors).fit(X[:number], y[:number])
     mean, std = gp.predict(X[number:], return_std=True)
     variance = std**2 + gp.noise_
     return negative_log_density(y[number:], mean, variance) - least, coverage(y[number:], mean, variance)

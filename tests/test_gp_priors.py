@@ -37,6 +37,15 @@ def test_densities_of_coordinates_add():
     assert Priors(time=LAW).laws({"noise": (0.1, 1.0)}) == {}  # a time that is given
 
 
+def test_weights_have_priors_of_their_own():
+    bounds = {"time[0]": (0.1, 1.0), "time[1]": (0.1, 1.0), "weight[1]": (1e-4, 1e4)}
+    assert set(Priors(time=LAW).laws(bounds, parameters=3, weights=1)) == {"time[0]", "time[1]"}
+    wide = LogNormal(1.0, 3.0)
+    assert Priors(time=(LAW, None, wide)).laws(bounds, parameters=3, weights=1) == {"time[0]": LAW, "weight[1]": wide}
+    with pytest.raises(InvalidInput, match="has 4 laws; the kernel has 2 times"):
+        Priors(time=(LAW,) * 4).laws(bounds, parameters=3, weights=1)
+
+
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf, "1", None, True])
 def test_numbers_are_checked(wrong):
     for arguments in ((wrong, 1.0), (1.0, wrong)):

@@ -4,9 +4,10 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
-from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, WhiteKernel
+from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
 from sklearn.model_selection import cross_val_score
 
 from heatgp import (
@@ -21,6 +22,7 @@ from heatgp import (
     Torus,
     heat_kernel,
     load_kernel,
+    matern_kernel,
 )
 from heatgp.errors import BoundWarning, InvalidInput
 from heatgp.gp.fit import Bounds
@@ -80,6 +82,43 @@ def test_times_of_coordinates_are_the_anisotropic_rbf_of_scikit_learn(data):
     np.testing.assert_allclose(gp.predict(new, return_std=True)[0], other.predict(new), rtol=1e-9)
     within = other.predict(new, return_std=True)[1] ** 2 - 0.02
     np.testing.assert_allclose(gp.predict(new, return_std=True)[1] ** 2, within, atol=1e-10)
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5])
+def test_matern_kernels_have_times_of_coordinates_too(data, smoothness):
+    X, _ = data
+    times = np.array([0.3, 1.7, 40.0])
+    kernel = Normalized(matern_kernel(R3, smoothness).with_times("coordinates"))
+    found = kernel.pairs(X).at(tuple(times))
+    theirs, slopes = Matern(np.sqrt(times), nu=smoothness)(X, eval_gradient=True)
+    np.testing.assert_allclose(found.value, theirs, atol=1e-12)
+    np.testing.assert_allclose(np.moveaxis(found.slopes, 0, -1), slopes / 2, atol=1e-9)  # theirs is in log lengths
+
+
+def test_heat_and_matern_kernels_are_added(data):
+    X, y = data
+    kernel = heat_kernel(R1).on(P, 0) + matern_kernel(R2, 1.5).on(P, 1)
+    gp = GPRegressor(P, kernel=kernel, time=(0.3, 2.0, 0.5), amplitude=3.0, noise=0.02, mean="zero").fit(X, y)
+    gram = 2 * RBF(np.sqrt(0.3))(X[:, :1]) + Matern(np.sqrt(2.0), nu=1.5)(X[:, 1:])
+    law = multivariate_normal(np.zeros(len(X)), gram + 0.02 * np.eye(len(X)))
+    assert gp.log_marginal_likelihood() == pytest.approx(law.logpdf(y), rel=1e-9)
+    assert repr(kernel).endswith(
+        "+ matern_kernel(heat_kernel(Euclidean(2), method='exact'), smoothness=1.5).on(" + f"{P!r}, 1)"
+    )
+
+
+def test_matern_kernels_of_products_have_a_time_for_each_factor(rng):
+    M = Product(S2, R2)
+    X = M.random(rng, 5)
+    kernel = matern_kernel(M, 1.5)
+    for which, number in ((None, 2), ("shared", 1), ("coordinates", 3)):
+        assert kernel.with_times(which).parameters == len(kernel.with_times(which).time_parts(X)) == number
+    each = kernel.with_times("each")
+    np.testing.assert_allclose(each(X, time=(0.4, 0.4)), kernel(X, time=0.4), rtol=1e-9)
+    numbers = np.array([0.4, 0.9, 0.5])
+    own = kernel.with_times("coordinates")
+    changes = derivative(lambda t: own(X, time=t), numbers, 1e-4)
+    np.testing.assert_allclose(own.derivative(X, time=numbers), changes, rtol=1e-4, atol=1e-5)
 
 
 def test_learned_times_of_coordinates_are_as_good_as_those_of_scikit_learn(rng):

@@ -23,7 +23,9 @@ class LinearBasis:
 
     @classmethod
     def of(cls, manifold: Manifold, points: Array) -> LinearBasis:
-        return cls(manifold, tuple(independent_columns(_coordinates(manifold, points)).tolist()))
+        H = _coordinates(manifold, points)
+        H = np.where(np.abs(H).max(axis=0) > 1e-12 * np.abs(H).max(), H, 0.0)  # zero but for rounding
+        return cls(manifold, tuple(independent_columns(H).tolist()))
 
     def __call__(self, points: Array) -> Array:
         return _coordinates(self.manifold, points)[:, self.columns]

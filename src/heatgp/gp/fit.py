@@ -15,15 +15,15 @@ from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .priors import LogNormal, Priors, checked_priors, log_density, weak_laws
 from .search import Found, attempt, climb, scan_points
-from .targets import Mean, targets
+from .targets import Mean, one_output, targets
 from .threads import of_data
 
 Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 TIMES = 12  # times scanned, for each free one
-WEAK_AMPLITUDE = 1.5  # spread of the weak prior of the prior variance, about the mean square of y
-WEAK_NOISE = 2.5  # spread of the weak prior of noise / prior variance, about 0.1
+WEAK_AMPLITUDE = 3.0  # spread of the weak prior of the prior variance, about the mean square of y
+WEAK_NOISE = 2.0  # spread of the weak prior of noise / prior variance, about 0.1
 NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
 FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
@@ -127,7 +127,7 @@ def fit_regression(
     InvalidInput : if a value or an interval is not possible, or a prior has no mass on its interval.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
-    data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
+    data, _ = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     intervals, middle = time_intervals(kernel, bounds, given)
     if data.freedom < 1 and given.amplitude is None:
         raise InvalidInput(
@@ -152,7 +152,7 @@ def fit_regression(
     if isinstance(chosen_priors, str):
         laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
     else:
-        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters)
+        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
     full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))

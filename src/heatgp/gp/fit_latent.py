@@ -17,12 +17,11 @@ from .params import Given
 from .prior import Pairs, Prior
 from .priors import LogNormal, Priors
 from .probit import Probit
-from .search import ACCURACY, climb, scan, scan_points
+from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
 SUBSET = 200  # data on which starts are looked for: each value is an inference
 HEIGHTS = 3  # prior variances scanned
-SEVERAL_ACCURACY = 1e-7  # of the search with several functions, whose evidences are right to 1e-8
 VARIANCE = LogNormal(median=2.0, spread=2.0)
 """The weak prior of the prior variance of f: at 0.04 labels say little of f, at 100 they have no noise."""
 RANDOM_LABELS = LogNormal(median=0.01, spread=1.5)
@@ -72,24 +71,23 @@ def fit_latent(
     InvalidInput : if a value or an interval is not possible.
     NotConverged : if the inference converges nowhere.
     """
-    # the evidence of EP is stationary in its sites: at 1e-6 it is right to 1e-12; Laplace's is not stationary
     functions = likelihood.functions or 1
-    tolerance, accuracy = (1e-6, ACCURACY) if functions == 1 else (1e-4, SEVERAL_ACCURACY)
-    approximate = partial(chosen(inference), tolerance=tolerance) if inference == "ep" else chosen(inference)
+    # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-5) if inference == "ep" else chosen(inference)
     loose = partial(chosen(inference), tolerance=1e-2)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = {} if priors is None else priors.laws(intervals, kernel.parameters)
+    laws = {} if priors is None else priors.laws(intervals, kernel.parameters, kernel.weight_parameters)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
-    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws)
+    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
-    points = [np.concatenate([t, h, rest]) for h in heights for t in scan_points(box[:free], TIMES)]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2, accuracy)
+    points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer

@@ -16,7 +16,7 @@ from ..arguments import as_array
 from ..covariance import Array, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
 from ..errors import InvalidInput
 
-__all__ = ["Normalized", "Precomputed", "constant", "gram_kernel", "with_rows"]
+__all__ = ["Normalized", "PlusConstant", "Precomputed", "constant", "gram_kernel", "with_rows"]
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class PlusConstant(Kernel):
     @property
     def parameters(self) -> int:
         return self.kernel.parameters
+
+    @property
+    def weight_parameters(self) -> int:
+        return self.kernel.weight_parameters
 
     @property
     def times(self) -> tuple[float, float]:

@@ -54,6 +54,11 @@ class Latent:
         root = self._whitened_basis(self.basis.transform)
         return root.T @ root
 
+    @property
+    def coefficient_errors(self) -> Array:
+        """The posterior standard deviations of the coefficients, (q,)."""
+        return np.sqrt(np.diagonal(self.coefficient_covariance))
+
     def with_basis(self, values: Array) -> Self:
         """The same, for new points at which the basis functions of the mean have these values, (M, q)."""
         return replace(self, basis=replace(self.basis, values=values))
@@ -116,21 +121,7 @@ class Latent:
 
     def _noise(self, Xnew: Any, noise: Any) -> Any:
         """The variances of the noise at new points: one number, or (M,)."""
-        if isinstance(noise, (bool, np.bool_)):
-            if noise and self.noise_is_known:
-                raise InvalidInput(
-                    "each observation has a known noise of its own, so that of new ones is not known. Give `noise` the "
-                    "variances at the new points."
-                )
-            return self.params.noise * bool(noise)
-        variances = as_array(noise, "noise")
-        possible = variances.dtype.kind in "fiu" and variances.shape in ((), (len(Xnew),))
-        if not possible or not np.all((variances >= 0) & np.isfinite(variances)):
-            raise InvalidInput(
-                f"noise must be True, False or the variances at {len(Xnew)} new points: one number, or as many, that "
-                f"are finite and not negative; got {noise!r}."
-            )
-        return variances.astype(float)
+        return checked_noise(len(Xnew), noise, self.params.noise, self.noise_is_known)
 
     def _whitened_basis(self, columns: Array) -> Array:
         """L^-1 columns', (q, M): the squares of a column add up to the variance that comes from the coefficients."""
@@ -146,3 +137,22 @@ class Latent:
     def _chunks(self, Xnew: Any) -> Iterator[Any]:
         size = max(1, CHUNK // max(1, len(self.X)))
         return (Xnew[start : start + size] for start in range(0, len(Xnew), size))
+
+
+def checked_noise(number: int, noise: Any, own: Any, is_known: bool) -> Any:
+    """The variances of the noise at new points: one number, or (M,); the model's `own` where `noise` is True."""
+    if isinstance(noise, (bool, np.bool_)):
+        if noise and is_known:
+            raise InvalidInput(
+                "each observation has a known noise of its own, so that of new ones is not known. Give `noise` the "
+                "variances at the new points."
+            )
+        return own * bool(noise)
+    variances = as_array(noise, "noise")
+    possible = variances.dtype.kind in "fiu" and variances.shape in ((), (number,))
+    if not possible or not np.all((variances >= 0) & np.isfinite(variances)):
+        raise InvalidInput(
+            f"noise must be True, False or the variances at {number} new points: one number, or as many, that are "
+            f"finite and not negative; got {noise!r}."
+        )
+    return variances.astype(float)

@@ -38,6 +38,7 @@ class LatentObjective:
     approximate: Callable[..., Approximation]
     constant: bool = False
     laws: Laws = field(default_factory=dict)
+    precise: bool = True  # False leaves out what sites at their bound add to the gradient: a few percent
     last: list[Array] = field(default_factory=list, init=False)  # the sites where the next inference starts
 
     @property
@@ -54,7 +55,7 @@ class LatentObjective:
         values = self._covariance(values, variance, height)
         found = self._inference(values, z)
         density, slope = log_density(self.laws, self.names, z)
-        if not found.stationary:
+        if self.precise and not found.stationary:
             return found.log_evidence + density, self._differences(z)
         if self.constant and form is LowRank:
             slopes = [form.plus_constant(slope, 0.0) for slope in slopes]

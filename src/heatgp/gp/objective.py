@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from scipy import linalg
 
 from ..covariance import Array
 from .kernels import constant
-from .linalg import JITTER, Diagonal, LowRank
+from .linalg import JITTER, Diagonal
 from .params import Given, Params
 from .prior import Prior
-from .priors import Laws, LogNormal, log_density
+from .priors import Laws, log_density
 from .regression import Evidence, evidence
+from .spectrum import Spectrum
 from .targets import Targets
 
 
@@ -73,15 +73,10 @@ class RegressionObjective:
         """
         time = self.given.times(z)
         values, _ = self.prior.at(time)
-        height = self.prior.height(values)
-        K = values @ values.T if self.prior.form is LowRank else values
-        noise = np.maximum(self.y.noise, JITTER * self.y.noise.max())
-        scale = 1.0 / np.sqrt(noise) if noise.any() else np.ones(len(K))
-        scale *= np.sqrt(height / np.mean(scale**2 * np.diagonal(K)))  # the mean prior variance stays what it is
-        eigenvalues, vectors = linalg.eigh(K * np.outer(scale, scale), driver="evd", check_finite=False)
+        spectrum = Spectrum.of(self.prior, values, self.y.noise)
         fixed = replace(self.given, time=tuple(np.atleast_1d(time).tolist()))
-        data = self.y.mapped(vectors.T * scale, float(np.mean(noise * scale**2)), float(np.log(scale).sum()))
-        return replace(self, prior=Prior(constant(eigenvalues), Diagonal), y=data, given=fixed)
+        prior = Prior(constant(spectrum.eigenvalues), Diagonal)
+        return replace(self, prior=prior, y=spectrum.rotated(self.y), given=fixed)
 
     def params(self, z: Array) -> Params:
         """The parameters at these coordinates, the amplitude of the closed form included."""
@@ -112,7 +107,7 @@ class RegressionObjective:
             ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
         ratios = ratio * self.y.noise
         floored, ratios = ratios < JITTER * height, np.maximum(ratios, JITTER * height)
-        scaled = None if law is None else LogNormal(law.median / height, law.spread)
+        scaled = None if law is None else (np.log(law.median) - np.log(height), law.spread)
         found = evidence(self.prior.form.of(values, 1.0 / ratios), ratios, self.y, amplitude, scaled)
-        of_amplitude = 0.0 if scaled is None else float(scaled.log_density(np.log(found.amplitude)))
+        of_amplitude = 0.0 if law is None else float(law.log_density(np.log(found.amplitude * height)))
         return found, floored, of_amplitude

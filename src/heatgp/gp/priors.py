@@ -121,22 +121,27 @@ class Priors:
             if not all(law is None or isinstance(law, LogNormal) for law in several):
                 raise InvalidInput(f"priors.{name} = {value!r} must be a LogNormal(median, spread), or None: flat.")
 
-    def laws(self, intervals: Mapping[str, Sequence[float]], parameters: int = 1) -> dict[str, LogNormal]:
+    def laws(
+        self, intervals: Mapping[str, Sequence[float]], parameters: int = 1, weights: int = 0
+    ) -> dict[str, LogNormal]:
         """The priors of the coordinates that have an interval of search, by name.
 
         Parameters
         ----------
         intervals : dict of (low, high), the bounds of what is learned, by the names of `Laws`.
-        parameters : int, default 1. The number of times of the kernel.
+        parameters : int, default 1. How many numbers the kernel takes, times and then weights.
+        weights : int, default 0. How many of these are weights; their priors are flat unless `time` has them too.
 
         Raises
         ------
         InvalidInput : if times have another number, or a prior has no mass on its bounds.
         """
-        times = tuple(self.time) if isinstance(self.time, (tuple, list)) else (self.time,) * parameters
-        if len(times) != parameters:
-            raise InvalidInput(f"priors.time has {len(times)} laws; the kernel has {parameters} times.")
-        names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(parameters)]
+        own = parameters - weights
+        times = tuple(self.time) if isinstance(self.time, (tuple, list)) else (self.time,) * own
+        if len(times) not in (own, parameters):
+            raise InvalidInput(f"priors.time has {len(times)} laws; the kernel has {own} times.")
+        names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(own)]
+        names += [f"weight[{k}]" for k in range(1, weights + 1)]
         named = dict(zip(names, times)) | {f.name: vars(self)[f.name] for f in fields(self) if f.name != "time"}
         laws = {name: law for name, law in named.items() if law is not None and name in intervals}
         for name, law in laws.items():

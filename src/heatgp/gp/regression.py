@@ -17,8 +17,7 @@ from .latent import Latent
 from .linalg import JITTER, cholesky
 from .params import Params
 from .prior import Pairs, Prior
-from .priors import LogNormal
-from .targets import Mean, Targets, targets
+from .targets import Mean, Targets, one_output, targets
 from .threads import of_data, of_posterior
 
 
@@ -63,7 +62,7 @@ def evidence(
     ratio: Array,
     data: Targets,
     amplitude: float | tuple[float, float],
-    law: LogNormal | None = None,
+    law: tuple[float, float] | None = None,
 ) -> Evidence:
     """The evidence of y ~ N(H c, amplitude * M), M = K + diag(ratio), c ~ N(0, B); `factor` has K at 1 / ratio.
 
@@ -73,7 +72,8 @@ def evidence(
 
     where a coefficient with a flat prior leaves log |B| and one log 2 pi out. For an interval of amplitudes and flat
     coefficients, the amplitude is the one in it that is best (see `best_amplitude`). At a maximum the derivatives in
-    the other parameters are those at fixed amplitude (envelope theorem).
+    the other parameters are those at fixed amplitude (envelope theorem). `law` is the log median of the amplitude and
+    its spread, where it has a prior.
     """
     n, q = data.basis.shape
     weights = factor.solve(np.column_stack([data.y, data.basis]))
@@ -85,7 +85,8 @@ def evidence(
     quadratic = max(float((data.y - data.basis @ coefficients) @ weights[:, 0]), 0.0)
     if isinstance(amplitude, tuple):
         amplitude = float(best_amplitude(quadratic, data.freedom, amplitude, law))
-    shrunk = float(np.square(linalg.solve_triangular(lower, np.diag(np.sqrt(inner)), lower=True)).sum())
+    root = np.diag(np.sqrt(inner))
+    shrunk = float(np.square(linalg.solve_triangular(lower, root, lower=True)).sum()) if inner.any() else 0.0
     log_det = factor.log_det + float(np.log(ratio).sum()) + 2 * float(np.log(np.diagonal(lower)).sum())
     of_prior = float(coefficients**2 @ data.precision - np.log(data.precision[data.precision > 0]).sum())
     logs = data.freedom * np.log(2 * np.pi) + (n - q) * np.log(amplitude)
@@ -94,10 +95,12 @@ def evidence(
     return Evidence(factor, ratio, float(value), amplitude, coefficients, lower, weights, in_amplitude)
 
 
-def best_amplitude(quadratic: Any, freedom: int, interval: tuple[float, float], law: LogNormal | None = None) -> Any:
+def best_amplitude(
+    quadratic: Any, freedom: int, interval: tuple[Any, Any], law: tuple[Any, float] | None = None
+) -> Any:
     """The amplitude a in an interval that maximises -(freedom log a + quadratic / a) / 2 + log density of log a.
 
-    Without a prior that is quadratic / freedom. With a log-normal one of log median m and spread s the derivative in
+    Without a prior that is quadratic / freedom. With a log-normal one, of log median m and spread s, the derivative in
     z = log a is zero where s^2 u = omega(log(s^2 quadratic / 2) + s^2 freedom / 2 - m), u = quadratic / (2 a); omega is
     Wright's function, omega + log omega = x. What is maximised is concave in z: the best of an interval is the nearest.
 
@@ -105,7 +108,7 @@ def best_amplitude(quadratic: Any, freedom: int, interval: tuple[float, float], 
     """
     if law is None:
         return np.clip(quadratic / max(freedom, 1), *interval)
-    m, square = np.log(law.median), law.spread**2
+    m, square = law[0], law[1] ** 2
     with np.errstate(divide="ignore"):  # of targets without residuals: omega(-inf) = 0
         solved = wrightomega(np.log(square * quadratic / 2) + square * freedom / 2 - m)
     return np.clip(np.exp(m + solved - square * freedom / 2), *interval)
@@ -186,7 +189,7 @@ def condition(
     InvalidInput : if y is not N finite numbers, or another argument is not possible.
     NotPositiveDefinite : if the covariance cannot be factored.
     """
-    data, basis = targets(X, y, mean, noise_scale, coefficient_scale)
+    data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     options = {
         "mean": mean,
         "noise_scale": noise_scale,

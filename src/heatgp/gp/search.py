@@ -14,8 +14,10 @@ from ..errors import NotConverged, NotPositiveDefinite
 Objective = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
 Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 
-ACCURACY = 1e-10
-"""Relative gain below which an ascent ends, and the square of ten times the slope."""
+ROUGH = 1e-6
+"""Relative change of the evidence per datum at which the search on few data ends."""
+HOPELESS = 5.0
+"""How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data."""
 
 
 def scan_points(box: Array, count: int) -> Array:
@@ -26,6 +28,18 @@ def scan_points(box: Array, count: int) -> Array:
         return np.linspace(box[0, 0], box[0, 1], count)[:, None]
     unit = qmc.Sobol(len(box), scramble=False).random(1 << (count * len(box) - 1).bit_length())
     return box[:, 0] + unit * (box[:, 1] - box[:, 0])
+
+
+def diagonal_points(box: Array, count: int) -> Array:
+    """Points on the diagonal of a box (d, 2); where d > 1, also those with all coordinates but one at their upper end.
+
+    For times: the same part of each interval, and each time alone where f does not depend on the others.
+    """
+    points = np.linspace(box[:, 0], box[:, 1], count if len(box) else 1)
+    if len(box) < 2:
+        return points
+    alone = np.where(np.eye(len(box), dtype=bool), box.mean(axis=1), box[:, 1])
+    return np.concatenate([points, alone])
 
 
 def apart(found: Iterable[Found], reach: Array | float) -> list[Found]:
@@ -51,7 +65,7 @@ def scan(objective: Any, approximate: Any, points: Iterable[Array]) -> list[Foun
     return [(attempt(lambda z: (loose.value(z), z), z)[0], z) for z in points]
 
 
-def ascend(objective: Objective, start: Array, box: Array, scale: float, accuracy: float = ACCURACY) -> Found:
+def ascend(objective: Objective, start: Array, box: Array, scale: float, tolerance: float = 1e-10) -> Found:
     """The local maximum reached from `start` by L-BFGS-B; `scale`, the number of data, makes tolerances relative."""
     if len(box) == 0:
         return objective(start)[0], start
@@ -61,24 +75,23 @@ def ascend(objective: Objective, start: Array, box: Array, scale: float, accurac
         value, gradient = attempt(objective, z)
         return (-value / scale, -gradient / scale) if np.isfinite(value) else (worst, gradient)
 
-    options = {"ftol": accuracy, "gtol": 0.1 * np.sqrt(accuracy), "maxiter": 100}
+    options = {"ftol": tolerance, "gtol": 1e-6, "maxiter": 100}
     found = minimize(downhill, np.clip(start, *box.T), jac=True, method="L-BFGS-B", bounds=box, options=options)
     if found.fun >= worst:
         objective(found.x)  # raises what went wrong
     return -float(found.fun) * scale, found.x
 
 
-def climb(
-    coarse: Any, full: Any, scanned: list[Found], box: Array, count: int, accuracy: float = ACCURACY
-) -> list[Found]:
+def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) -> list[Found]:
     """Local maxima, the best first, none within 5 % of a better one.
 
     On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
-    a maximum of its own. On all data from the best two maxima of those.
+    a maximum of its own. On all data from the best two maxima of those, or from one that the others do not come near.
     """
     usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
     starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
-    found = apart([ascend(coarse, z, box, len(coarse.y), accuracy) for _, z in starts], 0.05)
     if coarse is full:
-        return found
-    return apart([ascend(full, z, box, len(full.y), accuracy) for _, z in found[:2]], 0.05)
+        return apart([ascend(full, z, box, len(full.y)) for _, z in starts], 0.05)
+    found = apart([ascend(coarse, z, box, len(coarse.y), ROUGH) for _, z in starts], 0.05)
+    near = [z for value, z in found[:2] if value > found[0][0] - HOPELESS]
+    return apart([ascend(full, z, box, len(full.y)) for z in near], 0.05)

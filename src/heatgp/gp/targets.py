@@ -184,6 +184,13 @@ def targets(
     return Targets(rest, columns, precision, scales, start, known), MeanBasis(transform, function)
 
 
+def one_output(y: ArrayLike) -> ArrayLike:
+    """y, or InvalidInput where it has several columns."""
+    if np.ndim(y) == 2:
+        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `fit_outputs` and `condition_outputs`.")
+    return y
+
+
 def noise_scale(number: int, variances: Any = None, weights: Any = None) -> tuple[Array | None, Array | None]:
     """Which observations are kept (None: all), and the variances of their noise over the parameter `noise`.
 

@@ -23,7 +23,7 @@ from ..arguments import is_number
 from ..array import Array
 from ..covariance import TimeFunction
 from ..errors import InvalidInput
-from ..manifolds import Manifold
+from ..manifolds import Euclidean, Manifold
 from .averaged.all_times import Powers, extended
 from .averaged.euclidean import BESSEL, EuclideanMatern
 from .averaged.sums import Average, Leaf, OrbitAverage
@@ -120,6 +120,15 @@ class MaternKernel(WrappedKernel):
 
     def check_time(self, time: Any) -> Any:
         return self.base.check_time(time)
+
+    def with_times(self, which: str | None) -> HeatKernel:
+        """In R^n the coordinates are stretched, and the average over the time stays one of a known formula."""
+        if isinstance(self.manifold, Euclidean):
+            return super().with_times(which)
+        return replace(self, base=self.base.with_times(which))
+
+    def time_parts(self, X: np.ndarray) -> list[tuple[HeatKernel, np.ndarray]]:
+        return [(self if part is self.base else part, x) for part, x in self.base.time_parts(X)]
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._averaged.pairs(X, Y)

@@ -133,7 +133,7 @@ class SumKernel(HeatKernel):
         return replace(self, summands=tuple(summand.as_positive_definite() for summand in self.summands))
 
     def replicates(self, number: int) -> list[Replicates]:
-        """The sources of error of every summand, one at a time."""
+        """The sources of error of every summand, one at a time; summands of one simulation count as independent."""
         return [
             replace(source, kernels=tuple(self._with_summand(i, kernel) for kernel in source.kernels))
             for i, summand in enumerate(self.summands)
