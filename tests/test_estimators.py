@@ -240,11 +240,12 @@ def test_labels_of_any_type(shape_data, labels, inference):
     np.testing.assert_array_equal(gp.predict(X), gp.classes_[probabilities.argmax(axis=1)])
 
 
-def test_three_classes(rng):
+@pytest.mark.parametrize("multiclass", ["joint", "one-vs-rest"])
+def test_three_classes(rng, multiclass):
     X = S2.random(rng, 90)
     y = np.array(["x", "y", "z"])[np.abs(X).argmax(axis=1)]
-    gp = GPClassifier(S2).fit(X[:60], y[:60])
-    assert len(gp.time_) == len(gp.amplitude_) == len(gp.posteriors_) == 3
+    gp = GPClassifier(S2, multiclass=multiclass).fit(X[:60], y[:60])
+    assert len(gp.posteriors_) == np.size(gp.time_) == np.size(gp.amplitude_) == (1 if multiclass == "joint" else 3)
     assert gp.predict_proba(X[60:]).shape == (30, 3)
     assert gp.score(X[60:], y[60:]) > 0.75
     assert gp.log_marginal_likelihood() == sum(p.log_marginal_likelihood for p in gp.posteriors_)

@@ -51,7 +51,7 @@ class HeatGP(BaseEstimator):
 
         Returns
         -------
-        float. With more than two classes the sum over the models of one class against the rest.
+        float. With several models of one class against the rest, the sum over them.
 
         Raises
         ------

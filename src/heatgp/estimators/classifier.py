@@ -7,11 +7,21 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ..arguments import as_labels, is_number, refuse_missing
+from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
-from ..gp.classification import ClassPosterior, condition_classifier, one_against_rest
-from ..gp.fit_latent import fit_classification, weak_priors
+from ..gp.classification import (
+    ClassPosterior,
+    JointPosterior,
+    condition_classifier,
+    condition_joint,
+    one_against_rest,
+)
+from ..gp.fit_latent import fit_latent, weak_priors
 from ..gp.inference import chosen
+from ..gp.likelihood import Likelihood
+from ..gp.multinomial import Multinomial, probits
+from ..gp.params import Params
 from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
@@ -26,7 +36,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(constant, amplitude * p_t / p_t(x, x)).
 
     A share of the labels, `label_noise`, is taken to be drawn at random: one odd label does not bend f. More than two
-    classes are fitted one against the rest, each with a time and an amplitude of its own.
+    classes have one function f_c each, and P(class c) = P(f_c + u_c is the largest), u_c standard normal.
 
     Parameters
     ----------
@@ -40,19 +50,25 @@ class GPClassifier(ClassifierMixin, HeatGP):
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
         likely.
     label_noise : number from 0 to 1, default None (learned; 0 with inference="laplace"). The share of the labels that
-        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2.
+        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2. Of more than two classes,
+        jointly, each may be overlooked, and the label is the best of the others; 1 - label_noise is the probability
+        that none is.
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
+    multiclass : "auto" (default), "joint" or "one-vs-rest", for more than two classes. "joint" is one model, in which
+        all f_c have the same time and amplitude. "one-vs-rest" is a model of two classes for each class, with a time
+        and an amplitude of its own; the probabilities are divided by their sum. "auto" is "joint" with inference="ep",
+        and "one-vs-rest" with "laplace".
     normalize, time_bounds, rng, n_jobs, project : as in `GPRegressor`.
 
     Attributes
     ----------
     classes_ : array, the labels, sorted.
-    time_, amplitude_, label_noise_ : the parameters used; with more than two classes one for each class.
+    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
     kernel_ : Kernel, the covariance used.
-    posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
+    posteriors_ : list of one ClassPosterior, of one JointPosterior, or of a ClassPosterior for each class.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
     moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
@@ -72,6 +88,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     mean: Literal["constant", "zero"] = "constant"
     label_noise: float | None = None
     priors: Priors | Literal["weak"] | None = "weak"
+    multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
 
     @learns_smoothness
     def fit(self, X: Any, y: Any) -> Self:
@@ -103,28 +120,37 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self._check_options()
         y = checked_targets(self, y)
         points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
-        binary = len(self.classes_) == 2
-        posteriors = []
-        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
-            for number in [1] if binary else range(len(self.classes_)):
-                name = "" if binary else f"class {self.classes_[number]!r} against the rest: "
-                signs = np.where(numbers == number, 1.0, -1.0)
-                posteriors.append(self._learned_classes(points, signs, pairs, name))
-        times = [learned_times(self.kernel_, p.params.time) for p in posteriors]
-        weights = [learned_weights(self.kernel_, p.params.time) for p in posteriors]
-        amplitudes = [p.params.amplitude for p in posteriors]
-        self.posteriors_ = posteriors
-        self.time_ = times[0] if binary else times
-        self.weights_ = weights[0] if binary else weights
-        self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
-        noises = [p.likelihood.label_noise for p in posteriors]
-        self.label_noise_ = noises[0] if binary else np.array(noises)
+        count = len(self.classes_)
+        with heartbeat(f"The fit of {len(points)} points in {count} classes"):
+            if count > 2 and self._jointly:
+                self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
+            elif count > 2:
+                names = [f"class {label!r} against the rest: " for label in self.classes_]
+                self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
+            else:
+                self.posteriors_ = [self._one(points, numbers == 1, pairs)]
+        times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
+        weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
+        amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
+        noises = np.array([p.likelihood.label_noise for p in self.posteriors_])
+        shared = len(self.posteriors_) == 1
+        self.time_ = times[0] if shared else times
+        self.weights_ = weights[0] if shared else weights
+        self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
+        self.label_noise_ = float(noises[0]) if shared else noises
         return self
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
         chosen(self.inference)
         checked_priors(self.priors)
+        if self.multiclass not in ("auto", "joint", "one-vs-rest"):
+            raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
+        if self.multiclass == "joint" and self.inference != "ep":
+            raise InvalidInput(
+                f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
+                'inference = "ep". Use it, or multiclass = "one-vs-rest".'
+            )
         if self.mean not in ("constant", "zero"):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         noise = self.label_noise
@@ -134,31 +160,45 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 "Give None to learn it."
             )
 
-    def _learned_classes(self, points: Array, signs: Array, pairs: TimeFunction, about: str) -> ClassPosterior:
-        """The posterior of labels -1 and 1."""
-        given, params = self._given(0.0), self._given(0.0).params
-        likelihood = Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
-        constant = self.mean == "constant"
-        if params is None or likelihood.free:
-            bounds = self._bounds(points)
-            priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
-            found = fit_classification(
-                self.kernel_,
-                points,
-                signs,
-                bounds,
-                given,
-                self.inference,
-                pairs,
-                likelihood=likelihood,
-                constant=constant,
-                priors=priors,
-                about=about,
-            )
-            params, likelihood = found.params, found.likelihood
-        return condition_classifier(
-            self.kernel_, points, signs, params, self.inference, pairs, likelihood=likelihood, constant=constant
+    @property
+    def _jointly(self) -> bool:
+        """Whether more than two classes have one model."""
+        return self.multiclass == "joint" or (self.multiclass == "auto" and self.inference == "ep")
+
+    @property
+    def _constant(self) -> bool:
+        return self.mean == "constant"
+
+    def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
+        """The posterior of one class against the others."""
+        signs = np.where(positive, 1.0, -1.0)
+        noise = 0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise
+        params, probit, start = self._parameters(points, signs, Probit(noise), pairs, about)
+        options: dict[str, Any] = {"likelihood": probit, "constant": self._constant, "start": start}
+        return condition_classifier(self.kernel_, points, signs, params, self.inference, pairs, **options)
+
+    def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
+        """The posterior of all classes together."""
+        count = len(self.classes_)
+        what = f"The joint model of {len(points):,} points in {count:,} classes"
+        check_memory(24.0 * count * len(points) ** 2, what, 'Use multiclass="one-vs-rest", or fewer points.')
+        likelihood = Multinomial(count, self.label_noise)
+        params, likelihood, start = self._parameters(points, numbers, likelihood, pairs)
+        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
+
+    def _parameters(
+        self, points: Array, y: Array, likelihood: Likelihood, pairs: TimeFunction, about: str = ""
+    ) -> tuple[Params, Any, Array | None]:
+        """The parameters of f and the likelihood, learned where they are not given, and where inference can start."""
+        given = self._given(0.0)
+        if given.params is not None and not likelihood.free:
+            return given.params, likelihood, None
+        bounds = self._bounds(points)
+        priors = weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
+        found = fit_latent(
+            self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
         )
+        return found.params, found.likelihood, found.sites
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.
@@ -186,6 +226,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.5, 0.5]])
         """
         posteriors, points = self._at(X, prior)
+        if isinstance(posteriors[0], JointPosterior):
+            return posteriors[0].probabilities(points)
         return self._all_classes([posterior.probability(points) for posterior in posteriors])
 
     def decision_function(self, X: Any, *, prior: Any = None) -> Array:
@@ -213,6 +255,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         [-1.0, 1.0]
         """
         posteriors, points = self._at(X, prior)
+        if isinstance(posteriors[0], JointPosterior):
+            return probits(posteriors[0].probabilities(points, label_noise=False))
         moments = [posterior.moments(points) for posterior in posteriors]  # without label noise, which has an end
         margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in moments], axis=1)
         return margins[:, 0] if len(posteriors) == 1 else margins
@@ -241,7 +285,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ['a', 'b']
         """
         posteriors, points = self._at(X)
-        if len(posteriors) == 1:  # P > 1/2 where the mean of f is positive, whatever its variance
+        if len(self.classes_) == 2:  # P > 1/2 where the mean of f is positive, whatever its variance
             return self.classes_[(posteriors[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
 
@@ -264,7 +308,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.34, 0.66],
                [0.66, 0.34]])
         """
-        return self._all_classes([posterior.loo() for posterior in self._fitted])
+        posteriors = self._fitted
+        if isinstance(posteriors[0], JointPosterior):
+            return posteriors[0].loo()
+        return self._all_classes([posterior.loo() for posterior in posteriors])
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
@@ -272,19 +319,16 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        fitted = [
-            condition_classifier(
-                kernel,
-                old.X,
-                old.y,
-                old.params,
-                self.inference,
-                likelihood=old.likelihood,
-                constant=self.mean == "constant",
-            ).probability(points)
-            for old in self.posteriors_
-        ]
-        probabilities = self._all_classes(fitted)
+        constant, fitted = self._constant, []
+        for old in self.posteriors_:
+            data = kernel, old.X, old.y, old.params
+            if isinstance(old, JointPosterior):
+                probabilities = condition_joint(*data, old.likelihood, constant).probabilities(points)
+            else:
+                model = condition_classifier(*data, self.inference, likelihood=old.likelihood, constant=constant)
+                fitted.append(model.probability(points))
+        if fitted:
+            probabilities = self._all_classes(fitted)
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 

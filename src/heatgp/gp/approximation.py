@@ -9,7 +9,7 @@ import numpy as np
 from ..covariance import Array
 
 Factorise = Callable[[Array], Any]
-"""From site precisions to the factored prior: Dense, LowRank or Blocks."""
+"""From site precisions to the factored prior: Dense, LowRank or Coupled."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Approximation:
     Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
     """
 
-    factor: Any  # Dense, LowRank or Blocks
+    factor: Any  # Dense, LowRank or Coupled
     precision: Array
     shift: Array
     mean: Array
@@ -39,12 +39,13 @@ class Approximation:
     @property
     def weights(self) -> Array:
         """K^-1 mean: the coefficients of the predictive mean."""
-        return self.shift - self.precision * self.mean
+        return self.shift - self.factor.precision * self.mean
 
     @property
     def in_amplitude(self) -> float:
         """The derivative in log amplitude, where dK = K."""
-        return float(np.vdot(self._left, self.mean) - 0.5 * np.vdot(self.precision, self.variance))
+        trace = np.vdot(self.factor.precision, self.variance) - self.factor.levels  # of R K
+        return float(np.vdot(self._left, self.mean) - 0.5 * trace)
 
     @property
     def in_constant(self) -> float:
@@ -71,8 +72,3 @@ def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tupl
     """Mean and variance of each f_i without its own observation. Reference: Rasmussen & Williams, eq. 3.56."""
     left = 1.0 - precision * variance  # in (0, 1]: the others' share of the marginal precision
     return (mean - variance * shift) / left, variance / left
-
-
-def posterior_mean(factor: Any, shift: Array) -> Array:
-    """Sigma shift."""
-    return factor.posterior_mean(shift)

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import NotConverged
-from .approximation import Approximation, Factorise, cavity, posterior_mean
+from .approximation import Approximation, Factorise, cavity
 from .likelihood import Likelihood
 
 DAMPING = 0.7  # undamped parallel updates can oscillate; below 0.7 they only get slower
@@ -40,7 +40,7 @@ def expectation_propagation(
         precision, shift = sites
         factor = factorise(precision)
         variance = factor.marginal_variance()
-        mean = posterior_mean(factor, shift)
+        mean = factor.posterior_mean(shift)
         center, spread = cavity(mean, variance, precision, shift)
         log_z, *derivatives = likelihood.tilted(y, center, spread)
         step = matching_sites(center, spread, *derivatives) - sites

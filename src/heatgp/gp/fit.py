@@ -72,6 +72,7 @@ class Fit:
     log_posterior : float, what was maximised: the evidence plus the log density of the priors of what was learned, in
         the logarithms of the parameters.
     likelihood : Likelihood with the values of its parameters; None where the noise is normal.
+    sites : array, where the inference at these parameters can start; None where the noise is normal.
     """
 
     params: Params
@@ -80,6 +81,7 @@ class Fit:
     on_bound: tuple[str, ...]
     log_posterior: float
     likelihood: Any = None
+    sites: Array | None = None
 
 
 @of_data
@@ -176,7 +178,7 @@ def some_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
     if len(X) <= size:
         return full
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:size])
-    return replace(full, prior=Prior.of(kernel, X[rows], time), y=full.y[rows])
+    return replace(full, prior=Prior.of(kernel, X[rows], time, dense=full.prior.dense), y=full.y[rows])
 
 
 def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import NotConverged
-from .approximation import Approximation, Factorise, posterior_mean
+from .approximation import Approximation, Factorise
 from .likelihood import Likelihood
 from .linalg import Dense, LowRank
 
@@ -59,5 +59,5 @@ def laplace(
 
 def at_sites(factor: Dense | LowRank, precision: Array, shift: Array) -> Array:
     """The mean f of the normal law with these sites, and K^-1 f: (2, N)."""
-    f = posterior_mean(factor, shift)
+    f = factor.posterior_mean(shift)
     return np.stack([f, shift - precision * f])

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..covariance import Array
 from .approximation import Approximation
+from .coupled import Coupled
 from .likelihood import Likelihood
-from .linalg import Blocks, LowRank
+from .linalg import LowRank
 from .params import Given, Params
 from .prior import Prior
 from .priors import Laws, log_density
@@ -117,7 +118,7 @@ class LatentObjective:
         def factorise(precision: Array) -> object:
             if precision.ndim == 1:
                 return form.of(values, precision)
-            return Blocks(tuple(form.of(values, one) for one in precision))
+            return Coupled.of(values, precision, self.y)
 
         start = self.last[-1] if self.last else None
         found = self.approximate(factorise, self.known(z), self.y, start=start)

@@ -10,7 +10,6 @@ sites' or the likelihood's curvature in classification), everything needed comes
 where B's eigenvalues are at least 1 for every positive semidefinite K and every S >= 0 (Rasmussen & Williams 2006,
 eq. 3.26). There are three forms of K, each with its class: `Dense` has the matrix K, `LowRank` has features Phi with
 K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K, in the basis of its eigenvectors.
-`Blocks` is the covariance of several functions, made of these.
 `values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values, one array for each free log time.
 """
 
@@ -19,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -71,6 +70,9 @@ class Cholesky(ABC):
     precision: Array  # s, (N,)
     lower: Array
 
+    levels: ClassVar[int] = 0
+    """How many numbers without a prior are integrated out."""
+
     @property
     def log_det(self) -> float:
         """log |B|."""
@@ -79,6 +81,14 @@ class Cholesky(ABC):
     def times(self, v: Array) -> Array:
         """K v."""
         return self.values @ self.reduced(v)
+
+    @abstractmethod
+    def posterior_mean(self, shift: Array) -> Array:
+        """Sigma shift."""
+
+    @abstractmethod
+    def solve(self, v: Array) -> Array:
+        """R v."""
 
     @abstractmethod
     def reduced(self, weights: Array) -> Array:
@@ -215,33 +225,6 @@ class LowRank(Cholesky):
     def whiten(self, cross: Array) -> Array:
         """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""
         return self.lower_solve(cross.T)
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """The covariance of several independent functions: one factor for each. Vectors have the shape (functions, N)."""
-
-    factors: tuple[Dense | LowRank, ...]
-
-    @property
-    def log_det(self) -> float:
-        return sum(factor.log_det for factor in self.factors)
-
-    def times(self, v: Array) -> Array:
-        return np.stack([factor.times(part) for factor, part in zip(self.factors, v)])
-
-    def solve(self, v: Array) -> Array:
-        return np.stack([factor.solve(part) for factor, part in zip(self.factors, v)])
-
-    def posterior_mean(self, shift: Array) -> Array:
-        return np.stack([factor.posterior_mean(part) for factor, part in zip(self.factors, shift)])
-
-    def marginal_variance(self) -> Array:
-        return np.stack([factor.marginal_variance() for factor in self.factors])
-
-    def slope(self, slope: Array, u: Array, v: Array) -> float:
-        """The derivative of an evidence along the same change of every block."""
-        return sum(factor.slope(slope, *parts) for factor, *parts in zip(self.factors, u, v))
 
 
 @dataclass(frozen=True)

@@ -25,16 +25,20 @@ class Prior:
 
     function: TimeFunction
     form: Any  # Dense, LowRank or Diagonal: what the values of the function are
+    dense: bool = False  # whether features were not asked for
 
     @classmethod
-    def of(cls, kernel: Kernel, X: Any, time: Any, pairs: Pairs = None) -> Prior:
-        """Features where the kernel has fewer of them (their number is the same at all times) than there are points."""
-        one = kernel.features(X[:1])
+    def of(cls, kernel: Kernel, X: Any, time: Any, pairs: Pairs = None, dense: bool = False) -> Prior:
+        """Features where the kernel has fewer of them (their number is the same at all times) than there are points.
+
+        With `dense` the matrix, in any case.
+        """
+        one = None if dense else kernel.features(X[:1])
         if one is not None and one.at(time).value.shape[1] < len(X):
             features = kernel.features(X)
             assert features is not None
             return cls(features, LowRank)
-        return cls(kernel.pairs(X) if pairs is None else pairs, Dense)
+        return cls(kernel.pairs(X) if pairs is None else pairs, Dense, dense)
 
     def at(self, time: Any, free: Sequence[int] = ()) -> tuple[Array, list[Array]]:
         """The values at one time, and their derivatives in those log times whose numbers are `free`.
