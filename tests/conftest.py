@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heatgp.heat.shared import forget_kernels
+
 
 @pytest.fixture
 def rng():
@@ -20,6 +22,13 @@ def own_cache(tmp_path_factory):
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("HEATGP_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(autouse=True)
+def own_kernels():
+    """Kernels that other tests have made are not used."""
+    yield
+    forget_kernels()
 
 
 @pytest.fixture(scope="session")

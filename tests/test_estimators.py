@@ -52,7 +52,7 @@ def shape_data(rng):
 def test_equals_scikit_learn_on_euclidean_space(rng):
     X, Z = rng.normal(size=(50, 3)), rng.normal(size=(7, 3))
     y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=50)
-    ours = GPRegressor(Euclidean(3), mean="zero").fit(X, y)
+    ours = GPRegressor(Euclidean(3), mean="zero", priors=None).fit(X, y)
     kernel = ConstantKernel(ours.amplitude_) * RBF(np.sqrt(ours.time_)) + WhiteKernel(ours.noise_)
     theirs = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y)
     assert ours.log_marginal_likelihood() == pytest.approx(theirs.log_marginal_likelihood(), rel=1e-8)
@@ -95,9 +95,9 @@ def test_leave_one_out_is_refitting(sphere_data):
 
 def test_given_values_are_held_and_the_rest_is_learned(sphere_data):
     X, y = sphere_data
-    free = GPRegressor(S2).fit(X, y)
+    free = GPRegressor(S2, priors=None).fit(X, y)
     for name in FIXED:
-        gp = GPRegressor(S2, **{name: FIXED[name]}).fit(X, y)
+        gp = GPRegressor(S2, priors=None, **{name: FIXED[name]}).fit(X, y)
         assert getattr(gp, f"{name}_") == FIXED[name]
         assert gp.log_marginal_likelihood() < free.log_marginal_likelihood()
     given = GPRegressor(S2, **FIXED).fit(X, y)

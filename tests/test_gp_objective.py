@@ -19,13 +19,34 @@ from heatgp.gp.prior import Prior
 from heatgp.gp.priors import LogNormal, log_density
 from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition
+from heatgp.gp.targets import targets
 
 
 def differences(objective, z, step=1e-5):
     return [(objective(z + e)[0] - objective(z - e)[0]) / (2 * step) for e in step * np.eye(len(z))]
 
 
-@pytest.mark.parametrize("mean", ["zero", "constant"])
+LAWS = {
+    "time": LogNormal(0.7, 0.8),
+    "time[1]": LogNormal(2.0, 0.3),
+    "amplitude": LogNormal(2.0, 0.4),
+    "noise": LogNormal(0.1, 0.5),
+}
+SCALES = np.geomspace(0.2, 3.0, 30)
+
+
+@pytest.mark.parametrize(
+    "mean, width, scale, laws",
+    [
+        ("zero", None, None, {}),
+        ("constant", None, None, {}),
+        ("constant", None, SCALES, LAWS),
+        ("linear", None, SCALES, {}),
+        ("linear", [np.inf, 0.5], SCALES, LAWS),
+        ("linear", 0.5, None, {}),
+    ],
+    ids=["zero", "constant", "priors", "linear", "half flat", "no flat"],
+)
 @pytest.mark.parametrize("amplitude, noise", [(None, None), (2.0, None), (None, 0.02), (2.0, 0.02)])
 @pytest.mark.parametrize(
     "kernel, time",
@@ -40,21 +61,33 @@ def differences(objective, z, step=1e-5):
     ],
     ids=["rbf", "fixed time", "two times", "one of two", "low rank", "height moves", "normalized"],
 )
-def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean):
+def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean, width, scale, laws):
     X, y = wavy(30)
     X = X if isinstance(kernel, ARD) else X[:, :1]
-    data = np.stack([y - 3.0, np.ones(30)][: 1 + (mean == "constant")], axis=1)
+    options = {"noise_scale": scale, "coefficient_scale": width}
+    level = {"zero": 3.0, "linear": np.column_stack([np.ones(30), X[:, 0]])}.get(mean, mean)
+    data, _ = targets(X, y, level, **options)
     given = Given.of(kernel, time, amplitude, noise)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
-    objective = RegressionObjective(prior, data, given, (1e-6, 1e6))
+    objective = RegressionObjective(prior, data, given, (1e-6, 1e6), laws)
     z = np.full(len(objective.names), -1.2)
     value, gradient = objective(z)
     assert gradient.shape == z.shape
     np.testing.assert_allclose(gradient, differences(objective, z), rtol=2e-4, atol=2e-4)
     params = objective.params(z)
-    posterior = condition(kernel, X, y, params, mean="constant" if mean == "constant" else 3.0)
-    np.testing.assert_allclose(value, posterior.log_marginal_likelihood, rtol=1e-7)
+    posterior = condition(kernel, X, y, params, level, **options)
+    expected = posterior.log_marginal_likelihood
+    height = prior.height(prior.at(params.time)[0])
+    values = {"amplitude": params.amplitude * height, "noise": params.noise / params.amplitude / height}
+    values |= zip(given.time_names, np.atleast_1d(params.time)[given.free])
+    learned = {"amplitude": amplitude, "noise": noise}
+    expected += sum(
+        law.log_density(np.log(values[n])) for n, law in laws.items() if learned.get(n) is None and n in values
+    )
+    np.testing.assert_allclose(value, expected, rtol=1e-7)
+    np.testing.assert_allclose(value - objective.log_prior(z), posterior.log_marginal_likelihood, rtol=1e-7)
     if prior.form is Dense:
+        value -= sum(law.log_density(np.log(values[n])) for n, law in laws.items() if n in given.time_names)
         np.testing.assert_allclose(objective.spectral(z)(z[len(given.free) :])[0], value, rtol=1e-6)
 
 
@@ -66,7 +99,7 @@ def test_gradient_under_the_jitter(kernel, noise, amplitude):
     X = np.linspace(0, 3, 30)[:, None]
     y = Cosines(frequencies=3).features(X).at(0.1).value.sum(axis=1)
     given = Given.of(kernel, None, amplitude, noise)
-    objective = RegressionObjective(Prior.of(kernel, X, 1.0), y[:, None], given, (1e-6, 1e6))
+    objective = RegressionObjective(Prior.of(kernel, X, 1.0), targets(X, y, "zero")[0], given, (1e-6, 1e6))
     z = np.full(len(objective.names), -0.3)
     np.testing.assert_allclose(objective(z)[1], differences(objective, z, 1e-3), rtol=1e-2, atol=1e-2)
 
@@ -75,7 +108,7 @@ def test_gradient_where_the_amplitude_is_clipped():
     X, y = wavy(30)
     given = Given.of(Full(Cosines()), None, None, None)
     prior = Prior.of(Full(Cosines()), X[:, :1], 1.0)
-    objective = RegressionObjective(prior, y[:, None], given, (1e-6, 0.1))
+    objective = RegressionObjective(prior, targets(X, y, "zero")[0], given, (1e-6, 0.1))
     z = np.array([-1.0, -3.0])
     np.testing.assert_allclose(objective(z)[1], differences(objective, z), rtol=1e-5)
     time = objective.given.times(z)
@@ -109,7 +142,7 @@ def test_memory_of_one_evaluation(classes):
     kernel = Normalized(heat_kernel(Euclidean(2)))
     given = Given.of(kernel, None, None, 0.0 if classes else None)
     prior = Prior.of(kernel, X, 1.0)
-    objective = RegressionObjective(prior, y[:, None] - 3.0, given, (1e-6, 1e6))
+    objective = RegressionObjective(prior, targets(X, y, 3.0)[0], given, (1e-6, 1e6))
     if classes:
         objective = LatentObjective(prior, np.sign(y - 3.01), given, Probit(), INFERENCE["laplace"])
     gc.disable()

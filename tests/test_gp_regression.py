@@ -5,6 +5,8 @@ import pickle
 import numpy as np
 import pytest
 import sklearn.gaussian_process.kernels as sk
+from scipy.linalg import null_space
+from scipy.special import logsumexp
 from scipy.stats import multivariate_normal
 from sklearn.gaussian_process import GaussianProcessRegressor
 
@@ -57,13 +59,96 @@ def test_constant_mean_is_a_flat_prior_on_the_constant(data):
     np.testing.assert_allclose(posterior.variance(Z), np.diag(posterior.covariance(Z)), atol=1e-12)
 
 
-def test_evidence_of_the_constant_is_the_maximum(data):
+def test_the_constant_is_integrated_out(data):
+    """By quadrature; columns of length one have a flat prior of density one, so the constant counts root N times."""
     X, y, Z = data
     K, _, _ = covariances(X, Z)
     posterior = condition(RBF(), X, y, PARAMS)
-    for shift, compare in ((0.0, np.isclose), (1e-2, np.greater), (-1e-2, np.greater)):
-        level = np.full(len(y), posterior.offset + shift)
-        assert compare(posterior.log_marginal_likelihood, multivariate_normal.logpdf(y, level, K))
+    levels = posterior.coefficients[0] + posterior.coefficient_covariance[0, 0] ** 0.5 * np.linspace(-9, 9, 201)
+    logs = [multivariate_normal.logpdf(y, np.full(len(y), level), K) for level in levels]
+    integral = logsumexp(logs) + np.log((levels[1] - levels[0]) * np.sqrt(len(y)))
+    np.testing.assert_allclose(posterior.log_marginal_likelihood, integral, atol=1e-9)
+
+
+def test_the_evidence_is_that_of_contrasts(data):
+    """Of N - q combinations of y that do not see the basis: whatever the units of the basis functions."""
+    X, y, Z = data
+    K, _, _ = covariances(X, Z)
+    H = np.column_stack([np.ones(40), X])
+    contrasts = null_space(H.T)
+    expected = multivariate_normal.logpdf(contrasts.T @ y, cov=contrasts.T @ K @ contrasts)
+    for scale in (1.0, 1e6, [1.0, 1e-3, 1e5]):
+        found = condition(RBF(), X, y, PARAMS, H * scale)
+        np.testing.assert_allclose(found.log_marginal_likelihood, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("width", [None, 0.7, [np.inf, 0.7, 2.0]], ids=["flat", "wide", "mixed"])
+@pytest.mark.parametrize("kernel", [RBF(), Normalized(Cosines())], ids=["dense", "low rank"])
+def test_a_basis_is_a_kernel_of_its_own(data, kernel, width):
+    """Coefficients of variance b add H b H' to the covariance (R&W, eq. 2.39); a flat prior is b -> infinity."""
+    X, y, Z = data
+    X, Z = X[:, :1], Z[:, :1]
+    H, new = (np.column_stack([np.ones(len(P)), P[:, 0], P[:, 0] ** 2]) for P in (X, Z))
+    scales = np.geomspace(0.5, 2.0, 40)
+    posterior = condition(kernel, X, y, PARAMS, H, noise_scale=scales, coefficient_scale=width).with_basis(new)
+    b = np.diag(np.minimum(np.broadcast_to(np.inf if width is None else width, 3), 3e3) ** 2)
+    C = PARAMS.amplitude * kernel.pairs(X).at(PARAMS.time).value + PARAMS.noise * np.diag(scales) + H @ b @ H.T
+    cross = PARAMS.amplitude * kernel.pairs(Z, X).at(PARAMS.time).value + new @ b @ H.T
+    prior = PARAMS.amplitude * kernel.pairs(Z).at(PARAMS.time).value + new @ b @ new.T
+    tolerance = {"rtol": 1e-4, "atol": 1e-4}
+    np.testing.assert_allclose(posterior.mean(Z), cross @ np.linalg.solve(C, y), **tolerance)
+    covariance = prior - cross @ np.linalg.solve(C, cross.T)
+    np.testing.assert_allclose(posterior.covariance(Z), covariance, **tolerance)
+    np.testing.assert_allclose(posterior.variance(Z), np.diag(covariance), **tolerance)
+    coefficients = b @ H.T @ np.linalg.solve(C, y)
+    np.testing.assert_allclose(posterior.coefficients, coefficients, **tolerance)
+    np.testing.assert_allclose(posterior.coefficient_covariance, b - b @ H.T @ np.linalg.solve(C, H @ b), **tolerance)
+    if width == 0.7:
+        expected = multivariate_normal.logpdf(y, cov=C)
+        np.testing.assert_allclose(posterior.log_marginal_likelihood, expected, rtol=1e-9)
+
+
+def test_coefficients_are_generalised_least_squares(data):
+    X, y, Z = data
+    K, _, _ = covariances(X, Z)
+    H = np.column_stack([np.ones(40), X[:, 0], 1e4 + 1e-3 * X[:, 1]])
+    found = condition(RBF(), X, y, PARAMS, H)
+    white = np.linalg.solve(np.linalg.cholesky(K), np.column_stack([H, y]))
+    expected = np.linalg.lstsq(white[:, :3], white[:, 3])[0]  # H'C^-1 H would lose all digits
+    np.testing.assert_allclose(found.coefficients, expected, rtol=1e-6)
+    inverse = np.linalg.inv(np.linalg.qr(white[:, :3])[1])
+    np.testing.assert_allclose(found.coefficient_covariance, inverse @ inverse.T, rtol=1e-6)
+
+
+def test_known_noise_equals_scikit_learn(data):
+    X, y, Z = data
+    variances = np.geomspace(1e-3, 1.0, 40)
+    kernel = sk.ConstantKernel(1.3) * sk.RBF(np.sqrt(0.7))
+    model = GaussianProcessRegressor(kernel, alpha=variances, optimizer=None).fit(X, y)
+    mean, std = model.predict(Z, return_std=True)
+    posterior = condition(RBF(), X, y, Params(0.7, 1.3, 1.0), "zero", noise_scale=variances)
+    np.testing.assert_allclose(posterior.moments(Z), [mean, std**2], atol=1e-8)
+    np.testing.assert_allclose(posterior.log_marginal_likelihood, model.log_marginal_likelihood_value_, atol=1e-8)
+    noise = np.linspace(0, 1, 9)
+    np.testing.assert_allclose(posterior.variance(Z, noise=noise), std**2 + noise, atol=1e-8)
+    np.testing.assert_allclose(np.diag(posterior.covariance(Z, noise=noise)), std**2 + noise, atol=1e-8)
+    with pytest.raises(InvalidInput, match="noise must be True, False or the variances at 9 new points"):
+        posterior.variance(Z, noise=-noise)
+
+
+def test_a_weight_is_a_number_of_repetitions(data):
+    """For the posterior of f at given parameters; the evidence of copies has their differences too, all 0."""
+    X, y, Z = data
+    weights = np.random.default_rng(0).integers(1, 4, 40)
+    weighted = condition(RBF(), X, y, PARAMS, noise_scale=1 / weights)
+    repeated = condition(RBF(), X.repeat(weights, axis=0), y.repeat(weights), PARAMS)
+    np.testing.assert_allclose(weighted.moments(Z), repeated.moments(Z), rtol=1e-9)
+    # orthonormal differences of w copies are noise; sums over root w have root w times the column of the constant
+    copies = (
+        np.sum(weights - 1) * np.log(2 * np.pi * PARAMS.noise) + np.log(weights).sum() + np.log(len(y) / weights.sum())
+    )
+    difference = weighted.log_marginal_likelihood - repeated.log_marginal_likelihood
+    np.testing.assert_allclose(difference, copies / 2, rtol=1e-9)
 
 
 def test_given_mean_shifts(data):
@@ -74,16 +159,19 @@ def test_given_mean_shifts(data):
     np.testing.assert_allclose(shifted.variance(Z), plain.variance(Z), atol=1e-14)
 
 
-@pytest.mark.parametrize("mean", ["zero", "constant", 2.5])
+@pytest.mark.parametrize("mean", ["zero", "constant", 2.5, "linear"])
 @pytest.mark.parametrize("kernel", [RBF(), Normalized(Cosines())], ids=["dense", "low rank"])
 def test_leave_one_out_is_refitting_without_one(data, mean, kernel):
     X, y, _ = data
     X = X[:, :1]
-    means, variances = condition(kernel, X, y, PARAMS, mean=mean).loo()
+    H, scales = np.column_stack([np.ones(40), X]), np.geomspace(0.5, 3.0, 40)
+    means, variances = condition(kernel, X, y, PARAMS, H if mean == "linear" else mean, noise_scale=scales).loo()
     for i in (0, 7, 39):
         others = np.arange(len(y)) != i
-        posterior = condition(kernel, X[others], y[others], PARAMS, mean=mean)
-        expected, variance = posterior.moments(X[i : i + 1], noise=True)
+        some = H[others] if mean == "linear" else mean
+        posterior = condition(kernel, X[others], y[others], PARAMS, some, noise_scale=scales[others])
+        posterior = posterior.with_basis(H[i : i + 1]) if mean == "linear" else posterior
+        expected, variance = posterior.moments(X[i : i + 1], PARAMS.noise * scales[i])
         np.testing.assert_allclose([means[i], variances[i]], [expected[0], variance[0]], rtol=1e-8)
 
 
@@ -203,9 +291,9 @@ def test_errors_say_what_to_do(data):
     ):
         condition(RBF(), X, y[1:], PARAMS)
     with pytest.raises(
-        InvalidInput, match=r'mean = \'linear\' is not known\. Use "zero", "constant" or a finite number'
+        InvalidInput, match=r'mean = \'curved\' is not known\. Use "zero", "constant", "linear", a finite number'
     ):
-        condition(RBF(), X, y, PARAMS, mean="linear")
+        condition(RBF(), X, y, PARAMS, mean="curved")
     with pytest.raises(InvalidInput, match=r"y has the size 1\.0e\+200, whose square is beyond .* Change its unit"):
         condition(RBF(), X, np.full(40, 1e200), PARAMS)
     bad = np.array([[1.0, 2.0], [2.0, 1.0]])

@@ -7,6 +7,7 @@ import heatgp.heat.counting.ball as ball_module
 import heatgp.paths.kept as kept_module
 from faults import Plane
 from heatgp import Domain, Euclidean, GPRegressor, Grassmann, Implicit, Product, Reference, Sphere, heat_kernel
+from heatgp.heat.shared import forget_kernels
 from heatgp.paths.walk import simulate
 
 pytestmark = pytest.mark.filterwarnings("ignore::heatgp.errors.AccuracyWarning")  # few paths are enough here
@@ -110,6 +111,7 @@ def test_a_second_fit_uses_the_first_simulation(tmp_path, monkeypatch, simulated
     means = []
     for _ in range(2):
         simulated["paths"] = 0
+        forget_kernels()  # as if it were another process
         means.append(GPRegressor(SPHEROID, kernel=method).fit(X, X[:, 0]).predict(X))
     assert simulated["paths"] == 512
     assert np.array_equal(*means)

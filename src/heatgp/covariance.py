@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from typing import Any
@@ -145,16 +145,25 @@ class Evaluation:
         scale = math.exp(self.log_scale - (left.log_scale + right.log_scale) / 2)
 
         def divide(values: Array) -> Array:  # in place: these are the largest arrays of a fit
-            values *= scale / np.sqrt(left.relative_value)[:, None]
-            values *= 1 / np.sqrt(right.relative_value)
+            by_row, by_column = scale / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value)
+            if is_one_number(by_row) and is_one_number(
+                by_column
+            ):  # one variance, as on homogeneous manifolds: one pass, or none
+                factor = by_row[0] * by_column[0]
+                return values if factor == 1 else np.multiply(values, factor, out=values)
+            values *= by_row[:, None]
+            values *= by_column
             return values
 
         def slopes() -> Array:
             out = np.empty_like(self.relative_slopes)
             rows, columns = (e.relative_slopes / e.relative_value / 2 for e in (left, right))
             for k, slope in enumerate(self.relative_slopes):
-                np.add.outer(rows[k], columns[k], out=out[k])
-                out[k] *= self.relative_value
+                if is_one_number(rows[k]) and is_one_number(columns[k]):
+                    np.multiply(self.relative_value, rows[k, 0] + columns[k, 0], out=out[k])
+                else:
+                    np.add.outer(rows[k], columns[k], out=out[k])
+                    out[k] *= self.relative_value
                 np.subtract(slope, out[k], out=out[k])
             return divide(out)
 
@@ -177,6 +186,11 @@ class Evaluation:
             return moved - unit * (moved * unit).sum(axis=2, keepdims=True)
 
         return Evaluation(lambda: self.relative_value / lengths(), slopes)
+
+
+def is_one_number(values: Array) -> bool:
+    """Whether there are values, and all are the same."""
+    return bool(values.size and (values == values[0]).all())
 
 
 def with_scale(values: Array, log_scale: float) -> Array:
@@ -267,6 +281,28 @@ def product(factors: Sequence[Evaluation], own_times: bool = False) -> Evaluatio
     )
 
 
+def weighted_sum(parts: Sequence[Evaluation], weights: Sequence[float]) -> Evaluation:
+    """The sum of values that have times of their own, each times a weight; at worst their errors add.
+
+    Derivatives are in the log times of all parts, one after the other, and then in the logs of all weights but the
+    first.
+    """
+
+    def weighted(arrays: Iterable[Array]) -> Iterator[Array]:
+        return (weight * math.exp(p.log_scale) * a for weight, p, a in zip(weights, parts, arrays))
+
+    def slopes() -> Array:
+        in_times = weighted(p.relative_slopes for p in parts)
+        in_weights = [a[None] for a in weighted(p.relative_value for p in parts)][1:]
+        return np.concatenate([*in_times, *in_weights])
+
+    return Evaluation(
+        lambda: reduce(np.add, weighted(p.relative_value for p in parts)),
+        slopes,
+        lambda: reduce(np.add, weighted(p.relative_error for p in parts)),
+    )
+
+
 def gram(left: Evaluation, right: Evaluation, error: Compute | None = None) -> Evaluation:
     """The matrix of inner products of features (N, R) and (M, R)."""
 
@@ -300,13 +336,28 @@ class TimeFunction:
 class Kernel(ABC):
     """A family of positive definite functions k(x, y; time), where time is one positive number or several.
 
+    A kernel that is a sum has weights too. They are the last of its numbers: where there is more than one summand,
+    `time` is the times of all of them and then the weights.
+
     `pairs` is required. A class that has more to offer overrides the other members.
     """
 
     @property
     def parameters(self) -> int:
-        """How many times the kernel takes: 1 by default."""
+        """How many positive numbers the kernel takes, times and then weights: 1 by default."""
         return 1
+
+    @property
+    def weight_parameters(self) -> int:
+        """How many of these, the last ones, are weights: none by default."""
+        return 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What these numbers are called: "time", or "time[0]", "time[1]" and so on; then the weights."""
+        times = self.parameters - self.weight_parameters
+        own = [f"time[{k}]" for k in range(times)] if self.parameters > 1 else ["time"] * times
+        return (*own, *(f"weight[{k}]" for k in range(1, self.weight_parameters + 1)))
 
     @property
     def times(self) -> tuple[float, float]:
@@ -340,3 +391,52 @@ class Kernel(ABC):
         """k(x, x) of every x, (N,), or its logarithm."""
         found = self.matched(X).at(time)
         return found.log if log else found.value
+
+
+def constant(values: Array, parameters: int = 0) -> TimeFunction:
+    """Values that are the same at every time."""
+    return TimeFunction(lambda time: Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape))))
+
+
+@dataclass(frozen=True)
+class Normalized(Kernel):
+    """The kernel with prior variance 1: k(x, y) / sqrt(k(x, x) k(y, y)).
+
+    The amplitude of a Gaussian process is then its prior variance, at every point and every time.
+
+    Parameters
+    ----------
+    kernel : Kernel, the kernel that is divided by the roots of its diagonal.
+    """
+
+    kernel: Kernel
+
+    @property
+    def parameters(self) -> int:
+        return self.kernel.parameters
+
+    @property
+    def weight_parameters(self) -> int:
+        return self.kernel.weight_parameters
+
+    @property
+    def times(self) -> tuple[float, float]:
+        return self.kernel.times
+
+    @property
+    def remedy(self) -> str:
+        return self.kernel.remedy
+
+    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
+        inner = self.kernel.pairs(X, Y)
+        if Y is None:
+            return TimeFunction(lambda time: inner.at(time).correlations())
+        left, right = self.kernel.matched(X), self.kernel.matched(Y)
+        return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
+
+    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+        return constant(np.ones(len(X)), self.parameters) if Y is None else super().matched(X, Y)
+
+    def features(self, X: Any) -> TimeFunction | None:
+        inner = self.kernel.features(X)
+        return None if inner is None else TimeFunction(lambda time: inner.at(time).unit_rows())

@@ -116,7 +116,8 @@ class HeatGP(BaseEstimator):
         """
         for name, value in self.get_params(deep=False).items():
             number = isinstance(value, Real) and not isinstance(value, bool)
-            if name in ("amplitude", "noise") and not (value is None or number):
+            known = name == "noise" and np.ndim(value) > 0  # variances, which GPRegressor checks
+            if name in ("amplitude", "noise") and not (value is None or number or known):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)
@@ -163,8 +164,9 @@ class HeatGP(BaseEstimator):
 
     def _bounds(self, points: Array) -> Bounds:
         """Where parameters are searched for."""
-        interval = (1.0, 2.0) if self._precomputed else self.time_bounds  # a precomputed kernel has no time
-        return Bounds(time_bounds(without_normalization(self.kernel_), points) if interval is None else interval)
+        if self._precomputed:
+            return Bounds((1.0, 2.0))  # a precomputed kernel has no time
+        return Bounds(time_bounds(without_normalization(self.kernel_), points, self.time_bounds))
 
     def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Any], Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""

@@ -16,6 +16,7 @@ from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
 from .tables import checked_targets
 
@@ -33,7 +34,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
     smoothness : number, "learn" or inf (default), the heat kernel; as in `GPRegressor`.
-    time : number, default None (learned); "each" or a tuple for products, as in `GPRegressor`.
+    time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
@@ -49,6 +50,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     classes_ : array, the labels, sorted.
     time_, amplitude_, label_noise_ : the parameters used; with more than two classes one for each class.
     smoothness_ : float, the smoothness of the kernel used.
+    weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -108,10 +110,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 name = "" if binary else f"class {self.classes_[number]!r} against the rest: "
                 signs = np.where(numbers == number, 1.0, -1.0)
                 posteriors.append(self._learned_classes(points, signs, pairs, name))
-        times = [p.params.time or None for p in posteriors]  # None: a precomputed kernel has no time
+        times = [learned_times(self.kernel_, p.params.time) for p in posteriors]
+        weights = [learned_weights(self.kernel_, p.params.time) for p in posteriors]
         amplitudes = [p.params.amplitude for p in posteriors]
         self.posteriors_ = posteriors
         self.time_ = times[0] if binary else times
+        self.weights_ = weights[0] if binary else weights
         self.amplitude_ = amplitudes[0] if binary else np.array(amplitudes)
         noises = [p.likelihood.label_noise for p in posteriors]
         self.label_noise_ = noises[0] if binary else np.array(noises)

@@ -1,6 +1,5 @@
 """The heat kernel that an estimator's arguments `manifold`, `kernel` and `time` ask for."""
 
-from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -9,11 +8,14 @@ import numpy as np
 from ..covariance import Kernel
 from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
-from ..heat.composed import ProductKernel, compose
+from ..heat.composed import compose
 from ..heat.kernel import HeatKernel, MadeKernel
-from ..heat.matern import MaternKernel
 from ..heat.methods import METHODS, Method, count_simple, known_options
-from ..manifolds import Manifold, Product
+from ..heat.shared import shared_kernel
+from ..manifolds import Euclidean, Manifold, Product
+
+OWN_TIMES = ("shared", "each", "coordinates")
+"""What `time` may say of the times that are learned."""
 
 
 def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jobs: int | None = None) -> HeatKernel:
@@ -23,33 +25,50 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     ----------
     manifold : Manifold.
     kernel : name of a method, Method or HeatKernel; or a list of these, one for each factor of a product.
-    time : number or None; "each" or a tuple for a kernel that takes one time for each factor of a product.
+    time : number or None; "shared", "each", "coordinates" or a tuple, see `with_own_times`.
     rng, n_jobs : for methods given by name that are simulated.
     """
-    if isinstance(time, str) and time != "each":
-        raise InvalidInput(f"time = {time!r} is not known. Give a positive number, None, 'each' or one per factor.")
-    own_times, listed = isinstance(time, str) or np.ndim(time) > 0, isinstance(kernel, (list, tuple))
+    word = time if isinstance(time, str) else None
+    if word is not None and word not in OWN_TIMES:
+        known = ", ".join(map(repr, OWN_TIMES))
+        raise InvalidInput(f"time = {time!r} is not known. Give a positive number, None, {known} or one per factor.")
+    listed = isinstance(kernel, (list, tuple))
     factors = manifold.factors if isinstance(manifold, Product) else ()
     if listed and not len(kernel) == len(factors) > 0:
         raise InvalidInput(f"a list of {len(kernel)} kernels needs a product of as many; got {manifold!r}.")
-    if own_times and not factors:
-        raise InvalidInput(f"time = {time!r} is one for each factor, but {manifold!r} is no product. Give one time.")
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     before = [sum(map(count_simple, factors[:i])) for i in range(len(parts))]
     choices = [checked_choice(*part, number, rng=rng, n_jobs=n_jobs) for part, number in zip(parts, before)]
+    several = any(isinstance(choice, HeatKernel) and choice.parameters > 1 for choice in choices)
+    has_several = factors or several or (isinstance(manifold, Euclidean) and word != "each")
+    if (word in ("each", "coordinates") or np.ndim(time) > 0) and not has_several:
+        raise InvalidInput(f"time = {time!r} is one for each factor, but {manifold!r} is no product. Give one time.")
     warn_of_equal_simulations([c for c in choices if isinstance(c, MadeKernel)])
-    made = [c if isinstance(c, HeatKernel) else c.kernel(part) for (part, _), c in zip(parts, choices)]
-    chosen = compose(manifold, tuple(made)) if listed else made[0]
-    if not own_times:
-        return chosen
-    product = chosen.base if isinstance(chosen, MaternKernel) else chosen
-    if not isinstance(product, ProductKernel):
+    made = [c if isinstance(c, HeatKernel) else shared_kernel(c, part) for (part, _), c in zip(parts, choices)]
+    return with_own_times(compose(manifold, tuple(made)) if listed else made[0], time)
+
+
+def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:
+    """The kernel with as many times as the argument `time` of a model asks for.
+
+    None is one for each factor of a product where a factor is measured in a unit of its own, such as R^n, and else one
+    time. "shared" is one time, "each" one for each factor, "coordinates" one for each factor and each coordinate of
+    R^n. A tuple has as many times as its length says.
+    """
+    if np.ndim(time) == 0:
+        found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")
+        wanted = isinstance(time, str) and time != "shared"
+        unable = wanted and found is kernel and kernel.parameters == 1 and kernel.manifold != Euclidean(1)
+    else:
+        choices = [kernel.with_times(which) for which in ("each", None, "coordinates")]
+        fitting = [c for c in choices if len(time) in (c.parameters, c.parameters - c.weight_parameters)]
+        found, unable = (fitting or choices)[0], not fitting and choices[-1] is kernel
+    if unable:
         raise InvalidInput(
-            f"time = {time!r} is one for each factor, but {chosen!r} has no factors. Give a list of kernels, one for "
+            f"time = {time!r} is one for each factor, but {kernel!r} has no factors. Give a list of kernels, one for "
             "each factor."
         )
-    product = replace(product, own_times=True)
-    return replace(chosen, base=product) if isinstance(chosen, MaternKernel) else product
+    return found
 
 
 def warn_of_equal_simulations(kernels: list[MadeKernel]) -> None:
@@ -97,3 +116,14 @@ def checked_choice(manifold: Manifold, choice: Any, number: int, **options: Any)
 def without_normalization(kernel: Kernel) -> Any:
     """The heat kernel that a model divides by its diagonal, or does not."""
     return kernel.kernel if isinstance(kernel, Normalized) else kernel
+
+
+def learned_times(kernel: Kernel, numbers: Any) -> Any:
+    """The times among the numbers that a kernel takes; None of a kernel without time."""
+    return (numbers[: -kernel.weight_parameters] if kernel.weight_parameters else numbers) or None
+
+
+def learned_weights(kernel: Kernel, numbers: Any) -> tuple[float, ...] | None:
+    """The share of each summand of a sum in the prior variance; None of other kernels."""
+    weights = np.array([1.0, *numbers[-kernel.weight_parameters :]]) if kernel.weight_parameters else None
+    return None if weights is None else tuple((weights / weights.sum()).tolist())

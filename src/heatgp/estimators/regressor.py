@@ -1,6 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +11,16 @@ from ..arguments import check_flag, generator
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, warn
 from ..gp.fit import fit_regression
-from ..gp.regression import condition, targets
+from ..gp.prior import Pairs
+from ..gp.priors import checked_priors
+from ..gp.regression import Posterior, condition
+from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
+from .kernels import learned_times, learned_weights
+from .mean import MeanModel
 from .smoothness import learns_smoothness
-from .tables import checked_targets
+from .tables import checked_targets, rows
 
 FEW = 20
 """Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 62 to 82 %."""
@@ -25,23 +31,35 @@ class GPRegressor(RegressorMixin, HeatGP):
     """Gaussian process regression on a manifold, with the heat kernel as covariance.
 
     y = f(x) + noise, f ~ GP(mean, amplitude * p_t(x, x') / p_t(x, x)); p_t is the heat kernel and √t the length over
-    which f varies. Parameters that are None are learned by maximising the evidence; those that are given stay fixed.
+    which f varies. Parameters that are None are learned by maximising the evidence, with weak priors; those that are
+    given stay fixed. The mean may have coefficients (a constant is one), which are integrated out.
 
     Parameters
     ----------
     manifold : Manifold or "euclidean", default None. Where the points live. "euclidean" is R^n, n the number of columns
         of X: points are vectors. Not used with kernel="precomputed".
     kernel : default "auto". The name of a method of `heat_kernel` ("auto", "exact", "smooth", ...); a method with its
-        options, such as Smooth(paths=100_000); a HeatKernel; a list of these, one for each factor of a product; or
-        "precomputed", where X is a Gram matrix, as in scikit-learn's support vector machines.
+        options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
+        these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
+        support vector machines.
     smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
         for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
         the best of 1/2, 3/2, 5/2 and inf by evidence.
-    time : number, default None. "each" learns one time for each factor of a product; a tuple gives one time, or None,
-        for each factor.
+    time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
+        differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
+        and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
-    noise : number, default None. The variance of the noise.
-    mean : "constant" (default), "zero" or a number. The prior mean of f; a constant is estimated.
+    noise : number, default None. The variance of the noise. An array (N,) has the known variance of each observation.
+    mean : "constant" (default), "zero", a number, "linear" or a function. The prior mean of f. "linear" is a constant
+        plus the coordinates of the manifold's embedding (`manifold.embed`), without those that are combinations of
+        others. A function of points returns the values (N,) or (N, q) of basis functions.
+    coefficient_scale : number, default None. The prior standard deviation of the coefficients of basis functions and of
+        covariates (`fit`), but not of the constant; an array has one for each coefficient, inf is flat. None is flat
+        for all.
+    priors : "weak" (default), None or Priors (`heatgp.gp.priors`). Priors of the parameters that are learned, in their
+        logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
+        of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
+        amplitude about 0.1.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
@@ -53,8 +71,12 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     Attributes
     ----------
-    time_, amplitude_, noise_ : the parameters used; the time of a precomputed kernel is None.
-    smoothness_ : float, the smoothness of the kernel used.
+    time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
+        The noise is that of weight one; of known variances the array.
+    weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
+    coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors.
+    coefficient_names_ : list of str, their names.
+    smoothness_ : float, the smoothness of the kernel used; of a sum the least.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -73,11 +95,13 @@ class GPRegressor(RegressorMixin, HeatGP):
     True
     """
 
-    noise: float | None = None
-    mean: str | float = "constant"
+    noise: Any = None
+    mean: Any = "constant"
+    coefficient_scale: Any = None
+    priors: Any = "weak"
 
     @learns_smoothness
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
         Parameters
@@ -85,6 +109,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N).
         y : array (N,) of real numbers. One column (N, 1) is read as (N,), with a DataConversionWarning.
+        sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
+            of weight 0 is left out.
+        covariates : array (N, q), or a table, default None. Columns whose coefficients are part of the mean.
 
         Returns
         -------
@@ -104,18 +131,45 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         y = checked_targets(self, y)
-        points, _, pairs = self._prepare(X, lambda points: targets(points, y, self.mean))
+        checked_priors(self.priors)
+
+        def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
+            known = np.ndim(self.noise) > 0
+            kept, scale = noise_scale(len(points), self.noise if known else None, sample_weight)
+            some, covariates_ = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
+            model = MeanModel.of(self.mean, None if self._precomputed else self.manifold_, some, covariates_)
+            options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
+            mean = model.core(some, covariates_)
+            targets(some, y if kept is None else rows(y, kept), mean, **options)
+            return model, kept, {"mean": mean, **options}
+
+        points, (self._mean_model, kept, options), of_all = self._prepare(X, check)
+        pairs: Pairs = of_all
+        if kept is not None:
+            points, y, pairs = points[kept], y[kept], None
+        known = np.ndim(self.noise) > 0
         with heartbeat(f"The fit of {len(points)} points"):
             self.posterior_, self.fit_ = self._learned(
-                fit_regression, condition, self.noise, points, y, self.mean, pairs
+                partial(fit_regression, priors=self.priors, pairs=pairs, **options),
+                partial(condition, noise_is_known=known, pairs=pairs, **options),
+                1.0 if known else self.noise,
+                points,
+                y,
             )
         self.posteriors_ = [self.posterior_]
         params = self.posterior_.params
-        self.time_, self.amplitude_, self.noise_ = params.time or None, params.amplitude, params.noise
+        self.time_, self.amplitude_ = learned_times(self.kernel_, params.time), params.amplitude
+        self.weights_ = learned_weights(self.kernel_, params.time)
+        self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
+        self.coefficients_ = self.posterior_.coefficients
+        self.coefficient_errors_ = np.sqrt(np.diagonal(self.posterior_.coefficient_covariance))
+        self.coefficient_names_ = self._mean_model.names
         self._warn_of_few(len(points))
         return self
 
-    def predict(self, X: Any, return_std: bool = False, return_cov: bool = False, *, prior: Any = None) -> Any:
+    def predict(
+        self, X: Any, return_std: bool = False, return_cov: bool = False, *, covariates: Any = None, prior: Any = None
+    ) -> Any:
         """Mean of f at new points, and its uncertainty.
 
         Parameters
@@ -123,6 +177,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
+        covariates : array (M, q), default None. Those of the new points, where the model was fitted with covariates.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
             does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.
 
@@ -147,14 +202,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
-        (posterior,), points = self._at(X, prior)
+        posterior, points = self._posterior_at(X, prior, covariates)
         if return_std:
             mean, variance = posterior.moments(points)
             return mean, np.sqrt(variance)
         mean = posterior.mean(points)
         return (mean, posterior.covariance(points)) if return_cov else mean
 
-    def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0, *, prior: Any = None) -> Array:
+    def sample_y(
+        self, X: Any, n_samples: int = 1, random_state: Any = 0, *, covariates: Any = None, prior: Any = None
+    ) -> Array:
         """Functions drawn from the posterior, at new points.
 
         Parameters
@@ -162,6 +219,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         X : array of M points, as in `predict`.
         n_samples : int, default 1.
         random_state : seed or numpy Generator, default 0.
+        covariates : array (M, q), default None, as in `predict`.
         prior : array (M, M), default None. With kernel="precomputed" k(new, new).
 
         Returns
@@ -179,7 +237,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.sample_y([[0.2], [0.4], [0.6]], n_samples=5).shape
         (3, 5)
         """
-        (posterior,), points = self._at(X, prior)
+        posterior, points = self._posterior_at(X, prior, covariates)
         return posterior.sample(points, generator(random_state, "random_state"), n_samples).T
 
     def loo(self) -> tuple[Array, Array]:
@@ -204,6 +262,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean, variance = self._fitted[0].loo()
         return mean, np.sqrt(variance)
 
+    def _posterior_at(self, X: Any, prior: Any, covariates: Any) -> tuple[Posterior, Array]:
+        """The posterior, with the basis functions of the mean at the points X, and these points."""
+        (posterior,), points = self._at(X, prior)
+        values = self._mean_model.values(points, covariates)
+        return posterior.with_basis(values), points
+
     def _warn_of_few(self, number: int) -> None:
         """A SmallSampleWarning where parameters were learned from fewer than `FEW` points.
 
@@ -222,5 +286,5 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         old = self.posterior_
-        mean, variance = condition(kernel, old.X, old.y, old.params, self.mean).moments(points)
+        mean, variance = old.again(kernel, old.params).moments(points)
         return mean[:, None], np.sqrt(variance)

@@ -99,3 +99,10 @@ def checked_targets(estimator: Any, y: Any) -> np.ndarray:
         )
         return array[:, 0]
     return array
+
+
+def rows(table: Any, kept: np.ndarray) -> Any:
+    """Some rows of an array or a table; None of None."""
+    if table is None:
+        return None
+    return table.iloc[kept] if hasattr(table, "iloc") else np.asarray(table)[kept]

@@ -8,10 +8,10 @@ from scipy.optimize import brentq
 
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
+from ..gp.fit import Bounds
 from ..heat.averaged.euclidean import BESSEL, bessel_correlation
-from ..heat.composed import ProductKernel
+from ..heat.composed import has_units
 from ..heat.kernel import HeatKernel
-from ..heat.matern import MaternKernel, with_smoothness
 from .smoothness import smoothness_of
 
 SUBSET = 200
@@ -21,22 +21,43 @@ SEPARATE = 0.01
 """Correlation of neighbours below which a shorter time changes little."""
 ROUGH = 100.0
 """Upper bound of the length over which rough functions vary: then differences of f are those of the limit, to 1 %."""
+WEIGHTS = (1e-4, 1e4)
+"""Weights of summands beside that of the first: a hundredth to a hundred times its standard deviation."""
 CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
 
-def time_bounds(kernel: HeatKernel, X: np.ndarray) -> Any:
-    """From (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own times.
+def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None) -> Any:
+    """Where the numbers that a kernel takes are searched for: one interval, or one for each.
 
-    The square root of the time is the length over which f varies: below the lower bound data points know nothing of
-    each other, above the upper one f is a constant. All times of a kernel that knows none of these.
-    Matern kernels, which fall faster near the diagonal, have a longer upper bound, see `longest`.
+    A time: from (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own
+    times. The square root of the time is the length over which f varies: below the lower bound data points know nothing
+    of each other, above the upper one f is a constant. All times of a kernel that knows none of these. Each of several
+    times has the distances that it acts on. Its upper bound is longer, so that f may not depend on them at all.
+
+    Parameters
+    ----------
+    kernel : HeatKernel
+    X : array of points
+    given : the intervals of the times that the user gives, default None; weights have theirs.
     """
-    product = kernel.base if isinstance(kernel, MaternKernel) else kernel
-    if isinstance(product, ProductKernel) and product.parameters > 1:
-        factors = [with_smoothness(factor, smoothness_of(kernel)) for factor in product.factors]
-        return tuple(_interval(factor, part) for factor, part in zip(factors, product.manifold.split(X)))
-    return _interval(kernel, X)
+    parts = kernel.time_parts(X)
+    if len(parts) == 1:
+        return _interval(*parts[0]) if given is None else given
+    if given is None:
+        times = [_without_effect(part, *_interval(part, x)) for part, x in parts]
+    else:
+        times = [tuple(interval) for interval in Bounds(given).times(len(parts)).tolist()]
+    return (*times, *(WEIGHTS,) * kernel.weight_parameters)
+
+
+def _without_effect(kernel: HeatKernel, low: float, high: float) -> tuple[float, float]:
+    """A longer upper bound, at which the farthest points have a correlation of `CONSTANT`: f does not depend on them.
+
+    In flat space the correlation is exp(-d²/2t), at the bound for one time exp(-1/18). On compact manifolds it is one.
+    """
+    longer = high / (18 * (1 - CONSTANT)) if has_units(kernel.manifold) else high
+    return low, min(longer, kernel.times[1])
 
 
 def longest(smoothness: float) -> float:

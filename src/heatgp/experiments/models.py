@@ -22,8 +22,8 @@ SIMULATED = ("ball", "strip", "smooth")
 def model(method: str, manifold: Manifold, task: Task, paths: int = 0) -> Any:
     """The estimator: `heatgp`, one of SIMULATED (our process, its kernel from `paths` paths), or a baseline."""
     if method in SIMULATED:
-        return process(manifold, task, kernel=simulated(manifold, method, paths))
-    return process(manifold, task) if method == "heatgp" else baseline(method, manifold, task)
+        return process(manifold, task, time="shared", kernel=simulated(manifold, method, paths))
+    return process(manifold, task, time="shared") if method == "heatgp" else baseline(method, manifold, task)
 
 
 @cache

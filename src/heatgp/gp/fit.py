@@ -13,16 +13,20 @@ from .linalg import Dense
 from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
-from .regression import Mean, targets
+from .priors import LogNormal, Priors, checked_priors, log_density, weak_laws
 from .search import Found, attempt, climb, scan_points
+from .targets import Mean, targets
 from .threads import of_data
 
 Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 TIMES = 12  # times scanned, for each free one
+WEAK_AMPLITUDE = 1.5  # spread of the weak prior of the prior variance, about the mean square of y
+WEAK_NOISE = 2.5  # spread of the weak prior of noise / prior variance, about 0.1
 NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
+FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,12 @@ class Fit:
 
     Attributes
     ----------
-    params : Params, those of the greatest evidence found.
-    log_marginal_likelihood : float, that evidence.
-    maxima : tuple of (evidence, Params), every local maximum found on all the data, the best first.
+    params : Params, the best that were found.
+    log_marginal_likelihood : float, their evidence.
+    maxima : tuple of (log_posterior, Params), every local maximum found on all the data, the best first.
     on_bound : tuple of str, the names of the parameters that sit on a bound of the search.
+    log_posterior : float, what was maximised: the evidence plus the log density of the priors of what was learned, in
+        the logarithms of the parameters.
     likelihood : Likelihood with the values of its parameters; None where the noise is normal.
     """
 
@@ -72,14 +78,25 @@ class Fit:
     log_marginal_likelihood: float
     maxima: tuple[tuple[float, Params], ...]
     on_bound: tuple[str, ...]
+    log_posterior: float
     likelihood: Any = None
 
 
 @of_data
 def fit_regression(
-    kernel: Kernel, X: Any, y: ArrayLike, bounds: Bounds, given: Given, mean: Mean = "constant", pairs: Pairs = None
+    kernel: Kernel,
+    X: Any,
+    y: ArrayLike,
+    bounds: Bounds,
+    given: Given,
+    mean: Mean = "constant",
+    pairs: Pairs = None,
+    *,
+    priors: Priors | str | None = None,
+    noise_scale: ArrayLike | None = None,
+    coefficient_scale: ArrayLike | None = None,
 ) -> Fit:
-    """Time, amplitude and noise of the greatest evidence.
+    """Time, amplitude and noise of the greatest evidence, or, with priors, of the greatest posterior density.
 
     Starts are looked for on a random subset: at each time of a grid one eigendecomposition gives the best amplitude and
     noise, and the search goes uphill from the best three places. It then goes on from the best two maxima on all data,
@@ -92,8 +109,12 @@ def fit_regression(
     y : array (N,) of real targets.
     bounds : Bounds, where to search.
     given : Given, the parameters that are held fixed; those that are None are learned.
-    mean : "constant" (default), "zero" or a number, as in `condition`.
+    mean : "constant" (default), "zero", a number or an array (N, q) of basis functions, as in `condition`.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
+    priors : Priors; default None, the plain evidence; or "weak". These are log-normal laws: of each time with its
+        bounds at two standard deviations, of the prior variance about the mean square of y, of noise / prior variance
+        about 0.1.
+    noise_scale, coefficient_scale : as in `condition`.
 
     Returns
     -------
@@ -101,31 +122,42 @@ def fit_regression(
 
     Raises
     ------
-    InvalidInput : if a value or an interval is not possible.
+    InvalidInput : if a value or an interval is not possible, or a prior has no mass on its interval.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
-    data, average = targets(X, y, mean)
+    data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
     intervals, middle = time_intervals(kernel, bounds, given)
-    if data.shape == (1, 2) and given.amplitude is None:
+    if data.freedom < 1 and given.amplitude is None:
         raise InvalidInput(
-            "N = 1 target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
+            f"N = {len(data)} target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
+            if len(data) == 1
+            else f"the mean has as many coefficients as there are targets, {len(data)}: nothing is left to learn "
+            "variances from. Give amplitude, or fewer basis functions."
         )
     # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
-    scale = max(float(np.mean(data[:, 0] ** 2)), 1e-24 * average**2) or 1e-24
+    size = np.square(data.start).sum() / len(data)
+    scale = max(float(np.sum(data.y**2) / max(data.freedom, 1)), 1e-24 * float(size)) or 1e-24
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
+    typical = 0.1
     if given.noise is None:
         intervals["noise"] = bounds.noise
         if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
-            largest = 100 * scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
-            intervals["noise"] = bounds.noise[0], max(bounds.noise[1], largest)
+            typical *= scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
+            intervals["noise"] = bounds.noise[0], max(bounds.noise[1], 1000 * typical)
     if given.amplitude is None:
         intervals["amplitude"] = variance
-    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance)
+    chosen_priors = checked_priors(priors)
+    if isinstance(chosen_priors, str):
+        laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
+    else:
+        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters)
+    full = RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
     coarse = some_of(full, kernel, X, middle, SUBSET) if given.free else full
     box = box_of(full, intervals)
-    return finished(kernel, full, climb(coarse, full, _scan_regression(coarse, box), box, 3), intervals)
+    found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
+    return finished(kernel, full, found, intervals)
 
 
 def time_intervals(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
@@ -154,7 +186,8 @@ def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:
         at_times = objective.spectral(times) if free else objective
         values = [(attempt(at_times, last)[0], last) for last in scan_points(box[free:], 17)]
         value, last = max(values, key=lambda pair: pair[0])
-        scanned.append((value, np.concatenate([times, last])))
+        of_times, _ = log_density(objective.laws, objective.given.time_names, times)
+        scanned.append((value + of_times, np.concatenate([times, last])))
     return scanned
 
 
@@ -175,9 +208,11 @@ def finished(
     values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
     undetermined = []
+    without_effect = _without_effect(kernel, objective, found[0][1])
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
             negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
+            negligible |= (name, side) in without_effect
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
@@ -190,4 +225,20 @@ def finished(
         if len(undetermined) < len(sitting):
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
         warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
-    return Fit(best, maxima[0][0], maxima, tuple(sitting), likelihood)
+    value, z = found[0]
+    return Fit(best, value - objective.log_prior(z), maxima, tuple(sitting), value, likelihood)
+
+
+def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:
+    """The bounds, as (name, side), at which one of several times or weights may sit without a warning.
+
+    f may not depend on a coordinate, which is a long time; or not on a summand, which is a small weight, or a large one
+    of all others, and then the time of that summand is open. The evidence tends to a limit there, like 1/time or like
+    the weight, and what is left to gain is its slope.
+    """
+    learned = objective.given.time_names
+    if kernel.parameters < 2 or not learned:
+        return set()
+    flat = [name for name, slope in zip(learned, objective(z)[1]) if abs(slope) < FLAT]
+    sides = ("lower", "upper") if kernel.weight_parameters else ("upper",)
+    return {(name, side) for name in flat for side in sides}

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
 from .classification import labels
-from .fit import TIMES, TOUCHING, Bounds, Fit, box_of, finished, some_of, time_intervals
+from .fit import FLAT, TIMES, TOUCHING, Bounds, Fit, box_of, finished, some_of, time_intervals
 from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
@@ -21,7 +21,6 @@ from .threads import of_data
 
 SUBSET = 200  # data on which starts are looked for: each value is an inference
 HEIGHTS = 3  # prior variances scanned
-FLAT = 0.5  # slope of the log evidence in log amplitude; it falls like 1 / root(amplitude): at most 1 is left to gain
 VARIANCE = LogNormal(median=2.0, spread=2.0)
 """The weak prior of the prior variance of f: at 0.04 labels say little of f, at 100 they have no noise."""
 RANDOM_LABELS = LogNormal(median=0.01, spread=1.5)

@@ -1,4 +1,4 @@
-"""Kernels made from the values of another: with prior variance one, with a constant added, and from a Gram matrix.
+"""Kernels made from the values of another: with a constant added, and from a Gram matrix.
 
 Gram matrices take the place of points where kernel="precomputed", as in scikit-learn's support vector machines: a model
 is fitted to k(X, X), N x N, and predicts from k(new, X), one row for each new point. Variances also need the prior
@@ -13,53 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array
-from ..covariance import Array, Evaluation, Kernel, TimeFunction, combined
+from ..covariance import Array, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
 from ..errors import InvalidInput
 
-
-def constant(values: Array, parameters: int = 0) -> TimeFunction:
-    """Values that are the same at every time."""
-    return TimeFunction(lambda time: Evaluation(lambda: values, lambda: np.zeros((parameters, *values.shape))))
-
-
-@dataclass(frozen=True)
-class Normalized(Kernel):
-    """The kernel with prior variance 1: k(x, y) / sqrt(k(x, x) k(y, y)).
-
-    The amplitude of a Gaussian process is then its prior variance, at every point and every time.
-
-    Parameters
-    ----------
-    kernel : Kernel, the kernel that is divided by the roots of its diagonal.
-    """
-
-    kernel: Kernel
-
-    @property
-    def parameters(self) -> int:
-        return self.kernel.parameters
-
-    @property
-    def times(self) -> tuple[float, float]:
-        return self.kernel.times
-
-    @property
-    def remedy(self) -> str:
-        return self.kernel.remedy
-
-    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
-        inner = self.kernel.pairs(X, Y)
-        if Y is None:
-            return TimeFunction(lambda time: inner.at(time).correlations())
-        left, right = self.kernel.matched(X), self.kernel.matched(Y)
-        return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
-
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
-        return constant(np.ones(len(X)), self.parameters) if Y is None else super().matched(X, Y)
-
-    def features(self, X: Any) -> TimeFunction | None:
-        inner = self.kernel.features(X)
-        return None if inner is None else TimeFunction(lambda time: inner.at(time).unit_rows())
+__all__ = ["Normalized", "Precomputed", "constant", "gram_kernel", "with_rows"]
 
 
 @dataclass(frozen=True)

@@ -1,15 +1,19 @@
 """The latent function at new points, given a factored covariance: what regression and classification share."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
+from scipy import linalg
 
+from ..arguments import as_array
 from ..cost import check_memory
 from ..covariance import Array, Kernel
+from ..errors import InvalidInput
 from .linalg import Dense, LowRank, draw
 from .params import Params
+from .targets import NO_BASIS, MeanBasis
 from .threads import of_posterior
 
 CHUNK = 2**22
@@ -18,12 +22,12 @@ CHUNK = 2**22
 
 @dataclass(frozen=True)
 class Latent:
-    """A Gaussian process f that has seen data; with `noise=True`, new observations of it.
+    """A Gaussian process f that has seen data; with `noise`, new observations of it.
 
-    f has mean offset + k(x, X) weights and covariance k(x, y) - k(x, X) R k(X, y). Where a constant mean was estimated
-    the weights have a second column, and the uncertainty of the constant is included.
+    f has mean offset + h(x) c + k(x, X) weights and covariance k(x, y) - k(x, X) R k(X, y). h are the basis functions
+    of the mean, one constant, several or none, and c their coefficients, whose uncertainty is included.
 
-    Reference: Rasmussen & Williams (2006), eq. 2.25, 2.26, 3.60, 3.61; eq. 2.42 for the constant mean.
+    Reference: Rasmussen & Williams (2006), eq. 2.25, 2.26, 3.60, 3.61; eq. 2.41 and 2.42 for the mean.
     """
 
     kernel: Kernel
@@ -31,23 +35,48 @@ class Latent:
     y: Array
     params: Params
     factor: Dense | LowRank
-    weights: Array  # (N, 1): R (y - offset) in regression; (N, 2) with R 1 where a constant was estimated
+    weights: Array  # (N, 1 + q): R (y - mean) in regression, then R H, H the columns of the basis
     log_marginal_likelihood: float
-    offset: float = 0.0
+    offset: float = 0.0  # the known part of the mean
+    basis: MeanBasis = NO_BASIS
+    inner: Array = field(default_factory=lambda: np.empty(0))  # (q,), the coefficients of the columns of `basis`
+    lower: Array = field(default_factory=lambda: np.empty((0, 0)))  # (q, q), L L' is their posterior precision
+    noise_is_known: bool = False  # each observation has a noise of its own, so that of others is not known
+
+    @property
+    def coefficients(self) -> Array:
+        """The posterior means of the coefficients of the basis functions, (q,)."""
+        return self.basis.transform @ self.inner
+
+    @property
+    def coefficient_covariance(self) -> Array:
+        """The posterior covariance of the coefficients, (q, q)."""
+        root = self._whitened_basis(self.basis.transform)
+        return root.T @ root
+
+    def with_basis(self, values: Array) -> Self:
+        """The same, for new points at which the basis functions of the mean have these values, (M, q)."""
+        return replace(self, basis=replace(self.basis, values=values))
 
     @of_posterior
     def mean(self, Xnew: Any) -> Array:
         """The mean of f."""
+        columns = self.basis.at(Xnew)
         inner = self.factor.reduced(self.weights[:, 0])
-        return self.offset + np.concatenate([np.empty(0), *(self._cross(new) @ inner for new in self._chunks(Xnew))])
+        moved = np.concatenate([np.empty(0), *(self._cross(new) @ inner for new in self._chunks(Xnew))])
+        return self.offset + columns @ self.inner + moved
 
-    def variance(self, Xnew: Any, noise: bool = False) -> Array:
+    def variance(self, Xnew: Any, noise: Any = False) -> Array:
         """The variance, never negative."""
         return self.moments(Xnew, noise)[1]
 
     @of_posterior
-    def moments(self, Xnew: Any, noise: bool = False) -> tuple[Array, Array]:
-        """Mean and variance, in the time of the variance alone."""
+    def moments(self, Xnew: Any, noise: Any = False) -> tuple[Array, Array]:
+        """Mean and variance, in the time of the variance alone.
+
+        `noise` is True for that of the model, or the variances of the noise at the new points: one, or an array (M,).
+        """
+        columns, added = self.basis.at(Xnew), self._noise(Xnew, noise)
         inner = self.factor.reduced(self.weights)
         projections, variances = [np.empty((0, inner.shape[1]))], [np.empty(0)]
         for points in self._chunks(Xnew):
@@ -59,35 +88,53 @@ class Latent:
                 variance = np.maximum(prior - variance, 0.0)
             variances.append(variance)
         projected = np.concatenate(projections)
-        of_constant = ((1.0 - projected[:, 1:]) ** 2 / self._constant_precision).sum(axis=1)
-        return self.offset + projected[:, 0], np.concatenate(variances) + of_constant + self.params.noise * noise
+        of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
+        mean = self.offset + columns @ self.inner + projected[:, 0]
+        return mean, np.concatenate(variances) + of_basis + added
 
     @of_posterior
-    def covariance(self, Xnew: Any, noise: bool = False) -> Array:
-        """The covariance of all pairs, (M, M)."""
+    def covariance(self, Xnew: Any, noise: Any = False) -> Array:
+        """The covariance of all pairs, (M, M); `noise` as in `moments`."""
         number = len(Xnew)
+        columns, added = self.basis.at(Xnew), self._noise(Xnew, noise)
         check_memory(24.0 * number**2, f"The covariance of {number:,} points", "Ask for fewer points at once.")
         cross = self._cross(Xnew)
         white = self.factor.whiten(cross)
         covariance = white.T @ white
         if isinstance(self.factor, Dense):
             covariance = self.params.amplitude * self.kernel.pairs(Xnew).at(self.params.time).value - covariance
-        unseen = 1.0 - cross @ self.factor.reduced(self.weights[:, 1:])
-        covariance = covariance + unseen / self._constant_precision @ unseen.T
+        unseen = self._whitened_basis(columns - cross @ self.factor.reduced(self.weights[:, 1:]))
+        covariance = covariance + unseen.T @ unseen
         covariance = (covariance + covariance.T) / 2
-        diagonal = np.maximum(np.diagonal(covariance), 0.0) + self.params.noise * noise
-        covariance.flat[:: len(covariance) + 1] = diagonal
+        covariance.flat[:: len(covariance) + 1] = np.maximum(np.diagonal(covariance), 0.0) + added
         return covariance
 
     @of_posterior
-    def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: bool = False) -> Array:
+    def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: Any = False) -> Array:
         """`size` functions drawn from the posterior, at Xnew: (size, M)."""
         return draw(self.mean(Xnew), self.covariance(Xnew, noise), rng, size)
 
-    @property
-    def _constant_precision(self) -> Array:
-        """1' R 1 where a constant was estimated, (1,); else empty."""
-        return self.weights[:, 1:].sum(axis=0)
+    def _noise(self, Xnew: Any, noise: Any) -> Any:
+        """The variances of the noise at new points: one number, or (M,)."""
+        if isinstance(noise, (bool, np.bool_)):
+            if noise and self.noise_is_known:
+                raise InvalidInput(
+                    "each observation has a known noise of its own, so that of new ones is not known. Give `noise` the "
+                    "variances at the new points."
+                )
+            return self.params.noise * bool(noise)
+        variances = as_array(noise, "noise")
+        possible = variances.dtype.kind in "fiu" and variances.shape in ((), (len(Xnew),))
+        if not possible or not np.all((variances >= 0) & np.isfinite(variances)):
+            raise InvalidInput(
+                f"noise must be True, False or the variances at {len(Xnew)} new points: one number, or as many, that "
+                f"are finite and not negative; got {noise!r}."
+            )
+        return variances.astype(float)
+
+    def _whitened_basis(self, columns: Array) -> Array:
+        """L^-1 columns', (q, M): the squares of a column add up to the variance that comes from the coefficients."""
+        return linalg.solve_triangular(self.lower, columns.T, lower=True, check_finite=False)
 
     def _cross(self, Xnew: Any) -> Array:
         """k(Xnew, X), or the features of the new points where the covariance is of low rank."""

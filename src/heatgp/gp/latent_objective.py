@@ -74,6 +74,10 @@ class LatentObjective:
         """The objective alone."""
         return self.approximation(z).log_evidence + log_density(self.laws, self.names, z)[0]
 
+    def log_prior(self, z: Array) -> float:
+        """The log density of the priors at these coordinates."""
+        return log_density(self.laws, self.names, z)[0]
+
     def _differences(self, z: Array) -> Array:
         """The gradient by central differences."""
         return np.array([self.value(z + e) - self.value(z - e) for e in STEP * np.eye(len(z))]) / (2 * STEP)

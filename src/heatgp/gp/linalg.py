@@ -142,11 +142,11 @@ class Dense(Cholesky):
         return variance
 
     def slope(self, dK: Array, u: Array, v: Array) -> float:
-        """u' dK v - tr(R dK) / 2: the derivative of an evidence along dK."""
+        """u' dK v - tr(R dK) / 2: the derivative of an evidence along dK; of several columns the sum of u' dK v."""
         root = np.sqrt(self.precision)
         # one triangle of a symmetric matrix is known: count it twice and the diagonal once
         both = root @ np.einsum("ij,ij,j->i", self._inverse, dK, root)
-        return float(u @ dK @ v - both + self.inverse_diagonal() @ np.diagonal(dK) / 2)
+        return float(np.vdot(u, dK @ v) - both + self.inverse_diagonal() @ np.diagonal(dK) / 2)
 
     def whiten(self, cross: Array) -> Array:
         """L^-1 S^1/2 cross', cross = k(Xnew, X): the squares of a column add up to the variance explained by data."""
@@ -193,7 +193,8 @@ class LowRank(Cholesky):
     def slope(self, dPhi: Array, u: Array, v: Array) -> float:
         # dK = dPhi Phi' + Phi dPhi', and R Phi = S Phi (I + Phi' S Phi)^-1
         R_Phi = scale_rows(self.precision, self.lower_solve(self._whitened, trans=1).T)
-        return float(u @ dPhi @ self.reduced(v) + v @ dPhi @ self.reduced(u) - np.vdot(R_Phi, dPhi))
+        moved = np.vdot(u, dPhi @ self.reduced(v)) + np.vdot(v, dPhi @ self.reduced(u))
+        return float(moved - np.vdot(R_Phi, dPhi))
 
     def whiten(self, cross: Array) -> Array:
         """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""

@@ -7,7 +7,7 @@ size of the kernel's values, which changes with time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg
@@ -17,71 +17,102 @@ from .kernels import constant
 from .linalg import JITTER, Diagonal, LowRank
 from .params import Given, Params
 from .prior import Prior
+from .priors import Laws, LogNormal, log_density
 from .regression import Evidence, evidence
+from .targets import Targets
 
 
 @dataclass(frozen=True)
 class RegressionObjective:
-    """The evidence of y as a function of the free log times and of one more coordinate.
+    """The log posterior density of the free log times and of at most two more coordinates: evidence plus log priors.
 
-    That is the log of noise / prior variance, or, where the noise is given and positive, of the prior variance. The
-    amplitude is the best one, in closed form, unless it is given or is that coordinate.
+    These are the log of noise / prior variance, unless the noise is given, and the log of the prior variance where the
+    noise is given and positive, or the coefficients of the mean have a prior that is not flat. Else the amplitude is
+    given, or the best one, in closed form.
     """
 
     prior: Prior
-    y: Array  # the columns of `targets`
+    y: Targets
     given: Given
     variance: tuple[float, float]  # the interval of the prior variance
+    laws: Laws = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
         """The names of the coordinates."""
-        if self.given.noise is None:
-            return [*self.given.time_names, "noise"]
-        learned = self.given.amplitude is None and self.given.noise > 0
-        return self.given.time_names + ["amplitude"] * learned
+        noise = ["noise"] * (self.given.noise is None)
+        searched = self.given.amplitude is None and (bool(self.given.noise) or not self.y.is_flat)
+        return self.given.time_names + noise + ["amplitude"] * searched
 
     def __call__(self, z: Array) -> tuple[float, Array]:
-        """The evidence and its gradient."""
-        given = self.given
+        """The log posterior density and its gradient."""
+        given, names = self.given, self.names
         values, slopes = self.prior.at(given.times(z), given.free)
-        found, floored = self._evidence(values, z)
-        in_height = -found.in_amplitude if given.amplitude is None else 0.0
-        if given.noise is None or given.amplitude is None or floored:
-            in_height += found.in_ratio
-        in_times = found.in_times(slopes) + in_height * self.prior.height_slopes(values, slopes)
-        if "noise" in self.names:
-            return found.value, np.append(in_times, found.in_ratio)
-        if "amplitude" in self.names:
-            return found.value, np.append(in_times, found.in_amplitude - (0.0 if floored else found.in_ratio))
-        return found.value, in_times
+        found, floored, of_amplitude = self._evidence(values, z)
+        in_ratios = found.in_ratios
+        in_ratio = float(in_ratios[~floored].sum())  # of the noise that is not the jitter
+        in_height = float(in_ratios[floored].sum())
+        if given.amplitude is None:
+            in_height -= found.in_amplitude
+        if given.noise is None or given.amplitude is None:
+            in_height += in_ratio
+        gradient = dict(
+            zip(given.time_names, found.in_times(slopes) + in_height * self.prior.height_slopes(values, slopes))
+        )
+        gradient["noise"] = in_ratio
+        gradient["amplitude"] = found.in_amplitude - (0.0 if given.noise is None else in_ratio)
+        of_priors, in_priors = log_density(self.laws, names, z)
+        value = found.value + of_amplitude + of_priors
+        return value, np.array([gradient[name] for name in names]) + in_priors
 
     def spectral(self, z: Array) -> RegressionObjective:
-        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters."""
+        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters.
+
+        The times are then given, and their priors no longer counted. Where the noise differs between data, their rows
+        are first scaled so that it does not.
+        """
         time = self.given.times(z)
         values, _ = self.prior.at(time)
+        height = self.prior.height(values)
         K = values @ values.T if self.prior.form is LowRank else values
-        eigenvalues, vectors = linalg.eigh(K, driver="evd", check_finite=False)
+        noise = np.maximum(self.y.noise, JITTER * self.y.noise.max())
+        scale = 1.0 / np.sqrt(noise) if noise.any() else np.ones(len(K))
+        scale *= np.sqrt(height / np.mean(scale**2 * np.diagonal(K)))  # the mean prior variance stays what it is
+        eigenvalues, vectors = linalg.eigh(K * np.outer(scale, scale), driver="evd", check_finite=False)
         fixed = replace(self.given, time=tuple(np.atleast_1d(time).tolist()))
-        return replace(self, prior=Prior(constant(eigenvalues), Diagonal), y=vectors.T @ self.y, given=fixed)
+        data = self.y.mapped(vectors.T * scale, float(np.mean(noise * scale**2)), float(np.log(scale).sum()))
+        return replace(self, prior=Prior(constant(eigenvalues), Diagonal), y=data, given=fixed)
 
     def params(self, z: Array) -> Params:
         """The parameters at these coordinates, the amplitude of the closed form included."""
         time, noise = self.given.times(z), self.given.noise
-        found, _ = self._evidence(self.prior.at(time)[0], z)
-        return Params(time, found.amplitude, found.amplitude * found.ratio if noise is None else noise)
+        values, _ = self.prior.at(time)
+        found, _, _ = self._evidence(values, z)
+        if noise is None:
+            noise = float(np.exp(z[self.names.index("noise")])) * found.amplitude * self.prior.height(values)
+        return Params(time, found.amplitude, noise)
 
-    def _evidence(self, values: Array, z: Array) -> tuple[Evidence, bool]:
-        """The evidence, and whether the jitter stands in the place of the noise."""
-        given, height = self.given, self.prior.height(values)
+    def log_prior(self, z: Array) -> float:
+        """The log density of the priors at these coordinates, that of the amplitude of the closed form included."""
+        values, _ = self.prior.at(self.given.times(z))
+        return self._evidence(values, z)[2] + log_density(self.laws, self.names, z)[0]
+
+    def _evidence(self, values: Array, z: Array) -> tuple[Evidence, Array, float]:
+        """The evidence, where the jitter stands in the place of the noise, and the log prior of the best amplitude."""
+        given, names, height = self.given, self.names, self.prior.height(values)
         amplitude: float | tuple[float, float] = (self.variance[0] / height, self.variance[1] / height)
+        law = self.laws.get("amplitude") if given.amplitude is None and "amplitude" not in names else None
         if given.amplitude is not None:
             amplitude = given.amplitude
-        elif "amplitude" in self.names:
-            amplitude = float(np.exp(z[-1])) / height
+        elif "amplitude" in names:
+            amplitude = float(np.exp(z[names.index("amplitude")])) / height
         if given.noise is None:
-            ratio = float(np.exp(z[-1])) * height
+            ratio = float(np.exp(z[names.index("noise")])) * height
         else:  # an amplitude that is still an interval has no noise beside it
             ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
-        floored, ratio = ratio < JITTER * height, max(ratio, JITTER * height)
-        return evidence(self.prior.form.of(values, 1.0 / ratio), ratio, self.y, amplitude), floored
+        ratios = ratio * self.y.noise
+        floored, ratios = ratios < JITTER * height, np.maximum(ratios, JITTER * height)
+        scaled = None if law is None else LogNormal(law.median / height, law.spread)
+        found = evidence(self.prior.form.of(values, 1.0 / ratios), ratios, self.y, amplitude, scaled)
+        of_amplitude = 0.0 if scaled is None else float(scaled.log_density(np.log(found.amplitude)))
+        return found, floored, of_amplitude

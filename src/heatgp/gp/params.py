@@ -66,20 +66,26 @@ class Given:
     time: tuple[float | None, ...]
     amplitude: float | None
     noise: float | None
+    names: tuple[str, ...] = ()
+    """What the kernel calls its numbers, for messages."""
 
     @classmethod
     def of(cls, kernel: Kernel, time: Any, amplitude: float | None, noise: float | None) -> Given:
-        """Checked values; one `time` for all times of the kernel, or one for each."""
+        """Checked values; one `time` for all times of the kernel, or one for each. Weights are learned unless given."""
         count = kernel.parameters
-        times = tuple(time) if isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) else (time,) * count
+        own = count - kernel.weight_parameters
+        times = tuple(time) if isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) else (time,) * own
+        if len(times) == own:
+            times += (None,) * kernel.weight_parameters
         if not all(t is None or is_number(t) for t in times):
             raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
         for name, value in (("amplitude", amplitude), ("noise", noise)):
             if not (value is None or is_number(value)):
                 raise InvalidInput(f"{name} = {value!r} must be a finite number, or None to learn it.")
         if len(times) != count:
-            raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {count}.")
-        given = cls(times, *(None if value is None else float(value) for value in (amplitude, noise)))
+            raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {own}.")
+        known = [None if value is None else float(value) for value in (amplitude, noise)]
+        given = cls(times, known[0], known[1], kernel.names)
         # checks what is given; a one in the place of what is learned
         Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
         return given
@@ -98,8 +104,8 @@ class Given:
 
     @property
     def time_names(self) -> list[str]:
-        """The names of the times that are learned."""
-        return ["time" if len(self.time) == 1 else f"time[{k}]" for k in self.free]
+        """The names of the times and weights that are learned."""
+        return [self.names[k] for k in self.free]
 
     def times(self, z: Array) -> Time:
         """The kernel's time (a number if it has one, else a tuple); exp of the first coordinates of z where learned."""

@@ -149,6 +149,20 @@ class Priors:
         return laws
 
 
+def weak_laws(intervals: Mapping[str, tuple[float, float]], **laws: LogNormal) -> dict[str, LogNormal]:
+    """Priors of what has an interval of search: these laws, about the nearest value of the interval.
+
+    A time has its bounds at two standard deviations from the middle.
+    """
+    found = {}
+    for name, (low, high) in intervals.items():
+        if name.startswith("time"):
+            found[name] = LogNormal.between(low, high)
+        elif name in laws:
+            found[name] = LogNormal(float(np.clip(laws[name].median, low, high)), laws[name].spread)
+    return found
+
+
 def checked_priors(priors: Any) -> Any:
     """The argument of estimators: "weak", None or Priors; else InvalidInput."""
     if priors is None or isinstance(priors, Priors) or (isinstance(priors, str) and priors == "weak"):

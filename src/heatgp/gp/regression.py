@@ -1,97 +1,163 @@
 """Gaussian process regression: the posterior, the evidence and leave-one-out in closed form."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import linalg
+from scipy.special import wrightomega
 
-from ..arguments import as_array, is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 from .latent import Latent
-from .linalg import JITTER
+from .linalg import JITTER, cholesky
 from .params import Params
 from .prior import Pairs, Prior
+from .priors import LogNormal
+from .targets import Mean, Targets, targets
 from .threads import of_data, of_posterior
-
-Mean = str | float
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """log p(y) and its derivatives, for the covariance amplitude * (K + ratio I).
+    """log p(y) and its derivatives, for the covariance amplitude * (K + diag(ratio)), coefficients integrated out.
 
     `factor` has K at precision 1 / ratio.
 
-    Reference: Rasmussen & Williams (2006), eq. 2.30 and 5.9.
+    Reference: Rasmussen & Williams (2006), eq. 2.43 to 2.45 and 5.9.
     """
 
     factor: Any  # Dense, LowRank or Diagonal
-    ratio: float
+    ratio: Array  # (N,), noise / amplitude of each observation
     value: float
     amplitude: float
-    offset: float  # the estimated constant mean, 0 when there is none
-    weights: Array  # (K + ratio I)^-1 [y - offset, 1], the second column where a constant was estimated
+    coefficients: Array  # (q,), their posterior mean
+    lower: Array  # (q, q), L with L L' = H' M^-1 H + amplitude / variances of the coefficients, M = K + diag(ratio)
+    weights: Array  # (N, 1 + q), M^-1 [y - H c, H]
     in_amplitude: float  # derivative in log amplitude at a fixed ratio
 
     @property
-    def in_ratio(self) -> float:
-        """The derivative in log ratio at a fixed amplitude."""
-        a = self.weights[:, 0]
-        return 0.5 * self.ratio * float(a @ a / self.amplitude - self.factor.inverse_diagonal().sum())
+    def in_ratios(self) -> Array:
+        """The derivatives in the log of each ratio at a fixed amplitude, (N,)."""
+        a, V = self.weights[:, 0], self._of_basis
+        curvature = a**2 / self.amplitude + np.square(V).sum(axis=1) - self.factor.inverse_diagonal()
+        return 0.5 * self.ratio * curvature
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
-        """The derivatives in the log times, 1/2 tr((a a' - C^-1) dC)."""
-        a = self.weights[:, 0]
-        return np.array([self.factor.slope(slope, a / (2 * self.amplitude), a) for slope in slopes])
+        """The derivatives in the log times, 1/2 tr((a a' + V V' - C^-1) dC)."""
+        left = np.column_stack([self.weights[:, 0] / np.sqrt(self.amplitude), self._of_basis])
+        return np.array([self.factor.slope(slope, left / 2, left) for slope in slopes])
+
+    @property
+    def _of_basis(self) -> Array:
+        """V = M^-1 H L'^-1, (N, q)."""
+        return linalg.solve_triangular(self.lower, self.weights[:, 1:].T, lower=True, check_finite=False).T
 
 
-def evidence(factor: Any, ratio: float, data: Array, amplitude: float | tuple[float, float]) -> Evidence:
-    """The evidence of y ~ N(offset * basis, amplitude * (K + ratio I)); `factor` has K at precision 1 / ratio.
+def evidence(
+    factor: Any,
+    ratio: Array,
+    data: Targets,
+    amplitude: float | tuple[float, float],
+    law: LogNormal | None = None,
+) -> Evidence:
+    """The evidence of y ~ N(H c, amplitude * M), M = K + diag(ratio), c ~ N(0, B); `factor` has K at 1 / ratio.
 
-    The columns of `data` are y and, where a constant mean is estimated, its basis (see `targets`). The offset is the
-    generalised least-squares estimate, basis' C^-1 y / basis' C^-1 basis, which maximises the evidence. For an interval
-    of amplitudes, the amplitude is the one in it that maximises the evidence: y' (K + ratio I)^-1 y / N, clipped. At a
-    maximum the derivatives in the other parameters are those at fixed offset and amplitude (envelope theorem).
+    With A = H' M^-1 H + amplitude B^-1 and residuals r = y - H c at the posterior mean c = A^-1 H' M^-1 y,
+
+        -2 log p(y) = r' M^-1 r / amplitude + c' B^-1 c + log |2 pi amplitude M| + log |A / amplitude| + log |B|,
+
+    where a coefficient with a flat prior leaves log |B| and one log 2 pi out. For an interval of amplitudes and flat
+    coefficients, the amplitude is the one in it that is best (see `best_amplitude`). At a maximum the derivatives in
+    the other parameters are those at fixed amplitude (envelope theorem).
     """
-    n, weights = len(data), factor.solve(data)
-    y, basis = data[:, 0], data[:, 1:]  # without a basis the next three lines change nothing
-    offset = basis.T @ weights[:, 0] / (basis * weights[:, 1:]).sum(axis=0)
-    y = y - basis @ offset
-    weights[:, 0] -= weights[:, 1:] @ offset
-    quadratic = max(float(y @ weights[:, 0]), 0.0)
+    n, q = data.basis.shape
+    weights = factor.solve(np.column_stack([data.y, data.basis]))
+    inner = np.zeros(q) if isinstance(amplitude, tuple) else amplitude * data.precision
+    A = data.basis.T @ weights[:, 1:] + np.diag(inner)
+    lower = cholesky((A + A.T) / 2)
+    coefficients = linalg.cho_solve((lower, True), data.basis.T @ weights[:, 0], check_finite=False)
+    weights[:, 0] -= weights[:, 1:] @ coefficients
+    quadratic = max(float((data.y - data.basis @ coefficients) @ weights[:, 0]), 0.0)
     if isinstance(amplitude, tuple):
-        amplitude = float(np.clip(quadratic / n, *amplitude))
-    log_det = factor.log_det + n * np.log(ratio)
-    value = float(-0.5 * (quadratic / amplitude + log_det + n * np.log(2 * np.pi * amplitude)))
-    in_amplitude = 0.5 * (quadratic / amplitude - n)
-    return Evidence(factor, ratio, value, amplitude, float(offset.sum()), weights, in_amplitude)
+        amplitude = float(best_amplitude(quadratic, data.freedom, amplitude, law))
+    shrunk = float(np.square(linalg.solve_triangular(lower, np.diag(np.sqrt(inner)), lower=True)).sum())
+    log_det = factor.log_det + float(np.log(ratio).sum()) + 2 * float(np.log(np.diagonal(lower)).sum())
+    of_prior = float(coefficients**2 @ data.precision - np.log(data.precision[data.precision > 0]).sum())
+    logs = data.freedom * np.log(2 * np.pi) + (n - q) * np.log(amplitude)
+    value = data.log_volume - 0.5 * (quadratic / amplitude + of_prior + log_det + logs)
+    in_amplitude = 0.5 * (quadratic / amplitude - n + q - shrunk)
+    return Evidence(factor, ratio, float(value), amplitude, coefficients, lower, weights, in_amplitude)
 
 
+def best_amplitude(quadratic: Any, freedom: int, interval: tuple[float, float], law: LogNormal | None = None) -> Any:
+    """The amplitude a in an interval that maximises -(freedom log a + quadratic / a) / 2 + log density of log a.
+
+    Without a prior that is quadratic / freedom. With a log-normal one of log median m and spread s the derivative in
+    z = log a is zero where s^2 u = omega(log(s^2 quadratic / 2) + s^2 freedom / 2 - m), u = quadratic / (2 a); omega is
+    Wright's function, omega + log omega = x. What is maximised is concave in z: the best of an interval is the nearest.
+
+    Reference: Corless & Jeffrey (2002), The Wright omega function.
+    """
+    if law is None:
+        return np.clip(quadratic / max(freedom, 1), *interval)
+    m, square = np.log(law.median), law.spread**2
+    with np.errstate(divide="ignore"):  # of targets without residuals: omega(-inf) = 0
+        solved = wrightomega(np.log(square * quadratic / 2) + square * freedom / 2 - m)
+    return np.clip(np.exp(m + solved - square * freedom / 2), *interval)
+
+
+@dataclass(frozen=True)
 class Posterior(Latent):
     """A Gaussian process that has seen real observations. Reference: Rasmussen & Williams (2006), Alg. 2.1."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)  # those of `condition`: mean, noise, coefficients
+
+    def again(self, kernel: Kernel, params: Params, pairs: Pairs = None) -> Posterior:
+        """The posterior of the same data with another kernel, or other parameters."""
+        return condition(kernel, self.X, self.y, params, pairs=pairs, **self.options)
+
+    @property
+    def directions(self) -> Array:
+        """D, (N, 1 + q), with (tr(D' dC D) - tr(C^-1 dC)) / 2 the derivative of the log evidence along dC."""
+        return np.column_stack([self.weights[:, 0], self._whitened_basis(self.weights[:, 1:]).T])
 
     @of_posterior
     def loo(self) -> tuple[Array, Array]:
         """Mean and variance of each observation given all others, at the same parameters.
 
-        mu_i = y_i - [Q y]_i / Q_ii and sigma_i^2 = 1 / Q_ii with Q = C^-1, where an estimated constant is
-        estimated anew without i: Q = C^-1 - C^-1 1 1' C^-1 / 1' C^-1 1.
+        mu_i = y_i - [Q y]_i / Q_ii and sigma_i^2 = 1 / Q_ii with Q = C^-1 - C^-1 H A^-1 H' C^-1, the inverse covariance
+        of observations whose mean has coefficients that are estimated anew without i.
 
         Reference: Rasmussen & Williams (2006), eq. 5.12; Dubrule (1983).
         """
-        if self.weights.shape == (1, 2):
-            raise InvalidInput("leave-one-out of N = 1 point has no data to predict from. Give at least 2 points.")
-        of_constant = (self.weights[:, 1:] ** 2 / self._constant_precision).sum(axis=1)
-        Q = self.factor.inverse_diagonal() - of_constant
+        R = self.factor.inverse_diagonal()
+        Q = R - np.square(self._whitened_basis(self.weights[:, 1:])).sum(axis=0)
+        for where in np.flatnonzero(~(Q > 1e-12 * R)):
+            raise InvalidInput(
+                f"leave-one-out of N = {len(Q)} point{'s' * (len(Q) > 1)} has no data to predict from: without point "
+                f"{where} the {self.weights.shape[1] - 1} coefficients of the mean have no estimate. Give at least 2 "
+                "points, or more than there are coefficients."
+            )
         return self.y - self.weights[:, 0] / Q, 1.0 / Q
 
 
 @of_data
 def condition(
-    kernel: Kernel, X: Any, y: ArrayLike, params: Params, mean: Mean = "constant", pairs: Pairs = None
+    kernel: Kernel,
+    X: Any,
+    y: ArrayLike,
+    params: Params,
+    mean: Mean = "constant",
+    pairs: Pairs = None,
+    *,
+    noise_scale: ArrayLike | None = None,
+    noise_is_known: bool = False,
+    coefficient_scale: ArrayLike | None = None,
 ) -> Posterior:
     """The posterior of f given y = f(X) + noise.
 
@@ -101,9 +167,15 @@ def condition(
     X : array of N points, the first axis.
     y : array (N,) of real targets.
     params : Params. A noise below 1e-10 of the prior variance counts as that much.
-    mean : "constant" (default), estimated by generalised least squares, where the predictive variance includes its
-        uncertainty; "zero" or a number.
+    mean : "constant" (default), "zero", a number, a function of points that returns basis functions (N, q), or an array
+        of their values at X. The coefficients of basis functions (the constant is one) are integrated out: predictive
+        variances include their uncertainty.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
+    noise_scale : array (N,) of numbers of at least 0, default None: ones. Observation i has the noise
+        params.noise * noise_scale[i].
+    noise_is_known : bool, default False. Whether `noise_scale` are known variances, beside a params.noise of 1. Then
+        that of new observations must be told.
+    coefficient_scale : number or array (q,), default None: flat. The prior standard deviation of each coefficient.
 
     Returns
     -------
@@ -111,41 +183,33 @@ def condition(
 
     Raises
     ------
-    InvalidInput : if y is not N finite numbers.
+    InvalidInput : if y is not N finite numbers, or another argument is not possible.
     NotPositiveDefinite : if the covariance cannot be factored.
     """
-    data, given = targets(X, y, mean)
+    data, basis = targets(X, y, mean, noise_scale, coefficient_scale)
+    options = {
+        "mean": mean,
+        "noise_scale": noise_scale,
+        "noise_is_known": noise_is_known,
+        "coefficient_scale": coefficient_scale,
+    }
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
-    noise = max(params.noise, JITTER * params.amplitude * prior.height(values))
+    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.height(values))
     factor = prior.form.of(params.amplitude**prior.form.power * values, 1.0 / noise)  # Alg. 2.1, line 2
-    found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise I)
-    y, offset = data[:, 0] + given, given + found.offset
-    return Posterior(kernel, X, y, params, factor, found.weights, found.value, offset)
-
-
-def targets(X: Any, y: ArrayLike, mean: Mean) -> tuple[Array, float]:
-    """Checked targets minus a mean, (N, 1), and that mean; (N, 2) with a column of ones where a constant is estimated.
-
-    Where the mean is estimated the average is subtracted first: large constants would cost digits.
-    """
-    y = as_array(y, "y", f"{len(X)} real numbers, one for each point; labels are for GPClassifier")
-    if y.dtype.kind not in "fiub" or y.shape != (len(X),) or not len(X):
-        raise InvalidInput(
-            f"y must be {len(X)} real numbers, one for each of N >= 1 points; got shape {y.shape}, dtype {y.dtype}. "
-            "Labels are for GPClassifier; of a table fit one model for each column, y[:, 0]."
-        )
-    y = y.astype(float)
-    for where in np.flatnonzero(~np.isfinite(y)):
-        raise InvalidInput(f"y[{where}] = {y[where]} is not finite. Remove such observations.")
-    largest = float(np.abs(y).max())
-    if largest and not 1e-140 < largest < 1e140:
-        raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
-    known = mean in ("constant", "zero") if isinstance(mean, str) else is_number(mean) and abs(mean) < 1e140
-    if not known:
-        raise InvalidInput(f'mean = {mean!r} is not known. Use "zero", "constant" or a finite number.')
-    if mean == "constant":
-        average = float(np.mean(y))
-        return np.stack([y - average, np.ones(len(y))], axis=1), average
-    given = 0.0 if mean == "zero" else float(mean)
-    return y[:, None] - given, given
+    found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise)
+    return Posterior(
+        kernel,
+        X,
+        np.asarray(y, dtype=float),
+        params,
+        factor,
+        found.weights,
+        found.value,
+        data.known,
+        basis,
+        data.start + found.coefficients,
+        found.lower,
+        noise_is_known,
+        options,
+    )

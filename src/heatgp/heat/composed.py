@@ -1,17 +1,23 @@
-"""Kernels of manifolds made of others: products multiply, quotients sum, scaled manifolds change the time."""
+"""Kernels of manifolds made of others: products multiply, quotients sum, scaled manifolds change the time.
+
+The kernel of a product has one time, or one for each factor.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..array import Array
 from ..covariance import Evaluation, TimeFunction, product, total
-from ..manifolds import Manifold, Product, Quotient, Scaled
+from ..errors import InvalidInput
+from ..manifolds import Euclidean, Manifold, Product, Quotient, Scaled
+from ..manifolds.composed.wrapper import Wrapper
 from .kernel import HeatKernel, Replicates
 
 
@@ -22,6 +28,16 @@ class ProductKernel(HeatKernel):
     manifold: Product
     factors: tuple[HeatKernel, ...]
     own_times: bool = False
+
+    def __post_init__(self) -> None:
+        for factor in self.factors:
+            if factor.weight_parameters:
+                raise InvalidInput(
+                    f"{factor!r} is a sum, and a factor of a product cannot be one. Multiply out: give the sum of "
+                    "kernels of the product, such as k.on(product, 0, 1)."
+                )
+        if any(factor.parameters > 1 for factor in self.factors):
+            object.__setattr__(self, "own_times", True)
 
     def __repr__(self) -> str:
         return f"ProductKernel({', '.join(map(repr, self.factors))}{', own_times=True' if self.own_times else ''})"
@@ -36,7 +52,7 @@ class ProductKernel(HeatKernel):
 
     @property
     def parameters(self) -> int:
-        return len(self.factors) if self.own_times else 1
+        return sum(factor.parameters for factor in self.factors) if self.own_times else 1
 
     @property
     def remedy(self) -> str:
@@ -50,7 +66,10 @@ class ProductKernel(HeatKernel):
 
     def check_time(self, time: Any) -> Any:
         times = super().check_time(time)
-        return tuple(f.check_time(t) for f, t in zip(self.factors, times)) if self.own_times else times
+        if self.parameters == 1:
+            return times
+        checked = [f.check_time(t) for f, t in zip(self.factors, divided(self.factors, times))]
+        return tuple(np.hstack(checked).tolist())
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.product_of(lambda f, x, y: f.pairs(x, y), X, Y)
@@ -65,13 +84,27 @@ class ProductKernel(HeatKernel):
         parts = [prepare(f, x, y) for f, x, y in zip(self.factors, xs, ys)]
 
         def at(time: Any) -> Evaluation:
-            times = time if self.own_times else (time,) * len(parts)
+            times = divided(self.factors, time) if self.own_times else (time,) * len(parts)
             return product([part.at(t) for part, t in zip(parts, times)], self.own_times)
 
         return TimeFunction(at)
 
     def as_positive_definite(self) -> HeatKernel:
         return replace(self, factors=tuple(f.as_positive_definite() for f in self.factors))
+
+    def with_times(self, which: str | None) -> HeatKernel:
+        """By default one for each factor where their units differ, and else one for all."""
+        if which is None:
+            differ = len(self.factors) > 1 and any(map(has_units, self.manifold.factors))
+            return replace(self, own_times=self.own_times or differ)
+        factors = self.factors if which == "each" else tuple(f.with_times(which) for f in self.factors)
+        return replace(self, factors=factors, own_times=which != "shared")
+
+    def time_parts(self, X: np.ndarray) -> list[tuple[HeatKernel, np.ndarray]]:
+        if not self.own_times:
+            return super().time_parts(X)
+        parts = zip(self.factors, self.manifold.split(X))
+        return [found for factor, x in parts for found in factor.time_parts(np.asarray(x))]
 
     def replicates(self, number: int) -> list[Replicates]:
         """The sources of error of every factor, one at a time."""
@@ -180,6 +213,21 @@ class ScaledKernel(WrappedKernel):
         """The base's function of time, at t/s² and divided by s^dim (its root for features)."""
         square, shift = self.manifold.scale**2, -power * self.manifold.dim * math.log(self.manifold.scale)
         return TimeFunction(lambda time: function.at(time / square).shifted(shift))
+
+
+def has_units(manifold: Manifold) -> bool:
+    """Whether lengths on a manifold have a unit of the user's, such as metres: those of R^n, its parts and copies."""
+    if isinstance(manifold, Wrapper):
+        return has_units(manifold.base)
+    return isinstance(manifold, Euclidean) or (isinstance(manifold, Product) and any(map(has_units, manifold.factors)))
+
+
+def divided(kernels: Sequence[HeatKernel], numbers: Any) -> list[Any]:
+    """The numbers that each of several kernels takes: one number, or a tuple where it takes several."""
+    numbers = tuple(np.atleast_1d(numbers).tolist())
+    ends = accumulate(kernel.parameters for kernel in kernels)
+    cut = [numbers[end - kernel.parameters : end] for kernel, end in zip(kernels, ends)]
+    return [part[0] if len(part) == 1 else part for part in cut]
 
 
 def composed_of(manifold: Manifold) -> tuple[Manifold, ...]:

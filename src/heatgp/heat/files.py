@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
-from ..manifolds import Manifold
+from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
 from ..whole_file import existing_file, whole_file
@@ -15,6 +15,8 @@ from .composed import ProductKernel, WrappedKernel, compose, composed_of
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
 from .matern import MaternKernel
 from .methods import method_named
+from .stretched import StretchedKernel
+from .sums import FactorsKernel, SumKernel, chosen_factors
 
 FORMAT = 2
 Arrays = dict[str, np.ndarray]
@@ -107,12 +109,15 @@ def check_fingerprint(path: Any, manifold: Manifold, stored: str | None, python:
 
 def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     """What determines a kernel, as JSON; its arrays go into `arrays` under names that begin with the prefix."""
-    common = {"manifold": repr(kernel.manifold), "named": can_be_named(kernel.manifold)}
+    common: dict[str, Any] = {"manifold": repr(kernel.manifold), "named": can_be_named(kernel.manifold)}
     if isinstance(kernel, MaternKernel):
         return common | {"smoothness": kernel.smoothness, "base": describe(kernel.base, arrays, prefix)}
-    if isinstance(kernel, (ProductKernel, WrappedKernel)):
-        parts = kernel.factors if isinstance(kernel, ProductKernel) else (kernel.base,)
-        common["parts"] = [describe(part, arrays, f"{prefix}{i}.") for i, part in enumerate(parts)]
+    if isinstance(kernel, (ProductKernel, SumKernel, WrappedKernel)):
+        common["parts"] = [describe(part, arrays, f"{prefix}{i}.") for i, part in enumerate(parts_of(kernel))]
+        if isinstance(kernel, FactorsKernel):
+            return common | {"kind": "factors", "places": kernel.places}
+        if isinstance(kernel, (SumKernel, StretchedKernel)):
+            return common | {"kind": "sum" if isinstance(kernel, SumKernel) else "stretched"}
         return common | {"own_times": isinstance(kernel, ProductKernel) and kernel.own_times}
     if not isinstance(kernel, MadeKernel):
         raise Unsupported(f"{kernel!r} cannot be written to a file. Save the points and make the kernel again.")
@@ -121,6 +126,28 @@ def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
     positive = isinstance(kernel, OrbitKernel) and kernel.profile is not kernel.profile.estimate
     common |= {"method": kernel.method, "options": kernel.made_by.stored_options(), "positive": positive}
     return common | {"arrays": {name: prefix + name for name in own}}
+
+
+def parts_of(kernel: ProductKernel | SumKernel | WrappedKernel) -> tuple[HeatKernel, ...]:
+    """The kernels that a kernel is made of."""
+    if isinstance(kernel, SumKernel):
+        return kernel.summands
+    return kernel.factors if isinstance(kernel, ProductKernel) else (kernel.base,)
+
+
+def restored_kind(description: dict[str, Any], arrays: Arrays, manifold: Manifold) -> HeatKernel:
+    """A kernel that its manifold and parts do not determine: a sum, or one of some factors, or of own coordinates."""
+    kind, parts = description["kind"], description["parts"]
+    if kind == "factors":
+        assert isinstance(manifold, Product)
+        places = description["places"]
+        return restore(parts[0], arrays, chosen_factors(manifold, places)).on(manifold, *places)
+    kernels = [restore(part, arrays, manifold) for part in parts]
+    if kind == "sum":
+        return SumKernel(manifold, tuple(kernels))
+    assert kind == "stretched"
+    assert isinstance(manifold, Euclidean)
+    return StretchedKernel(manifold, kernels[0])
 
 
 def restore(description: dict[str, Any], arrays: Arrays, given: Manifold | None = None) -> HeatKernel:
@@ -133,6 +160,8 @@ def restore(description: dict[str, Any], arrays: Arrays, given: Manifold | None 
         raise InvalidInput(f"The kernel is of {name}; the manifold given is {manifold!r}.")
     if "smoothness" in description:
         return MaternKernel(manifold, restore(description["base"], arrays, given), description["smoothness"])
+    if "kind" in description:
+        return restored_kind(description, arrays, manifold)
     if "parts" in description:
         parts = zip(description["parts"], composed_of(manifold))
         kernel = compose(manifold, tuple(restore(part, arrays, own) for part, own in parts))

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_flag
+from ..arguments import EXTREME, as_array, check_flag, is_integer
 from ..array import Array
 from ..cost import check_memory
 from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
 from ..errors import InvalidInput
-from ..manifolds import Homogeneous, Manifold
+from ..manifolds import Euclidean, Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
 from ..progress import tracked
 
@@ -249,6 +249,59 @@ class HeatKernel(Kernel):
         """
         return []
 
+    def on(self, product: Product, *factors: int) -> HeatKernel:
+        """This kernel as one of points of a product, of which it sees these factors only: an effect of them alone.
+
+        Parameters
+        ----------
+        product : Product, one of whose factors this kernel's manifold is; or of several, in their order, a Product.
+        factors : int, the numbers of the factors, from 0.
+
+        Returns
+        -------
+        HeatKernel of the product. Add several (`+`) for additive effects.
+
+        Raises
+        ------
+        InvalidInput : if the manifold of the kernel is not that of the factors.
+
+        Examples
+        --------
+        >>> from heatgp import Euclidean, Product, Sphere, heat_kernel
+        >>> P = Product(Sphere(2), Euclidean(1))
+        >>> place, height = heat_kernel(Sphere(2)).on(P, 0), heat_kernel(Euclidean(1)).on(P, 1)
+        >>> (place + height).parameters  # two times and one weight
+        3
+        """
+        from .sums import on_factors
+
+        return on_factors(self, product, factors)
+
+    def __add__(self, other: Any) -> HeatKernel:
+        """The sum of correlations with weights, see `heat.sums.SumKernel`."""
+        from .sums import added
+
+        return added(self, other) if isinstance(other, HeatKernel) else NotImplemented
+
+    def __radd__(self, other: Any) -> HeatKernel:
+        """0 + kernel, which `sum` of a list of kernels begins with."""
+        return self if is_integer(other) and other == 0 else NotImplemented
+
+    def with_times(self, which: str | None) -> HeatKernel:
+        """The same kernel with another number of times: "shared", "each" (factor) or "coordinates"; None, the usual.
+
+        By default a kernel has one time; that of R^n can have one for each coordinate.
+        """
+        if which == "coordinates" and isinstance(self.manifold, Euclidean) and self.manifold.n > 1 and self.is_exact:
+            from .stretched import StretchedKernel
+
+            return StretchedKernel(self.manifold, self)
+        return self
+
+    def time_parts(self, X: np.ndarray) -> list[tuple[HeatKernel, np.ndarray]]:
+        """For each time, a kernel of one time and points whose distances are those that the time acts on."""
+        return [(self, X)]
+
     def save(self, path: Any) -> None:
         """Write the kernel to a file that `heatgp.load_kernel` reads."""
         from .files import save_kernel
@@ -262,7 +315,10 @@ class HeatKernel(Kernel):
             raise InvalidInput(f"time must be a positive number; got {time!r}.")
         values = values.astype(float)
         if values.shape != (self.parameters,):
-            raise InvalidInput(f"{self!r} takes {self.parameters} time(s); got {time!r}.")
+            also = f", then {self.weight_parameters} weight(s)" if self.weight_parameters else ""
+            raise InvalidInput(
+                f"{self!r} takes {self.parameters - self.weight_parameters} time(s){also}; got {time!r}."
+            )
         low, high = self.times
         if (np.isfinite(values) & ((values > EXTREME) | ((values > 0) & (values < 1 / EXTREME)))).any():
             raise InvalidInput(
@@ -273,7 +329,8 @@ class HeatKernel(Kernel):
             raise InvalidInput(
                 f"time must be positive and finite; got {time!r}. At time 0 the heat kernel is a point mass."
             )
-        if (values < low * (1 - 1e-9)).any() or (values > high * (1 + 1e-9)).any():
+        times = values[: self.parameters - self.weight_parameters]
+        if (times < low * (1 - 1e-9)).any() or (times > high * (1 + 1e-9)).any():
             raise InvalidInput(
                 f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. "
                 f"Ask heat_kernel for {self.remedy}."

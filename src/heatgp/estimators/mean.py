@@ -1,0 +1,119 @@
+"""The mean of a regression: from the arguments `mean`, `covariates` and `coefficient_scale` to basis functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..arguments import is_number
+from ..covariance import Array
+from ..errors import InvalidInput, Unsupported
+from ..gp.targets import Mean, basis_values, constant_basis, independent_columns
+from ..manifolds import Manifold
+
+
+@dataclass(frozen=True)
+class LinearBasis:
+    """One, and those coordinates of a manifold's embedding that are no combination of others at the data."""
+
+    manifold: Manifold
+    columns: tuple[int, ...]  # of one and all coordinates
+
+    @classmethod
+    def of(cls, manifold: Manifold, points: Array) -> LinearBasis:
+        return cls(manifold, tuple(independent_columns(_coordinates(manifold, points)).tolist()))
+
+    def __call__(self, points: Array) -> Array:
+        return _coordinates(self.manifold, points)[:, self.columns]
+
+    @property
+    def names(self) -> list[str]:
+        return ["constant" if k == 0 else f"coordinate {k - 1}" for k in self.columns]
+
+
+def _coordinates(manifold: Manifold, points: Array) -> Array:
+    return np.column_stack([np.ones(len(points)), np.asarray(manifold.embed(points)).reshape(len(points), -1)])
+
+
+@dataclass(frozen=True)
+class MeanModel:
+    """The basis functions of the mean, and covariates beside them.
+
+    Attributes
+    ----------
+    mean : what the functional core takes: "zero", a number, or a function of points.
+    names : list of str, of the coefficients.
+    covariates : int or None, the number of columns of covariates; None where there are none.
+    """
+
+    mean: Any
+    names: list[str]
+    covariates: int | None
+
+    @classmethod
+    def of(cls, mean: Any, manifold: Manifold | None, points: Array, covariates: Any = None) -> MeanModel:
+        """The checked arguments of a fit; `manifold` is None where the kernel is precomputed."""
+        names: list[str] = []
+        if isinstance(mean, str) and mean == "constant":
+            mean, names = constant_basis, ["constant"]
+        elif isinstance(mean, str) and mean == "linear":
+            if manifold is None:
+                raise Unsupported('mean = "linear" needs points, and a precomputed kernel has none. Use covariates.')
+            mean = LinearBasis.of(manifold, points)
+            names = mean.names
+        elif callable(mean):
+            if manifold is None:
+                raise Unsupported("a function as mean needs points, and a precomputed kernel has none. Use covariates.")
+            names = [f"basis {k}" for k in range(basis_values(mean(points), len(points)).shape[1])]
+        elif covariates is not None and is_number(mean):
+            raise InvalidInput(f"mean = {mean} beside covariates: subtract it from y, and use mean='zero'.")
+        if covariates is None:
+            return cls(mean, names, None)
+        Z = _covariates(covariates, len(points))
+        labels = [str(name) for name in getattr(covariates, "columns", range(Z.shape[1]))]
+        model = cls(mean, [*names, *(f"covariate {label}" for label in labels)], Z.shape[1])
+        H = model.values(points, Z)
+        kept = set(independent_columns(H).tolist())
+        for k in sorted(set(range(H.shape[1])) - kept):
+            before = ", ".join(model.names[:k]) or "it is zero"
+            raise InvalidInput(
+                f"{model.names[k]!r} is a combination of the columns of the mean before it ({before}), so that its "
+                "coefficient has no one value. Leave it out, or give a `coefficient_scale`."
+            )
+        return model
+
+    def values(self, points: Array, covariates: Any) -> Array:
+        """The basis functions at points, with their covariates."""
+        if covariates is None and self.covariates is not None:
+            raise InvalidInput(
+                f"the model was fitted with {self.covariates} covariates. Give `covariates` at the points."
+            )
+        if covariates is not None and self.covariates is None:
+            raise InvalidInput("the model was fitted without covariates. Leave `covariates` None.")
+        own = basis_values(self.mean(points), len(points)) if callable(self.mean) else np.empty((len(points), 0))
+        if covariates is None:
+            return own
+        Z = _covariates(covariates, len(points))
+        if Z.shape[1] != self.covariates:
+            raise InvalidInput(f"covariates have {Z.shape[1]} columns; the model was fitted with {self.covariates}.")
+        return np.hstack([own, Z])
+
+    def core(self, points: Array, covariates: Any) -> Mean:
+        """The mean as the functional core takes it."""
+        return self.mean if self.covariates is None else self.values(points, covariates)
+
+    def scales(self, coefficient_scale: Any) -> Any:
+        """The prior standard deviations of the coefficients; one number is not for the constant, which stays flat."""
+        if is_number(coefficient_scale):
+            return np.array([np.inf if name == "constant" else float(coefficient_scale) for name in self.names])
+        return coefficient_scale
+
+
+def _covariates(covariates: Any, number: int) -> Array:
+    """Checked covariates, (N, q)."""
+    try:
+        return basis_values(covariates, number)
+    except InvalidInput as error:
+        raise InvalidInput(str(error).replace("the basis of the mean", "`covariates`")) from None
