@@ -76,7 +76,7 @@ def matern_kernel(
     >>> kernel
     matern_kernel(heat_kernel(Sphere(2), method='exact'), smoothness=1.5)
     >>> kernel([[1.0, 0, 0]], [[1.0, 0, 0], [0, 0, 1.0]], time=0.1).round(4)
-    array([[1.6265, 0.0092]])
+    array([[1.6185, 0.0037]])
     """
     smoothness = check_smoothness(smoothness)
     return with_smoothness(heat_kernel(manifold, method, **options), smoothness)
