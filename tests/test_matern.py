@@ -287,7 +287,7 @@ def plane_data(number=50):
 @pytest.mark.parametrize("nu", HALVES)
 def test_regression_is_that_of_scikit_learn(nu):
     X, y, new = plane_data()
-    gp = hg.GPRegressor(hg.Euclidean(2), smoothness=nu, mean="zero").fit(X, y)
+    gp = hg.GPRegressor(hg.Euclidean(2), smoothness=nu, mean="zero", priors=None).fit(X, y)
     covariance = ConstantKernel(gp.amplitude_) * Matern(math.sqrt(gp.time_), nu=nu) + WhiteKernel(gp.noise_)
     peer = GaussianProcessRegressor(covariance, optimizer=None).fit(X, y)
     assert gp.log_marginal_likelihood() == pytest.approx(peer.log_marginal_likelihood_value_, abs=1e-6)
@@ -332,6 +332,23 @@ def test_matern_kernels_in_models():
         manifold, kernel=hg.Strip(paths=50_000, cache=False), smoothness=2.5, time=0.5, amplitude=1.0, noise=0.1
     )
     assert strip.fit(X, X[:, 0]).kernel_error(X[:5]).share > 0
+
+
+def test_sums_and_times_of_coordinates_in_a_model():
+    X, y, _ = plane_data(40)
+    given = {"amplitude": 1.0, "noise": 0.01, "mean": "zero"}
+    model = hg.GPRegressor(hg.Euclidean(2), smoothness=1.5, time=(0.5, 2.0), **given).fit(X, y)
+    peer = GaussianProcessRegressor(Matern([math.sqrt(0.5), math.sqrt(2)], nu=1.5), alpha=0.01, optimizer=None).fit(
+        X, y
+    )
+    assert model.log_marginal_likelihood() == pytest.approx(peer.log_marginal_likelihood_value_, abs=1e-6)
+    line, plane = hg.heat_kernel(hg.Euclidean(1)), hg.Product(hg.Euclidean(1), hg.Euclidean(1))
+    both = line.on(plane, 0) + line.on(plane, 1)
+    numbers = (0.5, 2.0, 3.0)  # two times and a weight
+    kernel = with_smoothness(both, 1.5)
+    expected = Matern(math.sqrt(0.5), nu=1.5)(X[:, :1]) + 3 * Matern(math.sqrt(2), nu=1.5)(X[:, 1:])
+    assert np.abs(kernel(X, time=numbers) - expected).max() < 1e-12
+    assert hg.GPRegressor(plane, kernel=both, smoothness=1.5).fit(X, y).smoothness_ == 1.5
 
 
 def test_own_times_in_a_model():

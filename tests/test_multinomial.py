@@ -144,7 +144,7 @@ def test_four_points_by_simulation(noise):
     X, new, y = np.array([[0.0], [0.5], [1.5], [2.0]]), np.array([[0.2], [1.2]]), np.array([0, 1, 2, 1])
     K = 3.0 * RBF().pairs(np.concatenate([X, new])).at(1.0).value + 1e-9 * np.eye(6)
     posterior = condition_joint(RBF(), X, y, Params(1.0, 3.0), Multinomial(3, noise))
-    f = np.einsum("ij,scj->sci", np.linalg.cholesky(K), rng.normal(size=(100_000, 3, 6)))
+    f = np.einsum("ij,scj->sci", np.linalg.cholesky(K), rng.normal(size=(40_000, 3, 6)))
     node, weight = np.polynomial.hermite_e.hermegauss(12)  # the noise of the class that is seen
     e = 1 - (1 - noise) ** (1 / 3)
 
@@ -185,7 +185,7 @@ def test_gradients_are_differences(noise, constant):
     objective = LatentObjective(
         Prior.of(RBF(), X, 1.0, dense=True),
         y,
-        Given((None,), None, 0.0),
+        Given.of(RBF(), None, None, 0.0),
         likelihood,
         partial(expectation_propagation, tolerance=1e-10),
         constant,
@@ -297,6 +297,7 @@ def test_probabilities_are_calibrated_on_data_from_the_model():
     assert difference.std() / np.sqrt(len(difference)) < 0.02  # the test can see a difference
 
 
+@pytest.mark.slow
 def test_a_hundred_classes_and_classes_of_one():
     X = Sphere(2).random(np.random.default_rng(0), 120)
     y = np.concatenate([np.arange(100), np.arange(20)])
@@ -319,11 +320,12 @@ def test_the_estimator():
     np.testing.assert_array_equal(gp.predict(X[60:]), gp.classes_[decision.argmax(axis=1)])
     np.testing.assert_allclose(norm.cdf(decision).sum(axis=1), 1)
     np.testing.assert_allclose(norm.cdf(decision), P, atol=2 * gp.label_noise_)
-    rest = GPClassifier(S2, multiclass="one-vs-rest").fit(X[:60], y[:60])
+    given = {"time": gp.time_, "amplitude": gp.amplitude_}
+    rest = GPClassifier(S2, multiclass="one-vs-rest", label_noise=gp.label_noise_, **given).fit(X[:60], y[:60])
     assert len(rest.time_) == len(rest.posteriors_) == 3
     assert np.abs(rest.predict_proba(X[60:]) - P).max() < 0.25
     np.testing.assert_array_equal(gp.kernel_error(X[:3]).error, 0)
-    assert len(GPClassifier(S2, inference="laplace").fit(X[:60], y[:60]).posteriors_) == 3
+    assert len(GPClassifier(S2, inference="laplace", **given).fit(X[:60], y[:60]).posteriors_) == 3
     # the order of the classes is of no consequence
     other = GPClassifier(S2).fit(X[:60], np.array([{"x": "c", "y": "a", "z": "b"}[label] for label in y[:60]]))
     np.testing.assert_allclose(other.predict_proba(X[60:])[:, [2, 0, 1]], P, atol=5e-3)
@@ -356,3 +358,11 @@ def test_errors_say_what_to_do():
         GPClassifier(Euclidean(2), multiclass="all").fit(X, y)
     with pytest.raises(InvalidInput, match=r"needs inference = \"ep\"\. Use it, or multiclass"):
         GPClassifier(Euclidean(2), multiclass="joint", inference="laplace").fit(X, y)
+
+
+def test_too_many_classes_for_the_memory(monkeypatch):
+    monkeypatch.setattr("heatgp.cost.available_memory", lambda: 1e3)
+    monkeypatch.setattr("heatgp.cost.SMALL", 0)
+    X, y = labelled(9)
+    with pytest.raises(InvalidInput, match=r"joint model of 9 points in 3 classes.*one-vs-rest"):
+        GPClassifier(Euclidean(2), time=1.0, amplitude=1.0, label_noise=0).fit(X, y)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ..arguments import as_labels, check_flag, is_number, refuse_missing
+from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
 from ..gp.classification import (
@@ -39,7 +40,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(constant, amplitude * p_t / p_t(x, x)).
 
     A share of the labels, `label_noise`, is taken to be drawn at random: one odd label does not bend f. More than two
-    classes are fitted one against the rest, each with a time and an amplitude of its own.
+    classes have one function f_c each, and P(class c) = P(f_c + u_c is the largest), u_c standard normal.
 
     Parameters
     ----------
@@ -53,19 +54,25 @@ class GPClassifier(ClassifierMixin, HeatGP):
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
         likely.
     label_noise : number from 0 to 1, default None (learned; 0 with inference="laplace"). The share of the labels that
-        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2.
+        were drawn at random: P(class) = (1 - label_noise) Phi(f) + label_noise / 2. Of more than two classes,
+        jointly, each may be overlooked, and the label is the best of the others; 1 - label_noise is the probability
+        that none is.
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
+    multiclass : "auto" (default), "joint" or "one-vs-rest", for more than two classes. "joint" is one model, in which
+        all f_c have the same time and amplitude. "one-vs-rest" is a model of two classes for each class, with a time
+        and an amplitude of its own; the probabilities are divided by their sum. "auto" is "joint" with inference="ep",
+        and "one-vs-rest" with "laplace".
     normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
     Attributes
     ----------
     classes_ : array, the labels, sorted.
-    time_, amplitude_, label_noise_ : the parameters used; with more than two classes one for each class.
+    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
     kernel_ : Kernel, the covariance used.
-    posteriors_ : list of ClassPosterior: one, or one for each class where there are more than two.
+    posteriors_ : list of one ClassPosterior, of one JointPosterior, or of a ClassPosterior for each class.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
     moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
@@ -184,28 +191,32 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
         """The posterior of one class against the others."""
         signs = np.where(positive, 1.0, -1.0)
-        params, probit = self._parameters(points, signs, pairs, about)
-        return condition_classifier(
-            self.kernel_, points, signs, params, self.inference, pairs, likelihood=probit, constant=self._constant
-        )
+        params, probit, start = self._parameters(points, signs, pairs, about)
+        options: dict[str, Any] = {"likelihood": probit, "constant": self._constant, "start": start}
+        return condition_classifier(self.kernel_, points, signs, params, self.inference, pairs, **options)
 
     def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
         """The posterior of all classes together."""
-        params, likelihood = self._parameters(points, numbers, pairs)
-        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs)
+        count = len(self.classes_)
+        what = f"The joint model of {len(points):,} points in {count:,} classes"
+        check_memory(24.0 * count * len(points) ** 2, what, 'Use multiclass="one-vs-rest", or fewer points.')
+        params, likelihood, start = self._parameters(points, numbers, pairs)
+        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
 
-    def _parameters(self, points: Array, y: Array, pairs: TimeFunction, about: str = "") -> tuple[Params, Any]:
-        """The parameters of f and the likelihood, learned where they are not given."""
+    def _parameters(
+        self, points: Array, y: Array, pairs: TimeFunction, about: str = ""
+    ) -> tuple[Params, Any, Array | None]:
+        """The parameters of f and the likelihood, learned where they are not given, and where inference can start."""
         given, likelihood = self._given(0.0), self._likelihood
         if given.params is not None and not likelihood.free:
-            return given.params, likelihood
+            return given.params, likelihood, None
         bounds = self._bounds(points)
         priors = self._priors(bounds)
         found = fit_latent(
             self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
         )
         self.fits_.append(found)
-        return found.params, found.likelihood
+        return found.params, found.likelihood, found.sites
 
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.

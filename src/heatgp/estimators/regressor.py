@@ -93,7 +93,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     ----------
     time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
         The noise is that of weight one; of known variances the array.
-    smoothness_ : float, the smoothness of the kernel used.
+    smoothness_ : float, the smoothness of the kernel used; of a sum the least.
     weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).

@@ -10,6 +10,7 @@ from typing import Any
 from ..errors import InvalidInput, warn
 from ..heat.kernel import HeatKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
+from ..heat.sums import FactorsKernel, SumKernel
 from .kernels import without_normalization
 
 CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
@@ -18,7 +19,7 @@ CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
 
 def smoothed(kernel: HeatKernel, smoothness: Any) -> HeatKernel:
     """The kernel of a model with this smoothness."""
-    if isinstance(kernel, MaternKernel) and not smoothness == math.inf:
+    if smoothness_of(kernel) < math.inf and not smoothness == math.inf:
         raise InvalidInput(
             f"smoothness = {smoothness!r}, but {kernel!r} has its own. Leave one of them out, or give its heat kernel."
         )
@@ -37,8 +38,12 @@ def check_model_smoothness(smoothness: Any, precomputed: bool) -> None:
 
 
 def smoothness_of(kernel: Any) -> float:
-    """The smoothness of a model's kernel; that of heat kernels, and of those that do not say, is inf."""
+    """The smoothness of a model's kernel, of a sum the least; that of heat kernels, and of others, is inf."""
     kernel = without_normalization(kernel)
+    if isinstance(kernel, SumKernel):
+        return min(map(smoothness_of, kernel.summands))
+    if isinstance(kernel, FactorsKernel):
+        return smoothness_of(kernel.base)
     return kernel.smoothness if isinstance(kernel, MaternKernel) else math.inf
 
 
@@ -67,7 +72,8 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
         _, best, given = max(tried, key=lambda entry: entry[0])
         for warning in given:
             warn(str(warning.message), warning.category)
-        vars(self).update({name: value for name, value in vars(best).items() if name.endswith("_")})
+        given_to_all = self.get_params(deep=False)
+        vars(self).update({name: value for name, value in vars(best).items() if name not in given_to_all})
         return self
 
     return fitted

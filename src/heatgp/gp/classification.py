@@ -42,6 +42,7 @@ def condition_classifier(
     *,
     likelihood: Probit = Probit(),  # noqa: B008
     constant: bool = False,
+    start: Array | None = None,
 ) -> ClassPosterior:
     """The posterior of f given labels -1 or 1 at X; parameters as in `condition_latent`.
 
@@ -50,7 +51,7 @@ def condition_classifier(
     InvalidInput : if y holds other values, or the inference is not known.
     NotConverged : if the inference does not converge.
     """
-    found = condition_latent(kernel, X, labels(X, y), params, likelihood, inference, constant, pairs)
+    found = condition_latent(kernel, X, labels(X, y), params, likelihood, inference, constant, pairs, start)
     return ClassPosterior(**vars(found))
 
 
@@ -129,6 +130,7 @@ def condition_joint(
     likelihood: Multinomial,
     constant: bool = False,
     pairs: Pairs = None,
+    start: Array | None = None,
 ) -> JointPosterior:
     """The posterior of one function for each class given class numbers at X; parameters as in `condition_latent`.
 
@@ -136,7 +138,7 @@ def condition_joint(
     ------
     NotConverged : if the inference does not converge.
     """
-    found = condition_latent(kernel, X, y, params, likelihood, "ep", constant, pairs)
+    found = condition_latent(kernel, X, y, params, likelihood, "ep", constant, pairs, start)
     return JointPosterior(found.kernel, X, y, params, likelihood, found.approximation)
 
 

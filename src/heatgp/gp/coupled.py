@@ -52,9 +52,10 @@ class Coupled:
             lower = cholesky(B)
             log_det += 2.0 * np.log(np.diagonal(lower)).sum()
             half, _ = linalg.lapack.dpotri(lower, lower=1, overwrite_c=1)  # one triangle of B^-1, zeros in the other
-            half = half.T * root[:, None]
-            half *= root
-            np.add(half, np.triu(half, 1).T, out=E)
+            half.flat[:: len(half) + 1] *= 0.5
+            np.add(half, half.T, out=E)
+            E *= root
+            E *= root[:, None]
         lower = cholesky(inverses.sum(axis=0))
         return cls(K, precision, inverses, lower, float(log_det + 2.0 * np.log(np.diagonal(lower)).sum()))
 
@@ -71,7 +72,7 @@ class Coupled:
             share = 1.0 - np.where(seen, np.diagonal(E) / np.where(seen, s, 1.0), 1.0)  # s times variance given level
             weak = share < WEAK
             safe = np.where(weak, 1.0, s)
-            found[:] = (share + np.square(white).sum(axis=0) / safe) / safe
+            found[:] = (share + np.einsum("ij,ij->i", white, white) / safe) / safe
             if weak.any():
                 rows = self.K[weak] @ E
                 given = np.diagonal(self.K)[weak] - np.einsum("ij,ij->i", rows, self.K[weak])
@@ -117,13 +118,14 @@ class Coupled:
 
     @cached_property
     def _whitened(self) -> Array:
-        """L^-1 E_c, L L' = M: (classes, N, N)."""
-        return np.stack([self._level(E) for E in self.inverses])
+        """(L^-1 E_c)', L L' = M: (classes, N, N)."""
+        columns = self.inverses.reshape(-1, len(self.K)).T
+        return linalg.blas.dtrsm(1.0, self.lower, columns, lower=1).T.reshape(self.inverses.shape)
 
     @cached_property
     def _sum(self) -> Array:
         """The sum of R_cc over the classes."""
-        return self.inverses.sum(axis=0) - sum(white.T @ white for white in self._whitened)
+        return self.inverses.sum(axis=0) - sum(white @ white.T for white in self._whitened)
 
     def _level(self, v: Array) -> Array:
         return linalg.solve_triangular(self.lower, v, lower=True, check_finite=False)

@@ -73,6 +73,7 @@ class Fit:
         the logarithms of the parameters.
     likelihood : Likelihood with the values of its parameters; None where the noise is normal.
     evaluations : int, how often the evidence was computed, on all data or on some.
+    sites : array, where the inference at these parameters can start; None where the noise is normal.
     """
 
     params: Params
@@ -82,6 +83,7 @@ class Fit:
     log_posterior: float
     likelihood: Any = None
     evaluations: int = 0
+    sites: Array | None = None
 
 
 @of_data

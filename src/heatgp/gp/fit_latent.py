@@ -1,5 +1,6 @@
 """Learning the parameters of a latent function and of its likelihood, by the evidence or with priors."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -70,10 +71,11 @@ def fit_latent(
     InvalidInput : if a value or an interval is not possible.
     NotConverged : if the inference converges nowhere.
     """
+    functions = likelihood.functions or 1
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
-    coarse = some_of(full, kernel, X, middle, SUBSET)
+    coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
@@ -83,7 +85,7 @@ def fit_latent(
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
-    return finished(kernel, full, found, intervals, full.known(best), about)
+    return replace(finished(kernel, full, found, intervals, full.known(best), about), sites=full.last[-1])
 
 
 def latent_objective(

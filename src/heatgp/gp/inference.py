@@ -43,6 +43,7 @@ def condition_latent(
     inference: str = "ep",
     constant: bool = False,
     pairs: Pairs = None,
+    start: Array | None = None,
 ) -> LatentPosterior:
     """The posterior of f given observations at X.
 
@@ -56,6 +57,7 @@ def condition_latent(
     inference : "ep" (default), expectation propagation, or "laplace".
     constant : bool, default False. Whether f has a constant added, of variance 1 + prior variance.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
+    start : array, default None. The sites where the inference starts, from a fit or from a similar prior.
 
     Returns
     -------
@@ -70,6 +72,8 @@ def condition_latent(
     times = tuple(np.atleast_1d(params.time).tolist())
     given = Given(times, params.amplitude, 0.0)
     objective = LatentObjective(prior, y, given, likelihood, chosen(inference), constant)
+    if start is not None:
+        objective.last[:] = [start]
     found = objective.approximation(np.empty(0))
     if constant:
         variance = params.amplitude * prior.height(prior.at(params.time)[0])
