@@ -73,7 +73,8 @@ def fit_latent(
     """
     functions = likelihood.functions or 1
     # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
-    approximate = partial(chosen(inference), tolerance=1e-5) if inference == "ep" else chosen(inference)
+    change, gain = (1e-5, 1e-10) if functions == 1 else (1e-4, 1e-7)
+    approximate = partial(chosen(inference), tolerance=change) if inference == "ep" else chosen(inference)
     loose = partial(chosen(inference), tolerance=1e-2)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
@@ -87,7 +88,7 @@ def fit_latent(
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
     points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2)
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2, gain)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
