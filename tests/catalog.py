@@ -106,14 +106,16 @@ class KernelCase(NamedTuple):
     method: str
     options: dict[str, Any]
     check: dict[str, Any]
+    smoothness: float = np.inf
 
     def __repr__(self) -> str:
-        return f"{self.manifold!r}-{self.method}"
+        name = f"{self.manifold!r}-{self.method}"
+        return name if np.isinf(self.smoothness) else f"{name}-{self.smoothness:g}"
 
     def build(self) -> hg.HeatKernel:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)  # few paths
-            return hg.heat_kernel(self.manifold, self.method, **self.options)
+            return hg.matern_kernel(self.manifold, self.smoothness, self.method, **self.options)
 
 
 def parts(manifold):
@@ -212,3 +214,22 @@ FAST_KERNELS = [
     for manifold in manifolds
 ]
 """The part of the kernels that every run of the tests checks: each class of manifolds and each method."""
+
+FAST_MATERN_KERNELS = [
+    kernel_case(manifold, method)._replace(smoothness=smoothness)
+    for manifold, method, smoothness in [
+        (Euclidean(2), "exact", 0.5),
+        (Sphere(2), "exact", 0.5),
+        (Orthogonal(3), "exact", 0.5),
+        (Torus(2), "exact", 1.5),
+        (Stiefel(3, 2), "exact", 0.7),
+        (QUOTIENTS[0], "exact", 0.5),
+        (SCALED[0], "exact", 2.5),
+        (Sphere(2), "strip", 0.5),
+        (Sphere(2), "reference", 2.5),
+    ]
+]
+MATERN_KERNELS = FAST_MATERN_KERNELS + [
+    case._replace(smoothness=smoothness) for case in FAST_KERNELS for smoothness in (0.5, 2.5)
+]
+"""Matern kernels of heat kernels by every method, rough and smooth; the first ones in every run of the tests."""

@@ -1,5 +1,6 @@
 """Every method on the same splits, in one call."""
 
+import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +23,9 @@ from .estimators import NAMES, Task, baseline, check_task
 from .rows import Row, aligned, csv_text, distinct, find, summary
 from .targets import check_targets, label_counts
 
-DEFAULT = ("heatgp", "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
+PROCESSES = {"heatgp": math.inf, "heatgp matern": "learn"}
+"""The Gaussian processes of this library, and the smoothness of their kernels."""
+DEFAULT = (*PROCESSES, "rbf", "rbf raw", "rbf untuned", "svm", "linear", "nearest")
 CLASSES = 20
 """More different whole numbers than this may be a regression's counts as well as classes: the user must say."""
 
@@ -88,8 +91,9 @@ def compare(
     task : {"regression", "classification"}, optional
         By default regression for fractional y, else classification.
     methods : sequence of str or mapping of str to estimators, optional
-        Names ("heatgp" or one of `baselines.NAMES`), or estimators by name, each of which takes points. By default
-        heatgp, tuned baselines on the embedding, the RBF on raw coordinates, tuned or not, and nearest neighbours.
+        Names ("heatgp", "heatgp matern" or one of `baselines.NAMES`), or estimators by name, each of which takes
+        points. By default heatgp with the heat kernel and with the smoothness learned, tuned baselines on the
+        embedding, the RBF on raw coordinates, tuned or not, and nearest neighbours.
     splits : int or iterable of (train, test), default 5
         Number of folds of a cross-validation (stratified by class; whole groups where `groups` are given), or pairs
         of training and test indices.
@@ -229,17 +233,22 @@ def choose(
             check_estimator(name, estimator, task)
         return dict(methods), []
     names, notes = list(listed or DEFAULT), []
-    unknown = [name for name in names if not isinstance(name, str) or name not in ("heatgp", *NAMES)]
+    unknown = [name for name in names if not isinstance(name, str) or name not in (*PROCESSES, *NAMES)]
     if unknown:
-        raise InvalidInput(f"There is no method {unknown[0]!r}; there are 'heatgp', {', '.join(map(repr, NAMES))}.")
+        known = ", ".join(map(repr, ("heatgp", *NAMES, "heatgp matern")))
+        raise InvalidInput(f"There is no method {unknown[0]!r}; there are {known}.")
     if methods is None:
         try:
             manifold.distance(X[:1], X[:1])
         except Unsupported as reason:
             names.remove("nearest")
             notes.append(f"nearest: left out. {reason}")
-    estimators = {n: baseline(n, manifold, task, random_state=seed) for n in names if n != "heatgp"}
-    return {name: estimators.get(name) or process(manifold, task) for name in names}, notes
+    return {
+        name: process(manifold, task, smoothness=PROCESSES[name])
+        if name in PROCESSES
+        else baseline(name, manifold, task, random_state=seed)
+        for name in names
+    }, notes
 
 
 def check_estimator(name: Any, estimator: Any, task: Task) -> None:

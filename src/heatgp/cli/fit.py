@@ -12,6 +12,7 @@ import numpy as np
 
 from ..baselines.comparison import infer_task, process
 from ..errors import InvalidInput, OffManifold
+from ..heat.matern import check_smoothness
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
@@ -38,7 +39,7 @@ file has the points in the array X and the target in an array of its own. The ou
 of the function (add the noise's variance for new observations), or the most probable class and the probability of each
 class."""
 
-TRAINING = ("manifold", "task", "kernel", "paths", "references")
+TRAINING = ("manifold", "task", "kernel", "smoothness", "paths", "references")
 """Options that a saved model has no use for."""
 
 
@@ -55,6 +56,9 @@ def add_command(commands: Any) -> None:
         help="auto, the default: classes where the target is text or up to 20 different whole numbers",
     )
     parser.add_argument("--kernel", choices=METHODS, help="by default auto")
+    parser.add_argument(
+        "--smoothness", metavar="NUMBER", help="of Matern kernels: 0.5, 1.5, 2.5, or learn; by default inf, heat"
+    )
     add_simulation(parser)
     parser.add_argument("--project", action="store_true", help="move points with few digits to the nearest points")
     parser.add_argument("--predict", metavar="FILE", help="points to predict, the same columns without the target")
@@ -84,6 +88,7 @@ def run(options: argparse.Namespace) -> None:
         manifold = model.manifold_
     else:
         options.task, options.kernel = options.task or "auto", options.kernel or "auto"
+        options.smoothness = read_smoothness(options.smoothness)
         refuse_ignored([options.kernel], paths=options.paths, references=options.references)
         manifold, table = read_manifold(options.manifold), read_table(options.train)
         options.target = chosen_target(table, options.target, options.columns)
@@ -178,15 +183,30 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     kernel = options.kernel
     if given := known_options(kernel, paths=options.paths, references=options.references):
         kernel = heat_kernel(manifold, kernel, **given)
-    model: Any = process(manifold, task, kernel=kernel).fit(points, target)
+    model: Any = process(manifold, task, kernel=kernel, smoothness=options.smoothness).fit(points, target)
     noise = f", noise {model.noise_:.4g}" if task == "regression" else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "
-        f"time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "
+        f"{_smoothness(model)}time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "
         f"log evidence {model.log_marginal_likelihood():.4f}",
         file=sys.stderr,
     )
     return model
+
+
+def read_smoothness(text: str | None) -> Any:
+    """The argument of --smoothness: a number or "learn"; inf where it is not given."""
+    if text is None or text == "learn":
+        return math.inf if text is None else text
+    try:
+        smoothness = float(text)
+    except ValueError:
+        raise InvalidInput(f"--smoothness must be a number, such as 2.5, or learn; got {text!r}.") from None
+    return check_smoothness(smoothness)
+
+
+def _smoothness(model: Any) -> str:
+    return "" if math.isinf(model.smoothness_) else f"smoothness {model.smoothness_:g}, "
 
 
 def _short(value: Any) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from ..arguments import check_count
 from ..errors import InvalidInput
 from ..heat.kernel import HeatKernel
+from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from .manifold_argument import HELP, read_manifold
@@ -23,6 +24,9 @@ def add_command(commands: Any) -> None:
     parser = commands.add_parser("kernel", help="print and plot a heat kernel along a geodesic")
     parser.add_argument("manifold", help=HELP)
     parser.add_argument("--time", type=float, required=True)
+    parser.add_argument(
+        "--smoothness", type=float, default=math.inf, help="of Matern kernels: 0.5, 1.5, ...; by default inf, heat"
+    )
     parser.add_argument("--method", nargs="+", default=["auto"], choices=METHODS, help="one or several, side by side")
     add_simulation(parser)
     parser.add_argument("--points", type=int, default=13, help="rows of the table")
@@ -53,6 +57,7 @@ def run(options: argparse.Namespace) -> None:
     check_writable(options.plot)
     refuse_ignored(options.method, paths=options.paths, references=options.references)
     check_count("--seed", options.seed, 0)
+    check_smoothness(options.smoothness)
     manifold = read_manifold(options.manifold)
     lengths, points = along_geodesic(manifold, options.time, options.points)
     made = {method: kernel_for_time(manifold, method, options) for method in options.method}
@@ -95,8 +100,12 @@ def refuse_ignored(methods: list[str], **options: Any) -> None:
 
 
 def kernel_for_time(manifold: Manifold, method: Any, options: argparse.Namespace) -> HeatKernel:
-    """The kernel for the one time asked for: counts are made at that time alone."""
-    simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": options.time}
-    if method in ("ball", "strip"):
+    """The kernel for the one time asked for: counts are made at that time alone.
+
+    A Matern kernel is an average over many times; most of it are those up to twice the mean.
+    """
+    longest = options.time * (1.0 if math.isinf(options.smoothness) else 2 + manifold.dim / options.smoothness)
+    simulation = {"paths": options.paths, "references": options.references, "rng": options.seed, "times": longest}
+    if method in ("ball", "strip") and math.isinf(options.smoothness):
         simulation |= {"times": [options.time], "step": options.time / 100}
-    return heat_kernel(manifold, method, **known_options(method, **simulation))
+    return with_smoothness(heat_kernel(manifold, method, **known_options(method, **simulation)), options.smoothness)

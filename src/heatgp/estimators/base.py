@@ -21,6 +21,7 @@ from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
+from .smoothness import smoothed, smoothness_of
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
 
@@ -32,6 +33,7 @@ class HeatGP(BaseEstimator):
     manifold: Any = None
     _: KW_ONLY
     kernel: Any = "auto"
+    smoothness: Any = math.inf
     time: Any = None
     amplitude: float | None = None
     normalize: bool = True
@@ -137,10 +139,12 @@ class HeatGP(BaseEstimator):
         self.n_features_in_ = math.prod(X.shape[1:])
         checked = check(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
+        self.smoothness_ = smoothness_of(self.kernel_)
         return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
 
     def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs).as_positive_definite()
+        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs)
+        kernel = smoothed(kernel, self.smoothness).as_positive_definite()
         return Normalized(kernel) if self.normalize else kernel
 
     def _learned(

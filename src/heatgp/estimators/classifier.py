@@ -27,6 +27,7 @@ from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
+from .smoothness import learns_smoothness
 from .tables import checked_targets
 
 
@@ -42,6 +43,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
+    smoothness : number, "learn" or inf (default), the heat kernel; as in `GPRegressor`.
     time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
@@ -64,6 +66,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     classes_ : array, the labels, sorted.
     time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
+    smoothness_ : float, the smoothness of the kernel used.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of one ClassPosterior, of one JointPosterior, or of a ClassPosterior for each class.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -87,6 +90,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     priors: Priors | Literal["weak"] | None = "weak"
     multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
 
+    @learns_smoothness
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
 

@@ -15,11 +15,14 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.priors import checked_priors
 from ..gp.regression import condition
+from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
+from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise, refuse_extras
 from .mean import MeanModel
+from .smoothness import learns_smoothness
 from .tables import checked_targets, rows
 
 FEW = 20
@@ -42,6 +45,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
         these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
         support vector machines.
+    smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
+        for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
+        the best of 1/2, 3/2, 5/2 and inf by evidence.
     time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
         differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
         and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
@@ -57,6 +63,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
         of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
         amplitude about 0.1.
+    likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
+        "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
+        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
+        are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
@@ -70,10 +80,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     ----------
     time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
         The noise is that of weight one; of known variances the array.
+    smoothness_ : float, the smoothness of the kernel used; of a sum the least.
     weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
+    likelihood_ : the likelihood used, with its parameters; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -96,7 +108,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     mean: Any = "constant"
     coefficient_scale: Any = None
     priors: Any = "weak"
+    likelihood: Any = "normal"
 
+    @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
@@ -129,6 +143,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         checked_priors(self.priors)
+        law = chosen_likelihood(self.likelihood, self.noise)
+        if law is not None:
+            refuse_extras(law, sample_weight, covariates, self.coefficient_scale)
+            return self._fit_observed(law, X, y)
 
         def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
             known = np.ndim(self.noise) > 0
@@ -162,7 +180,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.coefficients_ = self.posterior_.coefficients
         self.coefficient_errors_ = self.posterior_.coefficient_errors
         self.coefficient_names_ = self._mean_model.names
+        self.likelihood_: RegressionLikelihood | None = None
         self._warn_of_few(len(points))
+        return self
+
+    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
+        """`fit` with a likelihood that is not normal."""
+        with heartbeat(f"The fit of {len(y)} points"):
+            self.posterior_, self.fit_ = fit_observed(self, law, X, y, self.mean, self.priors)
+        self.posteriors_, law = [self.posterior_], self.posterior_.likelihood
+        params, self.likelihood_ = in_units(self.posterior_.params, law), law
+        self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
+        self.amplitude_, self.noise_ = params.amplitude, learned_noise(law)
+        self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
+        if self.fit_ is not None:
+            self._warn_of_few(len(y))
         return self
 
     def predict(
@@ -274,7 +306,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
         """
         times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
-        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude], "noise": [self.noise]}
+        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
+        given |= {} if self.noise_ is None else {"noise": [self.noise]}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
         if number < FEW and learned:
             warn(

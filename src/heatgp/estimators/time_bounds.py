@@ -4,12 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
 from ..gp.fit import Bounds
+from ..heat.averaged.euclidean import BESSEL, bessel_correlation
 from ..heat.composed import has_units
 from ..heat.kernel import HeatKernel
+from .smoothness import smoothness_of
 
 SUBSET = 200
 NUMBERS = 1 << 22
@@ -18,6 +21,8 @@ SEPARATE = 0.01
 """Correlation of neighbours below which a shorter time changes little."""
 WEIGHTS = (1e-4, 1e4)
 """Weights of summands beside that of the first: a hundredth to a hundred times its standard deviation."""
+ROUGH = 100.0
+"""Upper bound of the length over which rough functions vary: then differences of f are those of the limit, to 1 %."""
 CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
@@ -55,6 +60,21 @@ def _without_effect(kernel: HeatKernel, low: float, high: float) -> tuple[float,
     return low, min(longer, kernel.times[1])
 
 
+def longest(smoothness: float) -> float:
+    """The upper bound of the length over which f varies, in units of the largest distance: 3 for the heat kernel.
+
+    For Matern kernels the length at which the correlation in flat space is the same, exp(-1/18); for rough ones no more
+    than `ROUGH`.
+    """
+    if smoothness > BESSEL:
+        return 3.0
+
+    def excess(length: float) -> float:
+        return float(bessel_correlation(smoothness, np.array(np.sqrt(2 * smoothness) / length))) - np.exp(-1 / 18)
+
+    return ROUGH if excess(ROUGH) < 0 else float(brentq(excess, 1.0, ROUGH))
+
+
 def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
     """`time_bounds` of one time, from geodesic distances, or from the rough ones where there are none.
 
@@ -80,13 +100,14 @@ def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
         nearest, largest = np.array([1.0]), 1.0
     if not times[0] < times[1]:
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
-    if (3 * largest) ** 2 <= times[0] and np.isinf(times[1]):
+    reach = longest(smoothness_of(kernel)) * largest
+    if reach**2 <= times[0] and np.isinf(times[1]):
         raise InvalidInput(
             f"the points of {manifold!r} are within {largest:.2g} of each other; the kernel's shortest time, "
             f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
-    low, high = np.clip(((np.median(nearest) / 5) ** 2, (3 * largest) ** 2), *times)
+    low, high = np.clip(((np.median(nearest) / 5) ** 2, reach**2), *times)
     if not low < high:
         return times
     return shortened(kernel, X, distances, float(low), float(high)) if kernel.is_exact else (float(low), float(high))

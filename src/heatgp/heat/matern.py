@@ -33,6 +33,8 @@ from .exact.fibre import FibreKernel, lift
 from .exact.flat import EuclideanProfile
 from .kernel import HeatKernel, OrbitKernel
 from .methods import Method, heat_kernel
+from .stretched import StretchedKernel
+from .sums import FactorsKernel, SumKernel
 
 ROUGHEST = 0.1
 """The least smoothness: the number of times in the sum is inversely proportional to it."""
@@ -74,7 +76,7 @@ def matern_kernel(
     >>> kernel
     matern_kernel(heat_kernel(Sphere(2), method='exact'), smoothness=1.5)
     >>> kernel([[1.0, 0, 0]], [[1.0, 0, 0], [0, 0, 1.0]], time=0.1).round(4)
-    array([[1.6265, 0.0092]])
+    array([[1.6185, 0.0037]])
     """
     smoothness = check_smoothness(smoothness)
     return with_smoothness(heat_kernel(manifold, method, **options), smoothness)
@@ -92,7 +94,14 @@ def check_smoothness(smoothness: Any) -> float:
 
 
 def with_smoothness(kernel: HeatKernel, smoothness: float) -> HeatKernel:
-    """The Matern kernel of a heat kernel; the heat kernel itself where the smoothness is infinite."""
+    """The Matern kernel of a heat kernel; the heat kernel itself where the smoothness is infinite.
+
+    Of a sum each summand, and of a kernel of some factors that of these.
+    """
+    if isinstance(kernel, SumKernel):
+        return replace(kernel, summands=tuple(with_smoothness(summand, smoothness) for summand in kernel.summands))
+    if isinstance(kernel, FactorsKernel):
+        return replace(kernel, base=with_smoothness(kernel.base, smoothness))
     return kernel if math.isinf(smoothness) else MaternKernel(kernel.manifold, kernel, smoothness)
 
 
@@ -125,10 +134,11 @@ class MaternKernel(WrappedKernel):
         """In R^n the coordinates are stretched, and the average over the time stays one of a known formula."""
         if isinstance(self.manifold, Euclidean):
             return super().with_times(which)
-        return replace(self, base=self.base.with_times(which))
+        base = self.base.with_times(which)
+        return self if base is self.base else replace(self, base=base)
 
     def time_parts(self, X: np.ndarray) -> list[tuple[HeatKernel, np.ndarray]]:
-        return [(self if part is self.base else part, x) for part, x in self.base.time_parts(X)]
+        return [(with_smoothness(part, self.smoothness), x) for part, x in self.base.time_parts(X)]
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._averaged.pairs(X, Y)
@@ -142,7 +152,7 @@ class MaternKernel(WrappedKernel):
         base, smoothness = self.base, self.smoothness
         if math.isinf(smoothness):
             return base
-        if isinstance(base, (QuotientKernel, ScaledKernel)):
+        if isinstance(base, (QuotientKernel, ScaledKernel, StretchedKernel)):
             return replace(base, base=with_smoothness(base.base, smoothness))
         if isinstance(base, OrbitKernel) and isinstance(base.profile, EuclideanProfile) and smoothness <= BESSEL:
             return replace(base, profile=EuclideanMatern(base.profile.dim, smoothness))
@@ -167,16 +177,22 @@ def leaves_of(kernel: HeatKernel, points: Callable[[Array], Array] = np.asarray,
             for leaf in leaves_of(kernel.base, points, parameter)
         ]
     if isinstance(kernel, FibreKernel) and kernel.fibre is None:
-        return [Leaf(kernel.group, lambda X: lift(kernel.manifold, points(X)), parameter)]
+        return [Leaf(kernel.group, partial(lifted, kernel, points), parameter)]
     if not isinstance(kernel, ProductKernel):
         return []
     found = []
     for i, factor in enumerate(kernel.factors):
-        own = leaves_of(factor, partial(part_of, kernel, i, points), i if kernel.own_times else parameter)
+        before = sum(f.parameters for f in kernel.factors[:i]) if kernel.own_times else 0
+        own = leaves_of(factor, partial(part_of, kernel, i, points), parameter + before)
         if not own:
             return []
         found += own
     return found
+
+
+def lifted(kernel: FibreKernel, points: Callable[[Array], Array], X: Array) -> Array:
+    """The group elements of points."""
+    return lift(kernel.manifold, points(X))
 
 
 def part_of(kernel: ProductKernel, number: int, points: Callable[[Array], Array], X: Array) -> Array:

@@ -25,8 +25,10 @@ from scipy.special import gammainccinv, gammaincinv
 from ...covariance import Evaluation
 from ...errors import InvalidInput
 
-FINE, COARSE = 1e-10, 1e-6
-"""Errors of sums over times, in units of k(x, x): of functions of orbit coordinates, and of other kernels."""
+FINE = 1e-10
+"""Error of sums over times, in units of k(x, x), of functions of orbit coordinates."""
+COARSE = 1e-6
+"""The same of other kernels, each value of which is more work and has an error of its own."""
 
 
 @dataclass(frozen=True)

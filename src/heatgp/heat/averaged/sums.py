@@ -13,15 +13,16 @@ import numpy as np
 from ...array import Array
 from ...covariance import Evaluation, TimeFunction, product
 from ...manifolds import Homogeneous, Manifold
-from ..kernel import CHUNK, HeatKernel, OrbitKernel, Recent, Slice
+from ..kernel import CHUNK, HeatKernel, OrbitKernel, Profile, Recent, Slice
 from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import COARSE, FINE, GammaTimes, summed
+from .table import STEP, HeatProfile, has_table, heat_table
 
 NEGLIGIBLE = 45.0
 """exp(-45): pairs that are further apart at a time count for nothing there."""
 KEPT = 1 << 28
 """Bytes of heat kernels that are kept for other times of the average."""
-SLICES = 256
+SLICES = 512
 """Times at which heat kernels are kept prepared."""
 
 
@@ -165,7 +166,20 @@ class OrbitAverage(HeatKernel):
         return Recent(self._slice, SLICES)
 
     def _slice(self, number: int, time: float) -> Slice:
-        return self.leaves[number].kernel.profile.prepare(time)
+        return self._profiles[number].prepare(time)
+
+    @cached_property
+    def _profiles(self) -> list[Profile]:
+        """Of each leaf; those of one coordinate are tabulated at the times of the sum, or at many times."""
+        step = GammaTimes(self.smoothness, self.manifold.dim, FINE).step
+        return [
+            HeatProfile(
+                heat_table(leaf.manifold, leaf.kernel.profile, step if leaf.scale == self.parameters == 1 else STEP)
+            )
+            if has_table(leaf.manifold)
+            else leaf.kernel.profile
+            for leaf in self.leaves
+        ]
 
     def _list(self, thetas: list[np.ndarray], kept: Kept | None = None) -> TimeFunction:
         """The averages at a list of pairs, whose orbit coordinates in each leaf are given."""
@@ -215,7 +229,11 @@ class OrbitAverage(HeatKernel):
                 prepared.log_scale,
             )
 
-        found = extended(known, Gaussian(lambda: squares, leaf.limits[0]), leaf.manifold, leaf.limits).at(time)
+        low, high = leaf.limits
+        if low <= time <= high or has_table(leaf.manifold):  # tables have all times
+            found = known(time)
+        else:
+            found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, leaf.limits).at(time)
         return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
 
     def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from ...covariance import Evaluation, TimeFunction
 from ...manifolds import Homogeneous
-from ..kernel import Profile, Slice, no_error
+from ..kernel import Profile, Recent, Slice, no_error
 from ..special.cubic_table import CubicTable
 from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import FINE, GammaTimes, resolved_log
 
 POINTS = 2048
 """Intervals of the table."""
+ROWS = 1024
+"""Times that a table keeps, 48 kB each."""
+NEAR = 12
+"""Times of a table that are interpolated between."""
+STEP = 0.1
+"""Step of the logarithm of time between them."""
 
 
 def has_table(manifold: Homogeneous) -> bool:
@@ -50,9 +57,9 @@ class MaternProfile(Profile):
     def grade(self) -> int:
         return max(4, math.ceil(2 / self.smoothness))
 
-    @property
+    @cached_property
     def heat(self) -> HeatTable:
-        return _heat_table(self.manifold, self.profile, self.law.step, self.grade)
+        return heat_table(self.manifold, self.profile, self.law.step, self.grade)
 
     def prepare(self, time: float) -> Slice:
         law, heat = self.law, self.heat
@@ -62,23 +69,56 @@ class MaternProfile(Profile):
         logs = logs + np.array([row.log_scale for row in rows])
         diagonal = np.log(np.sum(np.exp(logs - logs.max()) * [row.values[0] for row in rows])) + logs.max()
         weights = np.exp(logs - diagonal)
-        values = np.stack([row.values for row in rows])
-        value, slope = (self._reader(w @ values) for w in (weights, weights * change / time))
+        value, slope = (heat.sum(rows, w) for w in (weights, weights * change / time))
         errors = np.stack([row.errors for row in rows])
-        error = self._reader(weights @ errors) if errors.any() else no_error
+        error = heat.reader(weights @ errors) if errors.any() else no_error
         return Slice(value, slope, error, float(diagonal), lambda theta: resolved_log(value(theta), 1.0, FINE))
 
-    def _reader(self, values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        spline = CubicSpline(self.heat.x, values, bc_type=((1, 0.0), "not-a-knot"))
-        table, end, grade = CubicTable(1.0, values, spline(self.heat.x, 1), values[-1]), self.heat.end, self.grade
 
-        def read(theta: np.ndarray) -> np.ndarray:
-            theta = np.abs(np.asarray(theta, dtype=float)[..., 0]) / end
-            finite = np.isfinite(theta)  # the other component of O(n) is not
-            theta = np.where(finite, theta, 0.0)
-            return finite * table(np.sqrt(np.sqrt(theta)) if grade == 4 else theta ** (1 / grade))
+@dataclass(frozen=True)
+class HeatProfile(Profile):
+    """A heat kernel of one coordinate at any time, between the times of a table: prepared faster than by its series.
 
-        return read
+    Values, and the logarithm of the scale, are interpolated in the logarithm of the time by polynomials through `NEAR`
+    times. At a time of the table they are its own. Times beyond those of the profile are the table's.
+    """
+
+    heat: HeatTable
+
+    def prepare(self, time: float) -> Slice:
+        heat, place = self.heat, math.log(time) / self.heat.step
+        own = abs(place - round(place)) < 1e-9
+        first, number = (round(place), 1) if own else (math.floor(place) - NEAR // 2 + 1, NEAR)
+        rows = [heat.row(first + i) for i in range(number)]
+        weights = np.ones(1) if own else _lagrange(place - first)[0]
+        value = heat.sum(rows, weights)
+        error = heat.reader(weights @ np.stack([row.errors for row in rows])) if rows[0].errors.any() else no_error
+        slope = cache(lambda: self._slope(time, math.floor(place) - NEAR // 2 + 1, place))
+        scale = float(weights @ np.array([row.log_scale for row in rows]))
+        return Slice(value, lambda theta: slope()(theta), error, scale)
+
+    def _slope(self, time: float, first: int, place: float) -> Callable[[np.ndarray], np.ndarray]:
+        """The derivative in time."""
+        rows = [self.heat.row(first + i) for i in range(NEAR)]
+        weights, change = _lagrange(place - first)
+        rate = change @ np.array([row.log_scale for row in rows])
+        return self.heat.sum(rows, (change + weights * rate) / (self.heat.step * time))
+
+
+def _lagrange(x: float) -> tuple[np.ndarray, np.ndarray]:
+    """The polynomials that are one at one of the places 0, 1, .. and zero at the others, and their slopes."""
+    places = np.arange(NEAR)
+    rest = np.tile((x - places).astype(float), (NEAR, 1))
+    np.fill_diagonal(rest, 1.0)
+    gaps = (places[:, None] - places).astype(float)
+    np.fill_diagonal(gaps, 1.0)
+    scale = 1 / gaps.prod(axis=1)
+    slope = np.zeros(NEAR)
+    for m in places:
+        without = rest.copy()
+        without[:, m] = 1.0
+        slope += np.where(places == m, 0.0, without.prod(axis=1))
+    return scale * rest.prod(axis=1), scale * slope
 
 
 @dataclass(frozen=True)
@@ -86,6 +126,8 @@ class HeatRow:
     """A heat kernel at the points of a table, and its errors, over exp(log_scale)."""
 
     values: np.ndarray
+    rises: np.ndarray
+    """Derivatives of the values in x."""
     errors: np.ndarray
     log_scale: float
 
@@ -99,9 +141,8 @@ class HeatTable:
     step: float
     grade: int
 
-    @cached_property
-    def known(self) -> dict[int, HeatRow]:
-        return {}
+    def __reduce__(self) -> tuple[Any, ...]:
+        return heat_table, (self.manifold, self.profile, self.step, self.grade)
 
     @cached_property
     def x(self) -> np.ndarray:
@@ -125,11 +166,41 @@ class HeatTable:
         """The time below which the leading term of the short-time expansion is enough."""
         return max(self.profile.times[0], shortest_time(self.manifold))
 
+    def reader(self, values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The function of the coordinate that has these values at the points of the table."""
+        return self._reader(values, self._rises(values))
+
+    def sum(self, rows: list[HeatRow], weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """The weighted sum of rows as a function of the coordinate."""
+        values, rises = (weights @ np.stack(part) for part in zip(*((row.values, row.rises) for row in rows)))
+        return self._reader(values, rises)
+
+    def _rises(self, values: np.ndarray) -> np.ndarray:
+        return CubicSpline(self.x, values, bc_type=((1, 0.0), "not-a-knot"))(self.x, 1)
+
+    def _reader(self, values: np.ndarray, rises: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        table, end, grade = CubicTable(1.0, values, rises, values[-1]), self.end, self.grade
+
+        def read(theta: np.ndarray) -> np.ndarray:
+            theta = np.abs(np.asarray(theta, dtype=float)[..., 0]) / end
+            finite = np.isfinite(theta)  # the other component of O(n) is not
+            theta = np.where(finite, theta, 0.0)
+            return finite * table(np.sqrt(np.sqrt(theta)) if grade == 4 else theta ** (1 / grade))
+
+        return read
+
     def row(self, place: int) -> HeatRow:
-        if place not in self.known:
-            found = self._at_all_times.at(math.exp(place * self.step))
-            self.known[place] = HeatRow(found.relative_value, found.relative_error, found.log_scale)
-        return self.known[place]
+        """The heat kernel at one of the times."""
+        return self._rows(place)
+
+    @cached_property
+    def _rows(self) -> Recent:
+        return Recent(self._row, ROWS)
+
+    def _row(self, place: int) -> HeatRow:
+        found = self._at_all_times.at(math.exp(place * self.step))
+        values = found.relative_value
+        return HeatRow(values, self._rises(values), found.relative_error, found.log_scale)
 
     @cached_property
     def _at_all_times(self) -> TimeFunction:
@@ -142,5 +213,13 @@ class HeatTable:
 
 
 @lru_cache(maxsize=16)
-def _heat_table(manifold: Homogeneous, profile: Profile, step: float, grade: int) -> HeatTable:
+def _shared_table(manifold: Homogeneous, profile: Profile, step: float, grade: int) -> HeatTable:
     return HeatTable(manifold, profile, step, grade)
+
+
+def heat_table(manifold: Homogeneous, profile: Profile, step: float, grade: int = 4) -> HeatTable:
+    """The table; kernels of the same profile share it."""
+    try:
+        return _shared_table(manifold, profile, step, grade)
+    except TypeError:  # a manifold or a profile of the user's own that has no hash
+        return HeatTable(manifold, profile, step, grade)

@@ -1,0 +1,79 @@
+"""The smoothness of a model's kernel: given, or learned as the best of a few by evidence."""
+
+import math
+import warnings
+from collections.abc import Callable
+from copy import copy
+from functools import wraps
+from typing import Any
+
+from ..errors import InvalidInput, warn
+from ..heat.kernel import HeatKernel
+from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
+from ..heat.sums import FactorsKernel, SumKernel
+from .kernels import without_normalization
+
+CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
+"""What `smoothness="learn"` chooses from: the heat kernel, and the Matern kernels in use."""
+
+
+def smoothed(kernel: HeatKernel, smoothness: Any) -> HeatKernel:
+    """The kernel of a model with this smoothness."""
+    if smoothness_of(kernel) < math.inf and not smoothness == math.inf:
+        raise InvalidInput(
+            f"smoothness = {smoothness!r}, but {kernel!r} has its own. Leave one of them out, or give its heat kernel."
+        )
+    return with_smoothness(kernel, check_smoothness(smoothness))
+
+
+def check_model_smoothness(smoothness: Any, precomputed: bool) -> None:
+    """Raise InvalidInput for a smoothness that no model has, before any work."""
+    if isinstance(smoothness, str) and smoothness != "learn":
+        raise InvalidInput(
+            f"smoothness = {smoothness!r} is not known. Give a number, inf for the heat kernel, or 'learn' for the "
+            "best of 1/2, 3/2, 5/2 and inf."
+        )
+    if (isinstance(smoothness, str) or check_smoothness(smoothness) < math.inf) and precomputed:
+        raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
+
+
+def smoothness_of(kernel: Any) -> float:
+    """The smoothness of a model's kernel, of a sum the least; that of heat kernels, and of others, is inf."""
+    kernel = without_normalization(kernel)
+    if isinstance(kernel, SumKernel):
+        return min(map(smoothness_of, kernel.summands))
+    if isinstance(kernel, FactorsKernel):
+        return smoothness_of(kernel.base)
+    return kernel.smoothness if isinstance(kernel, MaternKernel) else math.inf
+
+
+def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """The `fit` of an estimator, which also learns the smoothness where that is "learn".
+
+    A model is fitted for each of the candidates, with one heat kernel; that with the largest evidence stays, and with
+    it its warnings.
+    """
+
+    @wraps(fit)
+    def fitted(self: Any, X: Any, *data: Any, **options: Any) -> Any:
+        check_model_smoothness(self.smoothness, self._precomputed)
+        if not isinstance(self.smoothness, str):
+            return fit(self, X, *data, **options)
+        tried: list[tuple[float, Any, list[Any]]] = []
+        for smoothness in CANDIDATES:
+            model = copy(self)
+            model.smoothness = smoothness
+            if tried:
+                model.kernel = without_normalization(tried[0][1].kernel_)
+            with warnings.catch_warnings(record=True) as given:
+                warnings.simplefilter("always")
+                fit(model, X, *data, **options)
+            tried.append((model.log_marginal_likelihood(), model, given))
+        _, best, given = max(tried, key=lambda entry: entry[0])
+        for warning in given:
+            warn(str(warning.message), warning.category)
+        given_to_all = self.get_params(deep=False)
+        vars(self).update({name: value for name, value in vars(best).items() if name not in given_to_all})
+        return self
+
+    return fitted

@@ -1,0 +1,86 @@
+"""Regression with any likelihood: the posterior, and predictions of what is observed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arguments import check_flag
+from ..covariance import Array, Kernel
+from .inference import LatentPosterior, condition_latent
+from .latent import Latent
+from .linalg import draw
+from .params import Params
+from .prior import Pairs
+from .regression_likelihood import RegressionLikelihood
+
+
+@dataclass(frozen=True)
+class ObservedPosterior(LatentPosterior):
+    """A Gaussian process f that has seen numbers or counts. Predictions are of the mean of y given f.
+
+    With `noise=True` they are of new observations. `latent` is f itself.
+    """
+
+    likelihood: RegressionLikelihood = field(kw_only=True)
+    constant: bool = field(kw_only=True)  # whether a constant was added to f
+
+    def latent(self, Xnew: Any) -> tuple[Array, Array]:
+        """Mean and variance of f."""
+        return Latent.moments(self, Xnew)
+
+    def mean(self, Xnew: Any) -> Array:
+        """The mean of the observations."""
+        return self.likelihood.mean(*self.latent(Xnew))
+
+    def moments(self, Xnew: Any, noise: Any = False) -> tuple[Array, Array]:
+        """Mean and variance of the mean of y given f; with `noise=True`, of new observations."""
+        noise = check_flag("noise", noise)  # variances of single observations are those of normal noise
+        law, latent = self.likelihood, self.latent(Xnew)
+        return law.mean(*latent), law.variance(*latent) if noise else law.signal_variance(*latent)
+
+    def covariance(self, Xnew: Any, noise: Any = False) -> Array:
+        """The covariance of all pairs, (M, M)."""
+        noise = check_flag("noise", noise)
+        law, mean, covariance = self.likelihood, Latent.mean(self, Xnew), Latent.covariance(self, Xnew)
+        found = law.covariance(mean, covariance)
+        if noise:
+            found.flat[:: len(found) + 1] = law.variance(mean, np.diagonal(covariance))
+        return found
+
+    def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: Any = False) -> Array:
+        """`size` draws of the mean of y given f, at Xnew: (size, M)."""
+        return self.likelihood.expected(draw(Latent.mean(self, Xnew), Latent.covariance(self, Xnew), rng, size))
+
+    def quantile(self, Xnew: Any, p: float) -> Array:
+        """What a new observation does not exceed with the probability p."""
+        return self.likelihood.quantile(p, *self.latent(Xnew))
+
+    def log_density(self, Xnew: Any, y: Array) -> Array:
+        """The log density of new observations."""
+        return self.likelihood.tilted(y, *self.latent(Xnew))[0]
+
+    def loo(self) -> tuple[Array, Array]:
+        """Mean and variance of each observation given all others, from the approximation of all: by the cavities."""
+        law, cavities = self.likelihood, self.approximation.cavities
+        return law.mean(*cavities), law.variance(*cavities)
+
+    def again(self, kernel: Kernel, params: Params) -> ObservedPosterior:
+        """The same data with another kernel or other parameters."""
+        return condition_observed(kernel, self.X, self.y, params, self.likelihood, self.constant)
+
+
+def condition_observed(
+    kernel: Kernel,
+    X: Any,
+    y: Array,
+    params: Params,
+    likelihood: RegressionLikelihood,
+    constant: bool = True,
+    pairs: Pairs = None,
+) -> ObservedPosterior:
+    """The posterior of f given numbers or counts; parameters as in `condition_latent`."""
+    found = condition_latent(kernel, X, y, params, likelihood, "ep", constant, pairs)
+    return ObservedPosterior(**vars(found), constant=constant)

@@ -1,0 +1,99 @@
+"""Counts with the Poisson law."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammaln, pdtr, wrightomega, xlogy
+
+from ..covariance import Array
+from ..errors import InvalidInput
+from .quadrature import tilted_moments
+from .regression_likelihood import RegressionLikelihood
+
+MOST = 1e6
+"""Counts up to this: beyond, the noise is below 0.1 % of the count, and the precision of the sites costs digits."""
+
+
+@dataclass(frozen=True)
+class Poisson(RegressionLikelihood):
+    """Counts y = 0, 1, 2, ... of the Poisson law with the rate exp(f).
+
+    `predict` is about the rate. Where f ~ N(mean, variance) its mean is exp(mean + variance / 2).
+
+    Parameters
+    ----------
+    rate : positive number, default 1. What f = 0 is: the rate is rate * exp(f).
+
+    Examples
+    --------
+    >>> Poisson().quantile(0.9, np.log([3.0, 30.0]), np.full(2, 1e-9))
+    array([ 5., 37.])
+    """
+
+    rate: float = 1.0
+
+    is_discrete: ClassVar[bool] = True
+
+    def check(self, y: ArrayLike) -> Array:
+        """Whole numbers from 0 to a million, or InvalidInput."""
+        counts = super().check(y)
+        for where in np.flatnonzero((counts < 0) | (counts != np.floor(counts))):
+            raise InvalidInput(
+                f"y[{where}] = {counts[where]:g} is not a count: Poisson needs whole numbers, 0 or more. For amounts "
+                'use likelihood="normal" or "student-t", perhaps of log(y).'
+            )
+        for where in np.flatnonzero(counts > MOST):
+            raise InvalidInput(
+                f"y[{where}] = {counts[where]:g} is above {MOST:,.0f}. The Poisson noise of such counts is below 0.1 % "
+                'of them and rarely the only one. Use likelihood="normal" for log(y).'
+            )
+        return counts
+
+    def adapted(self, y: Array, mean: float | None) -> Self:
+        """f counts from the log of the mean count, and from that of half a count in all where every count is 0."""
+        return replace(self, rate=max(float(np.mean(y)), 0.5 / len(y)) if mean is None else float(np.exp(mean)))
+
+    def log_density(self, y: Array, f: Array) -> Array:
+        """y log(rate) - rate - log y!, by u = log(rate / y): without a difference of large numbers."""
+        u = f + np.log(self.rate / np.maximum(y, 1.0))
+        constant = xlogy(y, y) - y - gammaln(y + 1.0)
+        with np.errstate(over="ignore", invalid="ignore"):  # the density is 0 where the rate overflows
+            return np.where(y > 0, constant - y * (np.expm1(u) - u), -self.rate * np.exp(f))
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        rate = self.expected(f)
+        return y - rate, rate, -rate
+
+    def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """By integration around the mode: the solution of y - rate exp(f) = (f - mean) / variance."""
+        end = mean + variance * y  # the mode is end - W(variance rate exp(end)), by Lambert's function
+        mode = end - wrightomega(end + np.log(variance * self.rate))
+        return tilted_moments(lambda f: self.log_density(y, f), mean, variance, mode)
+
+    def expected(self, f: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return self.rate * np.exp(f)
+
+    def dispersion(self, f: Array) -> Array:
+        return self.expected(f)
+
+    def distribution(self, y: Array, f: Array) -> Array:
+        return np.where(y < 0, 0.0, pdtr(np.maximum(y, 0.0), self.expected(f)))
+
+    def mean(self, mean: Array, variance: Array) -> Array:
+        return self.expected(mean + variance / 2)
+
+    def signal_variance(self, mean: Array, variance: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return self.mean(mean, variance) ** 2 * np.expm1(variance)
+
+    def covariance(self, mean: Array, covariance: Array) -> Array:
+        """Of log-normal rates."""
+        means = self.mean(mean, np.diagonal(covariance))
+        with np.errstate(over="ignore"):
+            return np.outer(means, means) * np.expm1(covariance)
+
+    def variance(self, mean: Array, variance: Array) -> Array:
+        return self.signal_variance(mean, variance) + self.mean(mean, variance)

@@ -1,0 +1,123 @@
+"""Likelihoods of numbers and counts: what a fit needs of p(y | f), and what predictions of new observations need."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arguments import EXTREME, as_array, is_number
+from ..covariance import Array
+from ..errors import InvalidInput, Unsupported
+from .likelihood import Likelihood
+from .quadrature import average, differences, quantile, tilted_moments
+
+
+@dataclass(frozen=True)
+class RegressionLikelihood(Likelihood):
+    """How numbers or counts y depend on a function f. Derive from it to fit a likelihood of your own.
+
+    It is a frozen dataclass. Fields that are named in `bounds` are its parameters, positive numbers; one that is None
+    is learned. A fit needs `log_density` alone. Predictions need `expected`, their intervals `distribution`, the
+    variance of new observations `dispersion`. All else has defaults by numerical integration; formulas are faster.
+    """
+
+    is_discrete: ClassVar[bool] = False
+    """Whether observations are whole numbers, 0 or more."""
+
+    def __post_init__(self) -> None:
+        for name in self.bounds:
+            value = vars(self)[name]
+            if not (value is None or (is_number(value) and value > 0)):
+                raise InvalidInput(
+                    f"{name} = {value!r} of {type(self).__name__} must be a positive number, or None to learn it."
+                )
+
+    @abstractmethod
+    def log_density(self, y: Array, f: Array) -> Array:
+        """log p(y | f), of a discrete y the log probability; for arrays of any shapes that broadcast."""
+
+    def expected(self, f: Array) -> Array:
+        """The mean of y given f: what `predict` is about."""
+        raise self._missing("expected(f), the mean of y given f")
+
+    def dispersion(self, f: Array) -> Array:
+        """The variance of y given f."""
+        raise self._missing("dispersion(f), the variance of y given f")
+
+    def distribution(self, y: Array, f: Array) -> Array:
+        """The probability, given f, that an observation is at most y."""
+        raise self._missing("distribution(y, f), the probability that an observation is at most y")
+
+    def check(self, y: ArrayLike) -> Array:
+        """Observations as an array (N,) of finite numbers, or InvalidInput."""
+        values = as_array(y, "y", "real numbers")
+        if values.dtype.kind not in "fiub" or values.ndim != 1:
+            raise InvalidInput(
+                f"y must be one real number for each point; it has shape {values.shape} and dtype {values.dtype}. "
+                f"With {type(self).__name__} fit one model for each column, y[:, 0]."
+            )
+        values = values.astype(float)
+        for where in np.flatnonzero(~np.isfinite(values)):
+            raise InvalidInput(f"y[{where}] = {values[where]} is not finite. Remove such observations.")
+        return values
+
+    def adapted(self, y: Array, mean: float | None) -> Self:
+        """The same law, where f counts from the given mean, or, for None, from a typical value of y, in units of y.
+
+        The prior variance of f is searched for between 0.01 and 10,000. This default leaves f as it is.
+        """
+        if mean:
+            raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')
+        return self
+
+    @property
+    def unit(self) -> float:
+        """The size of f = 1 in the units in which amplitude and noise are given: see `adapted`."""
+        return 1.0
+
+    def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        """By numerical integration. It is right where p(y | f) is log-concave in f, as most likelihoods are.
+
+        One that is not, such as Student's t, needs a formula of its own.
+        """
+        return tilted_moments(lambda f: self.log_density(y, f), mean, variance)
+
+    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        """By differences."""
+        return differences(lambda f: self.log_density(y, f), f)
+
+    def mean(self, mean: Array, variance: Array) -> Array:
+        """The mean of new observations where f ~ N(mean, variance)."""
+        return average(self.expected, mean, variance)
+
+    def signal_variance(self, mean: Array, variance: Array) -> Array:
+        """The variance of `expected(f)`, where f ~ N(mean, variance): the uncertainty of `predict`."""
+        center = self.mean(mean, variance)
+        return average(lambda f: (self.expected(f) - center) ** 2, mean, variance)
+
+    def covariance(self, mean: Array, covariance: Array) -> Array:
+        """The covariance (M, M) of `expected(f)` at M points, where f ~ N(mean, covariance)."""
+        raise self._missing("covariance(mean, covariance), that of expected(f) at several points; or use sample_y")
+
+    def variance(self, mean: Array, variance: Array) -> Array:
+        """The variance of new observations where f ~ N(mean, variance)."""
+        return self.signal_variance(mean, variance) + average(self.dispersion, mean, variance)
+
+    def cumulative(self, y: Array, mean: Array, variance: Array) -> Array:
+        """The probability that a new observation is at most y, where f ~ N(mean, variance)."""
+        return np.exp(tilted_moments(lambda f: np.log(self.distribution(y, f)), mean, variance)[0])
+
+    def quantile(self, p: float, mean: Array, variance: Array) -> Array:
+        """The least number that a new observation exceeds with a probability of at most 1 - p."""
+        center = np.clip(self.mean(mean, variance), -EXTREME, EXTREME)
+        scale = np.minimum(np.abs(center) + np.sqrt(self.signal_variance(mean, variance)), EXTREME)
+        scale = np.where(scale > 0, scale, 1.0)
+        return quantile(lambda y: self.cumulative(y, mean, variance), p, center, scale, self.is_discrete)
+
+    def _missing(self, member: str) -> Unsupported:
+        name = type(self).__name__
+        return Unsupported(f"{name} does not say this of new observations. Define {name}.{member}.")

@@ -1,0 +1,176 @@
+"""GPRegressor with Student-t noise, counts and likelihoods of one's own."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import PoissonRegressor
+
+import heatgp as hg
+from heatgp.errors import InvalidInput, SmallSampleWarning, Unsupported
+from heatgp.gp.poisson import Poisson
+from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.regression_likelihood import RegressionLikelihood
+from heatgp.gp.student import StudentT
+
+S2 = hg.Sphere(2)
+KNOWN = {"time": 0.5, "amplitude": 2.0}
+
+
+def on_sphere(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = S2.random(rng, n)
+    return X, 3 * X[:, 0] * X[:, 2], rng
+
+
+def test_outliers():
+    X, truth, rng = on_sphere(60)
+    y = 10 + truth + 0.1 * rng.standard_normal(60)
+    y[::10] += 20 * rng.standard_normal(6)
+    gp = hg.GPRegressor(S2, time=1.0, likelihood="student-t").fit(X, y)
+    mean, std = gp.predict(X, return_std=True)
+    assert np.sqrt(np.mean((mean - 10 - truth) ** 2)) < 0.1
+    assert 0.001 < gp.noise_ < 0.1
+    assert gp.fit_.params.amplitude == pytest.approx(gp.amplitude_)
+    assert gp.fit_.log_marginal_likelihood == pytest.approx(gp.log_marginal_likelihood(), abs=1e-4)
+    draws = gp.sample_y(X[:3], n_samples=4000)
+    np.testing.assert_allclose(draws.mean(axis=1), mean[:3], atol=5 * std[:3].max() / 4000**0.5)
+    assert np.allclose(np.sqrt(np.diagonal(gp.predict(X, return_cov=True)[1])), std)
+    again = hg.GPRegressor(S2, likelihood="student-t", time=gp.time_, amplitude=gp.amplitude_, noise=gp.noise_).fit(
+        X, y
+    )
+    np.testing.assert_allclose(again.predict(X), mean, atol=1e-4)
+    assert again.fit_ is None
+
+
+def test_normal_data_give_the_normal_model():
+    """Without outliers and with many degrees of freedom both likelihoods give the same predictions."""
+    X, truth, rng = on_sphere(40)
+    y = 5 + truth + 0.3 * rng.standard_normal(40)
+    normal = hg.GPRegressor(S2, **KNOWN, noise=0.09).fit(X, y)
+    student = hg.GPRegressor(S2, **KNOWN, likelihood=StudentT(0.09, degrees=5000)).fit(X, y)
+    # the constant has a flat prior in one and a normal one in the other
+    np.testing.assert_allclose(student.predict(X), normal.predict(X), atol=0.03)
+
+
+def test_counts():
+    X, truth, rng = on_sphere(80)
+    y = rng.poisson(np.exp(1 + truth / 2))
+    gp = hg.GPRegressor(S2, likelihood="poisson").fit(X, y)
+    mean, std = gp.predict(X, return_std=True)
+    assert np.mean(np.abs(np.log(mean) - 1 - truth / 2)) < 0.3
+    assert gp.noise_ is None
+    assert np.all(std > 0)
+    left_out, deviation = gp.loo()
+    assert abs(np.mean((y - left_out) ** 2 / deviation**2) - 1) < 0.6  # 80 standardised residuals: sqrt(2 / 80) * 4
+    assert "exact" in str(gp.kernel_error(X[:2]))
+    assert clone(gp).likelihood == "poisson"
+
+
+def test_a_constant_rate_is_that_of_a_generalised_linear_model():
+    """A kernel that is nearly constant leaves the constant: scikit-learn's Poisson regression without columns."""
+    X, _, rng = on_sphere(200)
+    y = rng.poisson(6.0, 200)
+    gp = hg.GPRegressor(S2, likelihood="poisson", time=100.0, amplitude=1e-6).fit(X, y)
+    other = PoissonRegressor(alpha=0.0).fit(np.zeros((200, 1)), y)
+    np.testing.assert_allclose(gp.predict(X[:2]), other.predict(np.zeros((2, 1))), rtol=2e-3)
+
+
+def test_log_linear_rates_are_those_of_a_generalised_linear_model():
+    """In R^1 with a very long time f is a line in effect, with a wide prior: the maximum of the likelihood."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, (300, 1))
+    y = rng.poisson(np.exp(2 + X[:, 0]))
+    # covariance 1e4 exp(-d^2 / 2t) at t = 1e4: slopes of variance 1, curvatures of variance 1e-4
+    gp = hg.GPRegressor(hg.Euclidean(1), likelihood="poisson", time=1e4, amplitude=1e4, mean="zero").fit(X, y)
+    other = PoissonRegressor(alpha=0.0, tol=1e-8).fit(X, y)
+    at = np.array([[-0.5], [0.0], [0.5]])
+    np.testing.assert_allclose(gp.predict(at), other.predict(at), rtol=0.01)
+
+
+def test_precomputed_kernels():
+    X, truth, rng = on_sphere(40)
+    y = rng.poisson(np.exp(1 + truth / 2))
+    direct = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X[:30], y[:30])
+    gram = direct.kernel_.pairs(X).at(0.5).value
+    given = hg.GPRegressor(kernel="precomputed", amplitude=2.0, likelihood="poisson").fit(gram[:30, :30], y[:30])
+    np.testing.assert_allclose(given.predict(gram[30:, :30]), direct.predict(X[30:]), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options, y, message",
+    [
+        ({"likelihood": "gauss"}, [1.0, 2.0], r'gauss.* is not known. Use "normal", "student-t", "poisson"'),
+        ({"likelihood": "poisson"}, [1.0, -2.0], r"y\[1\] = -2 is not a count"),
+        ({"likelihood": "poisson"}, [1.0, 0.5], r"y\[1\] = 0.5 is not a count"),
+        ({"likelihood": "poisson"}, [1, 10**7], r"y\[1\] = 1e\+07 is above 1,000,000"),
+        ({"likelihood": "poisson"}, [1.0, np.nan], r"y\[1\] = nan is not finite"),
+        ({"likelihood": "poisson"}, [[1, 2], [3, 4]], "one model for each column"),
+        ({"likelihood": "poisson"}, [1, 2, 3], "3 observations and X 2 points"),
+        ({"likelihood": "poisson", "noise": 0.1}, [1, 2], "has its own. Leave noise None"),
+        ({"likelihood": "student-t", "noise": -1.0}, [1, 2], "must be a positive number"),
+        ({"likelihood": "student-t", "noise": "a"}, [1, 2], "must be one number, or None"),
+        ({"likelihood": "student-t", "mean": "cubic"}, [1, 2], '"constant", "zero" or a number'),
+        ({"likelihood": "student-t"}, [1e200, 2.0], "beyond floating point. Change its unit"),
+    ],
+)
+def test_what_is_not_possible(options, y, message):
+    with pytest.raises(InvalidInput, match=message):
+        hg.GPRegressor(S2, **(KNOWN | options)).fit(S2.random(np.random.default_rng(0), 2), y)
+
+
+def test_what_normal_noise_alone_can_have():
+    X = S2.random(np.random.default_rng(0), 2)
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson")
+    for options in ({"sample_weight": [1, 2]}, {"covariates": [[1.0], [2.0]]}):
+        with pytest.raises(InvalidInput, match=r"is not possible with Poisson. Leave it None, or use likelihood"):
+            gp.fit(X, [1, 2], **options)
+    with pytest.raises(InvalidInput, match="coefficient_scale is not possible with Poisson"):
+        hg.GPRegressor(S2, **KNOWN, coefficient_scale=1.0, likelihood="poisson").fit(X, [1, 2])
+    with pytest.raises(InvalidInput, match=r"must be one number, or None to learn it. Known variances need"):
+        hg.GPRegressor(S2, **KNOWN, noise=[0.1, 0.2], likelihood="student-t").fit(X, [1, 2])
+    with pytest.raises(InvalidInput, match=r"priors.noise is .* not possible with StudentT"):
+        hg.GPRegressor(S2, priors=Priors(noise=LogNormal(0.1, 1.0)), likelihood="student-t").fit(X, [1, 2])
+
+
+def test_few_data_and_odd_ones():
+    X, truth, _ = on_sphere(12)
+    with pytest.warns(SmallSampleWarning, match="time learned"):
+        hg.GPRegressor(S2, amplitude=1.0, likelihood="poisson").fit(X, np.round(np.exp(2 + truth)))
+    zeros = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, np.zeros(12)).predict(X)
+    assert np.all((zeros > 0) & (zeros < 0.5))
+    one = hg.GPRegressor(S2, **KNOWN, likelihood="student-t", noise=0.1).fit(X[:1], [3.0])
+    assert one.predict(X[:1])[0] == pytest.approx(3.0, abs=0.5)
+    same = hg.GPRegressor(S2, **KNOWN, likelihood="student-t", noise=0.1).fit(X, np.full(12, 7.0))
+    np.testing.assert_allclose(same.predict(X), 7.0, atol=0.01)
+
+
+@dataclass(frozen=True)
+class Waiting(RegressionLikelihood):
+    """Exponential waiting times of the mean exp(f)."""
+
+    def log_density(self, y, f):
+        return -f - y * np.exp(-f)
+
+
+def test_a_likelihood_with_a_log_density_alone():
+    X, truth, rng = on_sphere(40)
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood=Waiting()).fit(X, rng.exponential(np.exp(truth)))
+    mean, variance = gp.posterior_.latent(X)
+    assert np.mean(np.abs(mean - truth)) < 2 * np.mean(np.sqrt(variance))
+    with pytest.raises(Unsupported, match=r"Define Waiting.expected\(f\)"):
+        gp.predict(X)
+
+
+def test_mean_as_a_number():
+    X, truth, rng = on_sphere(30)
+    y = rng.poisson(np.exp(1 + truth / 2))
+    far = hg.GPRegressor(S2, time=1e-3, amplitude=0.5, mean=1.0, likelihood="poisson").fit(X[:5], y[:5])
+    # far from the data f ~ N(1, 0.5)
+    assert far.predict(-X[:5].mean(axis=0, keepdims=True) / np.linalg.norm(X[:5].mean(axis=0))) == pytest.approx(
+        np.exp(1.25), rel=1e-6
+    )
+    assert isinstance(far.likelihood_, Poisson)
+    with pytest.raises(InvalidInput, match=r"mean = 2.0 is not possible with Waiting"):
+        hg.GPRegressor(S2, **KNOWN, mean=2.0, likelihood=Waiting()).fit(X, truth**2)
