@@ -73,6 +73,7 @@ def fit_latent(
     """
     functions = likelihood.functions or 1
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
+    gain = 1e-10 if functions == 1 else 1e-7
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
     coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
@@ -80,7 +81,7 @@ def fit_latent(
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
     points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2)
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2, gain)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
@@ -102,7 +103,8 @@ def latent_objective(
 ) -> tuple[LatentObjective, dict[str, Interval]]:
     """What `fit_latent` maximises, and the intervals of its coordinates by name."""
     # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
-    approximate = partial(chosen(inference), tolerance=1e-5) if inference == "ep" else chosen(inference)
+    change = 1e-5 if likelihood.functions is None else 1e-4
+    approximate = partial(chosen(inference), tolerance=change) if inference == "ep" else chosen(inference)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)

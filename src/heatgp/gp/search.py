@@ -82,7 +82,9 @@ def ascend(objective: Objective, start: Array, box: Array, scale: float, toleran
     return -float(found.fun) * scale, found.x
 
 
-def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) -> list[Found]:
+def climb(
+    coarse: Any, full: Any, scanned: list[Found], box: Array, count: int, tolerance: float = 1e-10
+) -> list[Found]:
     """Local maxima, the best first, none within 5 % of a better one.
 
     On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
@@ -91,7 +93,7 @@ def climb(coarse: Any, full: Any, scanned: list[Found], box: Array, count: int) 
     usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
     starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
     if coarse is full:
-        return apart([ascend(full, z, box, len(full.y)) for _, z in starts], 0.05)
+        return apart([ascend(full, z, box, len(full.y), tolerance) for _, z in starts], 0.05)
     found = apart([ascend(coarse, z, box, len(coarse.y), ROUGH) for _, z in starts], 0.05)
     near = [z for value, z in found[:2] if value > found[0][0] - HOPELESS]
-    return apart([ascend(full, z, box, len(full.y)) for z in near], 0.05)
+    return apart([ascend(full, z, box, len(full.y), tolerance) for z in near], 0.05)
