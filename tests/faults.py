@@ -55,7 +55,9 @@ def model_file(folder, version):
     from heatgp.cli import fit
 
     absent = dict.fromkeys(("model", "predict", "out", "columns", "paths", "references"))
-    options = mock.Mock(save=str(folder / "model"), train="t.csv", kernel="auto", project=False, **absent)
+    options = mock.Mock(
+        save=str(folder / "model"), train="t.csv", kernel="auto", smoothness=None, project=False, **absent
+    )
     X = Sphere(2).random(np.random.default_rng(0), 6)
     model = GPRegressor(Sphere(2), time=0.3, amplitude=1.0 + version, noise=0.1).fit(X, X[:, 0])
     table = mock.Mock()

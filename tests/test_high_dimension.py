@@ -210,7 +210,7 @@ def test_models_fit_and_predict(M, rng):
     mean, deviation = model.predict(X[200:], return_std=True)
     assert np.mean((mean - f[200:]) ** 2) < 0.1 * np.var(f[200:])
     assert np.isfinite(deviation).all()
-    classes = GPClassifier(M).fit(X[:80], f[:80] > 0)
+    classes = GPClassifier(M, priors=None, label_noise=0, mean="zero").fit(X[:80], f[:80] > 0)
     assert classes.score(X[200:], f[200:] > 0) > 0.85
 
 

@@ -664,7 +664,7 @@ FOUND = {
     "task an array": (lambda: hg.compare(S2, X, Y, task=np.array([1, 2])), "task must be 'regression' or 'classif"),
     "mean sparse": (
         lambda: hg.GPRegressor(S2, mean=sparse.eye_array(2), **FIXED).fit(X, Y),
-        'is not known. Use "zero", "constant" or a finite number.',
+        'is not known. Use "zero", "constant", "linear", a finite number or a function of points.',
     ),
     "mean nan": (lambda: hg.GPRegressor(S2, mean=np.nan, **FIXED).fit(X, Y), "mean = nan is not known"),
     "noise a flag": (

@@ -167,8 +167,7 @@ class HeatGP(BaseEstimator):
     @property
     def _mixtures(self) -> Sequence[Mixture]:
         """For each of these the posteriors over which predictions are averaged."""
-        posteriors = self._fitted
-        return self.mixtures_ if self.integrate else [Mixture.of(posterior) for posterior in posteriors]
+        return self.mixtures_ if self._fitted else []
 
     @property
     def _precomputed(self) -> bool:

@@ -22,9 +22,11 @@ from ..gp.fit import Bounds, Fit, box_of
 from ..gp.fit_latent import fit_latent, latent_objective, weak_priors
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
-from ..gp.integration import params_at
+from ..gp.integration import coordinates, params_at
 from ..gp.likelihood import Likelihood
+from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
+from ..gp.no_signal import NoSignal, with_no_signal
 from ..gp.params import Params
 from ..gp.priors import Priors, checked_priors
 from ..gp.probit import Probit
@@ -68,6 +70,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     Attributes
     ----------
     classes_ : array, the labels, sorted.
+    signal_ : float, the probability that labels depend on the points at all, with priors="weak"; with "one-vs-rest" one
+        for each class. Predictions are averages of the Gaussian process and of the shares of the classes.
     time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
@@ -134,7 +138,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
             else:
                 self.posteriors_ = [self._one(points, numbers == 1, pairs)]
-            self.mixtures_ = [self._integrated(posterior, (), pairs) for posterior in self.posteriors_]
+            found = [self._averaged(posterior, k, pairs) for k, posterior in enumerate(self.posteriors_)]
+            self.mixtures_ = [mixture for mixture, _ in found]
         times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
         weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
         amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
@@ -144,7 +149,21 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.weights_ = weights[0] if shared else weights
         self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
         self.label_noise_ = float(noises[0]) if shared else noises
+        self.signal_ = found[0][1] if shared else np.array([signal for _, signal in found])
         return self
+
+    def _averaged(self, posterior: Any, number: int, pairs: TimeFunction) -> tuple[Mixture, float]:
+        """The models over which predictions are averaged, and the probability that labels depend on the points."""
+        mixture = self._integrated(posterior, (), pairs)
+        if self.priors != "weak" or self.amplitude is not None or not self._constant:
+            return mixture, 1.0
+
+        def objective() -> tuple[Any, Array, Array]:
+            function, box = self._objective(posterior, pairs)
+            return function, np.clip(coordinates(function, posterior.params, posterior), *box.T), box
+
+        constant = NoSignal.of(posterior, len(self.classes_) if posterior.y.dtype.kind != "f" else None)
+        return with_no_signal(mixture, constant, self.fits_[number].log_posterior, objective)
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""

@@ -22,10 +22,10 @@ from .threads import of_data
 
 SUBSET = 200  # data on which starts are looked for: each value is an inference
 HEIGHTS = 3  # prior variances scanned
-VARIANCE = LogNormal(median=2.0, spread=2.0)
-"""The weak prior of the prior variance of f: at 0.04 labels say little of f, at 100 they have no noise."""
-RANDOM_LABELS = LogNormal(median=0.01, spread=1.5)
-"""The weak prior of label noise: from 1 in 2000 to 1 in 5."""
+VARIANCE = LogNormal(median=2.0, spread=4.0)
+"""The weak prior of the prior variance of f: from 0.001, a constant, to 5,000, where labels have no noise."""
+RANDOM_LABELS = LogNormal(median=0.005, spread=1.5)
+"""The weak prior of label noise: from 1 in 4,000 to 1 in 10."""
 
 
 def weak_priors(bounds: Bounds, parameters: int) -> Priors:

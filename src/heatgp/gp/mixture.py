@@ -11,6 +11,7 @@ from scipy.optimize import elementwise
 from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 
 from ..arguments import check_count, generator
+from ..cost import check_memory
 from ..covariance import Array, Kernel
 
 
@@ -120,9 +121,9 @@ class Mixture:
     def sample(self, points: Any, rng: Any, size: int = 1) -> Array:
         """Functions drawn from the posterior at the points, (size, M); each has parameters of its own."""
         rng = generator(rng)
-        numbers = self.numbers(rng, size)
         if len(self.weights) == 1:
             return self.posteriors[0].sample(points, rng, size)
+        numbers = self.numbers(rng, size)
         values = np.empty((len(numbers), len(points)))
         for g in np.unique(numbers):
             values[numbers == g] = self.posteriors[g].sample(points, rng, int(np.sum(numbers == g)))
@@ -131,6 +132,7 @@ class Mixture:
     def numbers(self, rng: Any, size: int) -> Array:
         """The number of the posterior that each of `size` functions is drawn from."""
         size = check_count("number of samples", size)
+        check_memory(8.0 * size, f"{size} samples", "Ask for fewer at a time.")
         one = len(self.weights) == 1  # no random number is spent where there is no choice
         return np.zeros(size, int) if one else rng.choice(len(self.weights), size, p=self.weights)
 
