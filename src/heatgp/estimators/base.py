@@ -19,6 +19,7 @@ from ..gp.fit import Bounds, Fit
 from ..gp.integration import coordinates, explored, remembered
 from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
+from ..gp.no_signal import processes
 from ..gp.params import Given, Params
 from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
@@ -86,7 +87,7 @@ class HeatGP(BaseEstimator):
         noise      0.01   given
         log evidence  33.526
         """
-        posteriors, mixtures = self._fitted, self._mixtures
+        posteriors, mixtures = self._fitted, [processes(mixture) for mixture in self._mixtures]
         labels = [""] if len(posteriors) == 1 else [f"{label}: " for label in self._model_names]
         parameters: list[Parameter] = []
         for posterior, mixture, label in zip(posteriors, mixtures, labels):

@@ -36,6 +36,9 @@ from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
 from .tables import checked_targets
 
+CERTAIN = 0.99
+"""Probability of a signal from which on the summary of a model does not mention it."""
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GPClassifier(ClassifierMixin, HeatGP):
@@ -179,6 +182,16 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if self.mean not in ("constant", "zero"):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
+
+    @property
+    def _notes(self) -> list[str]:
+        signals = zip(self._model_names, np.atleast_1d(self.signal_))
+        about = "" if len(self.posteriors_) == 1 else "of class {} "
+        return [
+            f"labels {about.format(name)}depend on the points with the probability {signal:.2g}"
+            for name, signal in signals
+            if signal < CERTAIN
+        ]
 
     @staticmethod
     def _check_label_noise(noise: Any) -> None:

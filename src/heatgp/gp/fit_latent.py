@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
 from .classification import labels
-from .fit import FLAT, TIMES, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
+from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
@@ -21,7 +21,8 @@ from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
 SUBSET = 200  # data on which starts are looked for: each value is an inference
-HEIGHTS = 3  # prior variances scanned
+TIMES = 8  # times scanned, for all together
+HEIGHTS = 2  # prior variances scanned
 VARIANCE = LogNormal(median=2.0, spread=4.0)
 """The weak prior of the prior variance of f: from 0.001, a constant, to 5,000, where labels have no noise."""
 RANDOM_LABELS = LogNormal(median=0.005, spread=1.5)
@@ -77,6 +78,8 @@ def fit_latent(
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
     coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
+    if coarse is not full:
+        coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)

@@ -64,6 +64,13 @@ class NoSignal:
         return rows if several else rows[:, 1]
 
 
+def processes(mixture: Mixture) -> Mixture:
+    """The Gaussian processes of a mixture alone."""
+    kept = [k for k, posterior in enumerate(mixture.posteriors) if not isinstance(posterior, NoSignal)]
+    weights = mixture.weights[kept]
+    return Mixture([mixture.posteriors[k] for k in kept], weights / weights.sum())
+
+
 def with_no_signal(
     mixture: Mixture,
     constant: NoSignal,

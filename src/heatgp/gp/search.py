@@ -14,7 +14,7 @@ from ..errors import NotConverged, NotPositiveDefinite
 Objective = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
 Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 
-ROUGH = 1e-6
+ROUGH = 1e-5
 """Relative change of the evidence per datum at which the search on few data ends."""
 HOPELESS = 5.0
 """How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data."""
