@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import check_flag, check_jobs, check_seed
+from ..arguments import check_flag, check_jobs, check_seed, is_number
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
@@ -43,6 +43,7 @@ class HeatGP(BaseEstimator):
     amplitude: float | None = None
     normalize: bool = True
     time_bounds: Any = None
+    amplitude_bounds: Any = None
     rng: Any = 0
     n_jobs: int | None = None
     project: bool = False
@@ -186,10 +187,11 @@ class HeatGP(BaseEstimator):
                 raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)
-        if self.integrate not in (None, "grid"):
+        if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
             raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
         if self._precomputed and self.project:
             raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
+        checked_interval("amplitude_bounds", self.amplitude_bounds)
         check_seed(self.rng)
         check_jobs(self.n_jobs)
         if self._precomputed and self.time is not None:
@@ -231,9 +233,10 @@ class HeatGP(BaseEstimator):
 
     def _bounds(self, points: Array) -> Bounds:
         """Where parameters are searched for."""
-        if self._precomputed:
-            return Bounds((1.0, 2.0))  # a precomputed kernel has no time
-        return Bounds(time_bounds(without_normalization(self.kernel_), points, self.time_bounds))
+        times: Any = (1.0, 2.0)  # a precomputed kernel has no time
+        if not self._precomputed:
+            times = time_bounds(without_normalization(self.kernel_), points, self.time_bounds)
+        return Bounds(times, checked_interval("amplitude_bounds", self.amplitude_bounds))
 
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
@@ -292,3 +295,15 @@ class HeatGP(BaseEstimator):
 def _like(old: Kernel, kernel: Kernel) -> Kernel:
     """The kernel, with a constant added where the old one has it."""
     return replace(old, kernel=kernel) if isinstance(old, PlusConstant) else kernel
+
+
+def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
+    """Two positive numbers, the smaller first; None stays."""
+    if interval is None:
+        return None
+    pair = isinstance(interval, (tuple, list, np.ndarray)) and np.shape(interval) == (2,)
+    if not (pair and all(map(is_number, interval)) and 0 < interval[0] < interval[1] < np.inf):
+        raise InvalidInput(
+            f"{name} = {interval!r} must be two positive numbers, the smaller first, such as (0.01, 100)."
+        )
+    return float(interval[0]), float(interval[1])

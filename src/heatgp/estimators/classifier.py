@@ -68,13 +68,16 @@ class GPClassifier(ClassifierMixin, HeatGP):
         all f_c have the same time and amplitude. "one-vs-rest" is a model of two classes for each class, with a time
         and an amplitude of its own; the probabilities are divided by their sum. "auto" is "joint" with inference="ep",
         and "one-vs-rest" with "laplace".
+    amplitude_bounds : tuple (low, high), default None: (0.01, 10,000). Where the prior variance of f is searched for.
     normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
     Attributes
     ----------
     classes_ : array, the labels, sorted.
-    signal_ : float, the probability that labels depend on the points at all, with priors="weak"; with "one-vs-rest" one
-        for each class. Predictions are averages of the Gaussian process and of the shares of the classes.
+    signal_ : float, the probability that labels depend on the points at all; with "one-vs-rest" one for each class.
+        Predictions are averages, with this weight, of the Gaussian process and of the shares of the classes. It is 1
+        unless priors="weak", mean="constant" and the amplitude is learned.
+    fits_ : list of Fit, the searches for the parameters. mixtures_ : list of Mixture, what predictions average over.
     time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
@@ -172,14 +175,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """Errors before the kernel is made."""
         chosen(self.inference)
         checked_priors(self.priors)
-        if self.multiclass not in ("auto", "joint", "one-vs-rest"):
+        if not (isinstance(self.multiclass, str) and self.multiclass in ("auto", "joint", "one-vs-rest")):
             raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
         if self.multiclass == "joint" and self.inference != "ep":
             raise InvalidInput(
                 f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
                 'inference = "ep". Use it, or multiclass = "one-vs-rest".'
             )
-        if self.mean not in ("constant", "zero"):
+        if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
 
@@ -310,12 +313,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         margins = np.stack([mixture.margin(points) for mixture in mixtures], axis=1)  # label noise would end them
         return margins[:, 0] if len(mixtures) == 1 else margins
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, *, prior: Any = None) -> Array:
         """The most probable class of each new point.
 
         Parameters
         ----------
-        X : array of M points, as in `predict_proba`.
+        X, prior : as in `predict_proba`.
 
         Returns
         -------
@@ -333,11 +336,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.predict([[-1.0], [2.0]]).tolist()
         ['a', 'b']
         """
-        mixtures, points = self._at(X)
+        mixtures, points = self._at(X, prior)
         if len(self.classes_) == 2 and len(mixtures[0].weights) == 1:
             # P > 1/2 where the mean of f is positive, whatever its variance
             return self.classes_[(mixtures[0].mean(points) > 0).astype(int)]
-        return self.classes_[np.argmax(self.predict_proba(X), axis=1)]
+        return self.classes_[np.argmax(self.predict_proba(X, prior=prior), axis=1)]
 
     def log_marginal_likelihood(
         self, time: Any = None, amplitude: Any = None, label_noise: Any = None, *, gradient: bool = False
@@ -456,11 +459,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return condition_classifier(*data, self.inference, pairs, likelihood=likelihood, constant=self._constant)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        fitted = [self._condition(kernel, old, old.params) for old in self.posteriors_]
-        if isinstance(fitted[0], JointPosterior):
-            probabilities = fitted[0].probabilities(points)
+        def again(old: Any) -> Any:
+            return old if isinstance(old, NoSignal) else self._condition(kernel, old, old.params)
+
+        mixtures = [replace(mixture, posteriors=[again(p) for p in mixture.posteriors]) for mixture in self.mixtures_]
+        if isinstance(self.posteriors_[0], JointPosterior):
+            probabilities = mixtures[0].probabilities(points)
         else:
-            probabilities = self._all_classes([model.probability(points) for model in fitted])
+            probabilities = self._all_classes([mixture.probability(points) for mixture in mixtures])
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 

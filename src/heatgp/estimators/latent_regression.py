@@ -76,7 +76,9 @@ def fit_observed(
         given = replace(given, amplitude=given.amplitude / law.unit**2)
     params, found = given.params, None
     if params is None or law.free:
-        bounds = Bounds(model._bounds(points).time, VARIANCE)
+        bounds = model._bounds(points)
+        low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE
+        bounds = Bounds(bounds.time, (low, high))
         laws = known_priors(law, priors, bounds, model.kernel_.parameters)
         found = fit_latent(model.kernel_, points, values, law, bounds, given, "ep", constant, laws, pairs)
         params, law = found.params, found.likelihood

@@ -12,6 +12,7 @@ from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from ..gp.targets import Mean, basis_values, constant_basis, independent_columns
 from ..manifolds import Manifold
+from .tables import column_names
 
 
 @dataclass(frozen=True)
@@ -48,15 +49,22 @@ class MeanModel:
     mean : what the functional core takes: "zero", a number, or a function of points.
     names : list of str, of the coefficients.
     covariates : int or None, the number of columns of covariates; None where there are none.
+    columns : tuple of str, the names of these columns, where they came as a table with names.
     """
 
     mean: Any
     names: list[str]
     covariates: int | None
+    columns: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, mean: Any, manifold: Manifold | None, points: Array, covariates: Any = None) -> MeanModel:
-        """The checked arguments of a fit; `manifold` is None where the kernel is precomputed."""
+    def of(
+        cls, mean: Any, manifold: Manifold | None, points: Array, covariates: Any = None, flat: bool = True
+    ) -> MeanModel:
+        """The checked arguments of a fit; `manifold` is None where the kernel is precomputed.
+
+        With `flat` priors of the coefficients, a covariate that is a combination of others is an error.
+        """
         names: list[str] = []
         if isinstance(mean, str) and mean == "constant":
             mean, names = constant_basis, ["constant"]
@@ -69,15 +77,20 @@ class MeanModel:
             if manifold is None:
                 raise Unsupported("a function as mean needs points, and a precomputed kernel has none. Use covariates.")
             names = [f"basis {k}" for k in range(basis_values(mean(points), len(points)).shape[1])]
+        elif isinstance(mean, (np.ndarray, list, tuple)):
+            raise InvalidInput(
+                "mean is an array. Give its columns as `covariates` of fit and predict, and mean='zero'."
+            )
         elif covariates is not None and is_number(mean):
             raise InvalidInput(f"mean = {mean} beside covariates: subtract it from y, and use mean='zero'.")
         if covariates is None:
             return cls(mean, names, None)
         Z = _covariates(covariates, len(points))
-        labels = [str(name) for name in getattr(covariates, "columns", range(Z.shape[1]))]
-        model = cls(mean, [*names, *(f"covariate {label}" for label in labels)], Z.shape[1])
+        columns = column_names(covariates)
+        labels = columns or range(Z.shape[1])
+        model = cls(mean, [*names, *(f"covariate {label}" for label in labels)], Z.shape[1], columns)
         H = model.values(points, Z)
-        kept = set(independent_columns(H).tolist())
+        kept = set(independent_columns(H).tolist()) if flat else set(range(H.shape[1]))
         for k in sorted(set(range(H.shape[1])) - kept):
             before = ", ".join(model.names[:k]) or "it is zero"
             raise InvalidInput(
@@ -97,6 +110,11 @@ class MeanModel:
         own = basis_values(self.mean(points), len(points)) if callable(self.mean) else np.empty((len(points), 0))
         if covariates is None:
             return own
+        columns = column_names(covariates)
+        if columns and self.columns and columns != self.columns:
+            raise InvalidInput(
+                f"covariates have the columns {list(columns)}; the model was fitted with {list(self.columns)}."
+            )
         Z = _covariates(covariates, len(points))
         if Z.shape[1] != self.covariates:
             raise InvalidInput(f"covariates have {Z.shape[1]} columns; the model was fitted with {self.covariates}.")

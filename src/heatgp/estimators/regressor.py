@@ -12,7 +12,7 @@ from sklearn.base import RegressorMixin
 from ..arguments import check_flag, generator, is_number
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
-from ..gp.fit import box_of, fit_regression, regression_objective
+from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
 from ..gp.functions import sampled_functions
 from ..gp.gradients import regression_gradient
 from ..gp.integration import params_at
@@ -24,7 +24,7 @@ from ..gp.regression import Posterior, condition
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
-from .base import HeatGP
+from .base import HeatGP, checked_interval
 from .kernels import learned_times, learned_weights
 from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise, refuse_extras
 from .mean import MeanModel
@@ -79,6 +79,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
+    amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
+        that variance, are searched for; by default from 1e-6 to 1e6 times the mean square of y, and from 1e-8 to 1e4.
     time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
         from the distances of the data.
     rng : seed or numpy Generator, default 0. For kernels that are simulated.
@@ -119,6 +121,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     """
 
     noise: Any = None
+    noise_bounds: Any = None
     mean: Any = "constant"
     coefficient_scale: Any = None
     priors: Any = "weak"
@@ -157,6 +160,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         checked_priors(self.priors)
+        checked_interval("noise_bounds", self.noise_bounds)
         law = chosen_likelihood(self.likelihood, self.noise)
         if law is not None:
             if self.integrate:
@@ -170,7 +174,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             known = np.ndim(self.noise) > 0
             kept, scale = noise_scale(len(points), self.noise if known else None, sample_weight)
             some, covariates_ = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
-            model = MeanModel.of(self.mean, None if self._precomputed else self.manifold_, some, covariates_)
+            manifold, flat = None if self._precomputed else self.manifold_, self.coefficient_scale is None
+            model = MeanModel.of(self.mean, manifold, some, covariates_, flat)
             options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
             mean = model.core(some, covariates_)
             targets(some, y if kept is None else rows(y, kept), mean, **options)
@@ -214,6 +219,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
         self.amplitude_, self.noise_ = params.amplitude, learned_noise(law)
         self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
+        self.coefficients_, self.coefficient_errors_, self.coefficient_names_ = np.empty(0), np.empty(0), []
         if self.fit_ is not None:
             self._warn_of_few(len(y))
         return self
@@ -303,10 +309,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mixture, points = self._mixture_at(X, prior, covariates)
         sides = (0.5 - level / 2, 0.5 + level / 2)
         if self.likelihood_ is not None:
-            if noise is not True:
-                raise Unsupported(
-                    f"intervals with {type(self.likelihood_).__name__} are of new observations: noise=True."
-                )
+            self._check_of_observations(noise)
             lower, upper = (mixture.posteriors[0].quantile(points, side) for side in sides)
         else:
             lower, upper = mixture.quantiles(points, sides, noise)
@@ -339,9 +342,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([-0.084])
         """
         mixture, points = self._mixture_at(X, prior, covariates)
-        if self.likelihood_ is not None:
-            return mixture.posteriors[0].log_density(points, self.likelihood_.check(y))
-        return mixture.log_density(points, targets(points, y, "zero")[0].y, noise)
+        law = self.likelihood_
+        if law is not None:
+            self._check_of_observations(noise)
+        values = np.asarray(law.check(y) if law is not None else targets(points, y, "zero")[0].y)
+        expected = (len(points), *self.posterior_.y.shape[1:])
+        if values.shape != expected:
+            raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
+        return mixture.posteriors[0].log_density(points, values) if law else mixture.log_density(points, values, noise)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, covariates: Any = None, prior: Any = None
@@ -448,6 +456,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
+        if noise is not None and posterior.y.ndim == 1 and np.ndim(self.noise) > 0:
+            raise InvalidInput(
+                "the noise of this model is known: leave `noise` None, and fit again with other variances."
+            )
         if gradient or not (time is None and amplitude is None and noise is None):
             self._check_one_output("log_marginal_likelihood at other parameters, or its gradient,")
             posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
@@ -518,6 +530,15 @@ class GPRegressor(RegressorMixin, HeatGP):
             for name, value, known in values
         ]
 
+    def _bounds(self, points: Array) -> Bounds:
+        bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
+        return bounds if interval is None else replace(bounds, noise=interval)
+
+    def _check_of_observations(self, noise: Any) -> None:
+        """Raise Unsupported where f is asked for and observations are not normal."""
+        if not check_flag("noise", noise):
+            raise Unsupported(f"with {type(self.likelihood_).__name__} this is of new observations: noise=True.")
+
     def _check_one_output(self, what: str) -> None:
         if self._fitted and self.likelihood_ is not None and what != "plot":
             raise Unsupported(f"{what} is for normal noise, not for {type(self.likelihood_).__name__}.")
@@ -567,8 +588,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         return posterior.again(self.kernel_, params_at(objective, z), pairs)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        old = self.posterior_
-        mean, variance = old.again(kernel, old.params).moments(points)
+        mixture = self.mixtures_[0]
+        again = replace(mixture, posteriors=[old.again(kernel, old.params) for old in mixture.posteriors])
+        mean, variance = again.moments(points)
         deviation = np.sqrt(variance)
         return (mean, deviation.max(axis=1)) if mean.ndim == 2 else (mean[:, None], deviation)
 

@@ -40,7 +40,7 @@ def nlpd_scorer(estimator: Any, X: Any, y: Any) -> float:
         return -classification_scores(estimator.classes_, estimator.predict_proba(X), y)["cross_entropy"]
     while isinstance(estimator, (Pipeline, BaseSearchCV)):
         if isinstance(estimator, Pipeline):
-            X, estimator = estimator[:-1].transform(X), estimator[-1]
+            X, estimator = estimator[:-1].transform(X) if len(estimator) > 1 else X, estimator[-1]
         else:
             estimator = estimator.best_estimator_
     if isinstance(estimator, GPRegressor):

@@ -24,7 +24,9 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
     except (TypeError, ValueError) as error:
-        known, given = (list(map(str, names)) for names in (getattr(estimator, "feature_names_in_", []), _names(X)))
+        known, given = (
+            list(map(str, names)) for names in (getattr(estimator, "feature_names_in_", []), column_names(X))
+        )
         columns = f"\nThe model was fitted to the columns {known}; X has {given}." if known and given else ""
         raise InvalidInput(f"{error}{columns}") from None
     try:
@@ -39,9 +41,9 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
     return as_array(X, "X", "a table of numbers")
 
 
-def _names(X: Any) -> Any:
+def column_names(X: Any) -> tuple[str, ...]:
     """The names of the columns of a table that has them."""
-    return getattr(X, "columns", [])
+    return tuple(map(str, getattr(X, "columns", ())))
 
 
 def chosen_manifold(manifold: Any, X: np.ndarray) -> Manifold:

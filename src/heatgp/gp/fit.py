@@ -179,10 +179,12 @@ def regression_objective(
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
     typical = 0.1
     if given.noise is None:
-        intervals["noise"] = bounds.noise
+        unit = data.typical_noise  # the parameter is the noise of weight one, which may be of no observation
+        typical, interval = typical / unit, (bounds.noise[0] / unit, bounds.noise[1] / unit)
         if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
             typical *= scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
-            intervals["noise"] = bounds.noise[0], max(bounds.noise[1], 1000 * typical)
+            interval = interval[0], max(interval[1], 1000 * typical)
+        intervals["noise"] = interval
     if given.amplitude is None:
         intervals["amplitude"] = variance
     chosen_priors = checked_priors(priors)

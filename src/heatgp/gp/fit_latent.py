@@ -23,16 +23,16 @@ from .threads import of_data
 SUBSET = 200  # data on which starts are looked for: each value is an inference
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
-VARIANCE = LogNormal(median=2.0, spread=4.0)
-"""The weak prior of the prior variance of f: from 0.001, a constant, to 5,000, where labels have no noise."""
-RANDOM_LABELS = LogNormal(median=0.005, spread=1.5)
+WEAK_VARIANCE = LogNormal(median=2.0, spread=6.0)
+"""The weak prior of the prior variance of f: at 0.01 f is a constant, at 10,000 labels have no noise."""
+WEAK_LABEL_NOISE = LogNormal(median=0.005, spread=1.5)
 """The weak prior of label noise: from 1 in 4,000 to 1 in 10."""
 
 
 def weak_priors(bounds: Bounds, parameters: int) -> Priors:
     """Priors for labels that say little where the data say something."""
     times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
-    return Priors(times, VARIANCE, label_noise=RANDOM_LABELS)
+    return Priors(times, WEAK_VARIANCE, label_noise=WEAK_LABEL_NOISE)
 
 
 @of_data

@@ -348,7 +348,8 @@ def fit_outputs(
     scale = np.where(scale > 0, scale, 1e-24)
     low, high = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
     variance = np.broadcast_to(low, scale.shape), np.broadcast_to(high, scale.shape)
-    ratio, typical = bounds.noise, 0.1
+    unit = data.typical_noise
+    ratio, typical = (bounds.noise[0] / unit, bounds.noise[1] / unit), 0.1 / unit
     if given.amplitude is not None and given.noise is None:
         typical *= float(np.exp(np.log(scale).mean())) / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
         ratio = ratio[0], max(ratio[1], 1e4 * typical * float(scale.max() / scale.min()))
@@ -362,7 +363,7 @@ def fit_outputs(
     else:
         if given.amplitude is None:
             learned["amplitude"] = float(variance[0].min()), float(variance[1].max())
-        laws = (chosen or Priors()).laws(learned, kernel.parameters)
+        laws = (chosen or Priors()).laws(learned, kernel.parameters, kernel.weight_parameters)
         if law := laws.pop("amplitude", None):
             amplitude_law = np.full(len(scale), np.log(law.median)), law.spread
     full = ColumnsObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, ratio, laws, amplitude_law)

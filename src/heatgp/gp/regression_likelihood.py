@@ -68,7 +68,7 @@ class RegressionLikelihood(Likelihood):
     def adapted(self, y: Array, mean: float | None) -> Self:
         """The same law, where f counts from the given mean, or, for None, from a typical value of y, in units of y.
 
-        The prior variance of f is searched for between 0.01 and 10,000. This default leaves f as it is.
+        The prior variance of f is searched for between 1e-4 and 1e4. This default leaves f as it is.
         """
         if mean:
             raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')

@@ -66,6 +66,12 @@ class Targets:
         """Whether all coefficients have a flat prior: the best amplitude is then known in closed form."""
         return not self.precision.any()
 
+    @property
+    def typical_noise(self) -> float:
+        """The geometric mean of the relative sizes of the noise; 1 where all are 0."""
+        positive = self.noise[self.noise > 0]
+        return float(np.exp(np.log(positive).mean())) if positive.size else 1.0
+
     def mapped(self, transform: Array, noise: float, log_volume: float) -> Targets:
         """The data after a linear map whose noise has one variance for all."""
         rows = np.full(len(transform), noise)

@@ -1,0 +1,118 @@
+"""Options of the estimators that meet each other: weights and their scale, bounds, covariates by name, shapes of y."""
+
+import numpy as np
+import pytest
+from sklearn.pipeline import make_pipeline
+
+import heatgp as hg
+from heatgp.errors import BoundWarning, InvalidInput, Unsupported
+
+S2 = hg.Sphere(2)
+X = S2.random(np.random.default_rng(0), 40)
+Y = X[:, 0] + 0.1 * np.random.default_rng(1).normal(size=40)
+FIXED = {"time": 0.5, "amplitude": 1.0, "noise": 0.01}
+
+
+class Table(np.ndarray):
+    """An array whose columns have names, as a data frame has."""
+
+    columns: tuple[str, ...] = ()
+
+
+def table(values, *names):
+    found = np.asarray(values).view(Table)
+    found.columns = names
+    return found
+
+
+@pytest.mark.parametrize("outputs", [Y, np.stack([Y, -2 * Y], axis=1)], ids=["one", "two"])
+@pytest.mark.parametrize("weight", [1e-9, 1e6])
+def test_the_scale_of_weights_is_that_of_the_noise(weight, outputs):
+    one, other = (hg.GPRegressor(S2).fit(X, outputs, sample_weight=np.full(40, w)) for w in (1.0, weight))
+    np.testing.assert_allclose(other.predict(X), one.predict(X), atol=1e-4)
+    np.testing.assert_allclose(other.amplitude_, one.amplitude_, rtol=1e-2)
+    np.testing.assert_allclose(other.noise_ / weight, one.noise_, rtol=1e-2)
+
+
+def test_bounds_are_arguments():
+    with pytest.warns(BoundWarning, match=r"amplitude sits on the upper bound 0\.6"):
+        assert hg.GPRegressor(S2, amplitude_bounds=(0.5, 0.6), priors=None).fit(X, Y).amplitude_ == pytest.approx(0.6)
+    with pytest.warns(BoundWarning, match="noise / prior variance sits on the lower bound 0.1"):
+        hg.GPRegressor(S2, noise_bounds=(0.1, 1.0), priors=None).fit(X, Y)
+    with pytest.warns(BoundWarning, match="amplitude sits on the upper bound 3"):
+        hg.GPClassifier(S2, amplitude_bounds=(1, 3), priors=None, label_noise=0).fit(X, Y > 0)
+    for options in {"amplitude_bounds": (2, 1)}, {"noise_bounds": "wide"}, {"noise_bounds": (0.0, 1.0)}:
+        with pytest.raises(InvalidInput, match="must be two positive numbers, the smaller first"):
+            hg.GPRegressor(S2, **options).fit(X, Y)
+
+
+def test_covariates_are_known_by_their_names():
+    gp = hg.GPRegressor(S2, **FIXED).fit(X, Y, covariates=table(X[:, :2], "a", "b"))
+    assert gp.coefficient_names_ == ["constant", "covariate a", "covariate b"]
+    with pytest.raises(InvalidInput, match=r"columns \['b', 'a'\]; the model was fitted with \['a', 'b'\]"):
+        gp.predict(X[:2], covariates=table(X[:2, 1::-1], "b", "a"))
+
+
+def test_a_prior_of_coefficients_allows_for_collinear_covariates():
+    twice = np.stack([X[:, 0], X[:, 0]], axis=1)
+    with pytest.raises(InvalidInput, match="is a combination of the columns of the mean before it"):
+        hg.GPRegressor(S2, **FIXED).fit(X, Y, covariates=twice)
+    gp = hg.GPRegressor(S2, coefficient_scale=1.0, **FIXED).fit(X, Y, covariates=twice)
+    assert gp.coefficients_[1] == pytest.approx(gp.coefficients_[2])  # by symmetry
+
+
+@pytest.mark.parametrize(
+    "options, y, message",
+    [
+        ({}, np.zeros((2, 2)), r"y has shape \(2, 2\); needed is \(2,\)"),
+        ({}, np.zeros(1), "y must be 2 real numbers"),
+        ({"likelihood": "student-t"}, np.zeros(1), r"y has shape \(1,\); needed is \(2,\)"),
+    ],
+)
+def test_densities_need_one_observation_for_each_point(options, y, message):
+    with pytest.raises(InvalidInput, match=message):
+        hg.GPRegressor(S2, **FIXED, **options).fit(X, Y).log_density(X[:2], y)
+
+
+def test_student_t_is_of_new_observations():
+    gp = hg.GPRegressor(S2, likelihood="student-t", **FIXED).fit(X, Y)
+    assert gp.coefficients_.size == 0
+    for ask in (lambda: gp.log_density(X[:2], Y[:2], noise=False), lambda: gp.predict_interval(X[:2], noise=False)):
+        with pytest.raises(Unsupported, match="with StudentT this is of new observations: noise=True"):
+            ask()
+    lower, upper = gp.predict_interval(X[:2], noise=np.True_)
+    assert (lower < upper).all()
+
+
+def test_known_noise_is_not_a_parameter_of_the_evidence():
+    gp = hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=np.full(40, 0.01)).fit(X, Y)
+    with pytest.raises(InvalidInput, match="the noise of this model is known"):
+        gp.log_marginal_likelihood(noise=0.02)
+    assert gp.log_marginal_likelihood() == pytest.approx(
+        hg.GPRegressor(S2, **FIXED).fit(X, Y).log_marginal_likelihood()
+    )
+
+
+def test_means_that_are_arrays():
+    with pytest.raises(InvalidInput, match=r"mean is an array\. Give its columns as `covariates`"):
+        hg.GPRegressor(S2, mean=np.ones((40, 1))).fit(X, Y)
+    with pytest.raises(InvalidInput, match="is not known"):
+        hg.GPClassifier(S2, mean=np.ones(3)).fit(X, Y > 0)
+
+
+def test_a_classifier_of_a_gram_matrix_predicts_with_prior_variances():
+    sizes = np.linspace(1, 2, 40)
+    gram = hg.heat_kernel(S2)(X, time=0.5) * np.outer(sizes, sizes)
+    gp = hg.GPClassifier(kernel="precomputed").fit(gram, Y > 0)
+    chosen = gp.predict(gram[:9], prior=np.diagonal(gram)[:9])
+    np.testing.assert_array_equal(chosen, gp.predict_proba(gram[:9], prior=np.diagonal(gram)[:9])[:, 1] > 0.5)
+
+
+def test_the_scorer_takes_a_pipeline_of_one_step():
+    gp = hg.GPRegressor("euclidean", **FIXED)
+    assert hg.nlpd_scorer(make_pipeline(gp).fit(X, Y), X, Y) == hg.nlpd_scorer(gp.fit(X, Y), X, Y)
+
+
+def test_the_summary_says_how_probable_a_signal_is():
+    gp = hg.GPClassifier(S2).fit(X, np.random.default_rng(0).random(40) < 0.5)
+    assert f"labels depend on the points with the probability {gp.signal_:.2g}" in str(gp.summary())
