@@ -74,7 +74,7 @@ def fit_latent(
     """
     functions = likelihood.functions or 1
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
-    gain = 1e-10 if functions == 1 else 1e-7
+    gain = 1e-10 if functions == 1 else 1e-6
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
     coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time

@@ -16,6 +16,8 @@ Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 
 ROUGH = 1e-5
 """Relative change of the evidence per datum at which the search on few data ends."""
+SAME = 0.5
+"""Log parameters whose maxima on few data are one: the search there ends early, and some directions are flat."""
 HOPELESS = 5.0
 """How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data."""
 
@@ -94,6 +96,6 @@ def climb(
     starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
     if coarse is full:
         return apart([ascend(full, z, box, len(full.y), tolerance) for _, z in starts], 0.05)
-    found = apart([ascend(coarse, z, box, len(coarse.y), ROUGH) for _, z in starts], 0.05)
+    found = apart([ascend(coarse, z, box, len(coarse.y), ROUGH) for _, z in starts], SAME)
     near = [z for value, z in found[:2] if value > found[0][0] - HOPELESS]
     return apart([ascend(full, z, box, len(full.y), tolerance) for z in near], 0.05)
