@@ -399,15 +399,8 @@ def constant(values: Array, parameters: int = 0) -> TimeFunction:
 
 
 @dataclass(frozen=True)
-class Normalized(Kernel):
-    """The kernel with prior variance 1: k(x, y) / sqrt(k(x, x) k(y, y)).
-
-    The amplitude of a Gaussian process is then its prior variance, at every point and every time.
-
-    Parameters
-    ----------
-    kernel : Kernel, the kernel that is divided by the roots of its diagonal.
-    """
+class DerivedKernel(Kernel):
+    """A kernel made from the values of another, with the same times."""
 
     kernel: Kernel
 
@@ -426,6 +419,18 @@ class Normalized(Kernel):
     @property
     def remedy(self) -> str:
         return self.kernel.remedy
+
+
+@dataclass(frozen=True)
+class Normalized(DerivedKernel):
+    """The kernel with prior variance 1: k(x, y) / sqrt(k(x, x) k(y, y)).
+
+    The amplitude of a Gaussian process is then its prior variance, at every point and every time.
+
+    Parameters
+    ----------
+    kernel : Kernel, the kernel that is divided by the roots of its diagonal.
+    """
 
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         inner = self.kernel.pairs(X, Y)

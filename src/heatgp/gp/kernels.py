@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array
-from ..covariance import Array, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
+from ..covariance import Array, DerivedKernel, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
 from ..errors import InvalidInput
 
 __all__ = ["Normalized", "PlusConstant", "Precomputed", "constant", "gram_kernel", "with_rows"]
 
 
 @dataclass(frozen=True)
-class PlusConstant(Kernel):
+class PlusConstant(DerivedKernel):
     """The kernel of f plus a constant that is not known: k(x, y) + variance.
 
     Parameters
@@ -29,24 +29,7 @@ class PlusConstant(Kernel):
     variance : positive number, that of the constant.
     """
 
-    kernel: Kernel
     variance: float
-
-    @property
-    def parameters(self) -> int:
-        return self.kernel.parameters
-
-    @property
-    def weight_parameters(self) -> int:
-        return self.kernel.weight_parameters
-
-    @property
-    def times(self) -> tuple[float, float]:
-        return self.kernel.times
-
-    @property
-    def remedy(self) -> str:
-        return self.kernel.remedy
 
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         return self._plus(self.kernel.pairs(X, Y))
