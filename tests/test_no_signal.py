@@ -62,5 +62,7 @@ def excess(manifold, labels, seeds, number=80):
 @pytest.mark.parametrize("manifold", [S2, SpecialOrthogonal(3), ComplexProjective(2)])
 @pytest.mark.parametrize("shares", [(0.5, 0.5), (0.85, 0.15), (0.4, 0.3, 0.3)])
 def test_labels_without_signal_cost_little(manifold, shares):
-    labels = lambda rng, n: rng.choice(len(shares), n, p=shares)  # noqa: E731
+    def labels(rng, number):
+        return rng.choice(len(shares), number, p=shares)
+
     assert excess(manifold, labels, range(12)) < 0.01

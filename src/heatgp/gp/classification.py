@@ -14,7 +14,7 @@ from .latent import CHUNK
 from .multinomial import Multinomial
 from .params import Params
 from .prior import Pairs
-from .probit import Probit
+from .probit import WITHOUT_NOISE, Probit
 from .threads import of_posterior
 
 
@@ -40,7 +40,7 @@ def condition_classifier(
     inference: str = "ep",
     pairs: Pairs = None,
     *,
-    likelihood: Probit = Probit(),  # noqa: B008
+    likelihood: Probit = WITHOUT_NOISE,
     constant: bool = False,
     start: Array | None = None,
 ) -> ClassPosterior:

@@ -16,7 +16,7 @@ from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import LogNormal, Priors
-from .probit import Probit
+from .probit import WITHOUT_NOISE, Probit
 from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
@@ -127,7 +127,7 @@ def fit_classification(
     inference: str = "ep",
     pairs: Pairs = None,
     *,
-    likelihood: Probit = Probit(),  # noqa: B008
+    likelihood: Probit = WITHOUT_NOISE,
     constant: bool = False,
     priors: Priors | None = None,
     about: str = "",

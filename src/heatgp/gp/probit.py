@@ -73,6 +73,10 @@ class Probit(Likelihood):
             raise Unsupported("Laplace's approximation has no label noise. Give label_noise=0, or use inference='ep'.")
 
 
+WITHOUT_NOISE = Probit()
+"""Labels none of which were drawn at random."""
+
+
 def hazard(z: Array) -> Array:
     """N(z) / Phi(z), the derivative of log Phi; without under- or overflow."""
     return np.sqrt(2 / np.pi) / erfcx(-z / np.sqrt(2))
