@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from ...manifolds import Homogeneous, Manifold
 from ..kernel import CHUNK, HeatKernel, OrbitKernel, Profile, Recent, Slice
 from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import COARSE, FINE, GammaTimes, summed
-from .table import STEP, HeatProfile, has_table, heat_table
+from .table import STEP, TabulatedHeat, has_table, heat_table
 
 NEGLIGIBLE = 45.0
 """exp(-45): pairs that are further apart at a time count for nothing there."""
 KEPT = 1 << 28
 """Bytes of heat kernels that are kept for other times of the average."""
-SLICES = 512
-"""Times at which heat kernels are kept prepared."""
+SLICES = 192
+"""Times at which the heat kernel of each factor is kept prepared."""
 
 
 Block = tuple[slice, slice, tuple[int, ...]]
@@ -74,6 +74,8 @@ class Leaf:
     """Which of the times of the product is its own."""
     scale: float = 1.0
     """By which its distances are multiplied in the product."""
+    is_gaussian: bool = False
+    """Whether it is the heat kernel of Euclidean space."""
 
     @property
     def manifold(self) -> Homogeneous:
@@ -163,17 +165,17 @@ class OrbitAverage(HeatKernel):
 
     @cached_property
     def _slices(self) -> Recent:
-        return Recent(self._slice, SLICES)
+        return Recent(self._slice, SLICES * len(self.leaves))
 
     def _slice(self, number: int, time: float) -> Slice:
         return self._profiles[number].prepare(time)
 
     @cached_property
-    def _profiles(self) -> list[Profile]:
+    def _profiles(self) -> list[Profile | TabulatedHeat]:
         """Of each leaf; those of one coordinate are tabulated at the times of the sum, or at many times."""
         step = GammaTimes(self.smoothness, self.manifold.dim, FINE).step
         return [
-            HeatProfile(
+            TabulatedHeat(
                 heat_table(leaf.manifold, leaf.kernel.profile, step if leaf.scale == self.parameters == 1 else STEP)
             )
             if has_table(leaf.manifold)
@@ -184,18 +186,25 @@ class OrbitAverage(HeatKernel):
     def _list(self, thetas: list[np.ndarray], kept: Kept | None = None) -> TimeFunction:
         """The averages at a list of pairs, whose orbit coordinates in each leaf are given."""
         squares = [np.asarray(leaf.manifold.length(theta)) ** 2 for leaf, theta in zip(self.leaves, thetas)]
+        places = [
+            profile.heat.place(theta) if isinstance(profile, TabulatedHeat) else theta
+            for profile, theta in zip(self._profiles, thetas)
+        ]
         law = GammaTimes(self.smoothness, self.manifold.dim, FINE)
-        several, number = self.parameters > 1, len(thetas[0])
-        by_distance = None if several else SortedPairs.of(thetas, squares, self._units(None))
+        several, number = self.parameters > 1, len(squares[0])
+        by_distance = None if several else SortedPairs.of(places, squares, self._units(None))
         keep = (kept or Kept()).of_list()
 
         def at(time: Any) -> Evaluation:
             units = self._units(time if several else None)
-            pairs = by_distance or SortedPairs.of(thetas, squares, units)
+            pairs = by_distance or SortedPairs.of(places, squares, units)
 
             def node(t: float) -> Evaluation:
                 near = pairs.within(2 * t * (NEGLIGIBLE + self.manifold.dim))
-                found = product([self._leaf_at(i, t * unit, *near[i]) for i, unit in enumerate(units)], several)
+                factors = [self._leaf_at(i, t * units[i], *near[i]) for i in self._curved]
+                if self._flat:
+                    factors.append(self._gaussian([t * units[i] for i in self._flat], [near[i][1] for i in self._flat]))
+                found = product(factors, several)
                 if several:
                     return Evaluation(
                         lambda: found.relative_value,
@@ -211,6 +220,41 @@ class OrbitAverage(HeatKernel):
             return average.mapped(lambda values: values[..., pairs.places])
 
         return TimeFunction(at)
+
+    @cached_property
+    def _flat(self) -> list[int]:
+        """The leaves that are Gaussian; together they are one factor."""
+        return [i for i, leaf in enumerate(self.leaves) if leaf.is_gaussian]
+
+    @cached_property
+    def _curved(self) -> list[int]:
+        """The other leaves."""
+        return [i for i, leaf in enumerate(self.leaves) if not leaf.is_gaussian]
+
+    def _gaussian(self, times: list[float], squares: list[np.ndarray]) -> Evaluation:
+        """The product of the Gaussian leaves at their times and squared distances, and its slopes in each time."""
+        leaves = [self.leaves[i] for i in self._flat]
+        halves = [leaf.manifold.dim / 2 for leaf in leaves]
+
+        @cache
+        def value() -> np.ndarray:
+            exponent = squares[0] * (-0.5 / times[0])
+            for time, square in zip(times[1:], squares[1:]):
+                exponent += square * (-0.5 / time)
+            return np.exp(exponent, out=exponent)
+
+        def slopes() -> np.ndarray:
+            out = np.empty((len(leaves), *squares[0].shape))
+            for slope, half, time, square in zip(out, halves, times, squares):
+                np.multiply(square, 0.5 / time, out=slope)
+                slope -= half
+                slope *= value()
+            return out
+
+        scale = -sum(
+            half * math.log(2 * math.pi * time * leaf.scale**2) for half, time, leaf in zip(halves, times, leaves)
+        )
+        return Evaluation(value, slopes, lambda: np.zeros(squares[0].shape), scale)
 
     def _units(self, times: tuple[float, ...] | None) -> list[float]:
         """The time of each leaf where that of the average is one."""
@@ -230,42 +274,51 @@ class OrbitAverage(HeatKernel):
             )
 
         low, high = leaf.limits
-        if low <= time <= high or has_table(leaf.manifold):  # tables have all times
+        if low <= time <= high:
             found = known(time)
         else:
             found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, leaf.limits).at(time)
         return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
 
     def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:
-        """Derivatives in the times of the leaves, (leaves, pairs), as those in the parameters."""
+        """Derivatives in the times of the leaves, the Gaussian ones last, as those in the parameters."""
         out = np.zeros((self.parameters, *slopes.shape[1:]))
-        for leaf, slope in zip(self.leaves, slopes):
-            out[leaf.parameter] += slope
+        for i, slope in zip(self._curved + self._flat, slopes):
+            out[self.leaves[i].parameter] += slope
         return out
 
 
 @dataclass(frozen=True)
 class SortedPairs:
-    """Pairs sorted by distance, in units of the root of time: those near enough at a time are the first ones."""
+    """Pairs sorted by distance, in units of the root of time: those near enough at a time are the first ones.
 
-    thetas: list[np.ndarray]
+    They are sorted up to a hundredth only, by `distance_class`, which takes a tenth of the time.
+    """
+
+    coordinates: list[np.ndarray]
     squares: list[np.ndarray]
-    reach: np.ndarray
+    classes: np.ndarray
     places: np.ndarray
     """Where each pair is in this order."""
 
     @classmethod
-    def of(cls, thetas: list[np.ndarray], squares: list[np.ndarray], units: list[float]) -> SortedPairs:
-        reach = reduce(np.add, [square / unit for square, unit in zip(squares, units)])
-        order = np.argsort(reach, kind="stable")
+    def of(cls, coordinates: list[np.ndarray], squares: list[np.ndarray], units: list[float]) -> SortedPairs:
+        classes = distance_class(reduce(np.add, [square / unit for square, unit in zip(squares, units)]))
+        order = np.argsort(classes, kind="stable")
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
-        return cls([theta[order] for theta in thetas], [square[order] for square in squares], reach[order], places)
+        return cls([part[order] for part in coordinates], [part[order] for part in squares], classes[order], places)
 
     def within(self, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Orbit coordinates and squared distances of the pairs up to this sum of squares over times."""
-        count = int(np.searchsorted(self.reach, reach, side="right"))
-        return [(theta[:count], square[:count]) for theta, square in zip(self.thetas, self.squares)]
+        """Coordinates and squared distances of the pairs up to this sum of squares over times, and a few more."""
+        count = int(np.searchsorted(self.classes, distance_class(np.array(reach)), side="right"))
+        return [(part[:count], square[:count]) for part, square in zip(self.coordinates, self.squares)]
+
+
+def distance_class(squares: np.ndarray) -> np.ndarray:
+    """The first 16 bits of squared distances in single precision, which keep their order and are sorted fast."""
+    with np.errstate(over="ignore", under="ignore"):
+        return (squares.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
 class Kept:

@@ -141,7 +141,7 @@ class JacobiSeries:
         while True:
             middle = (np.arange(nodes, dtype=_LONG) + 0.5) * (4 * np.arctan(_LONG(1)) / nodes)
             values, logs, most = sums(self._half_range * 2 * np.sin(middle / 2) ** 2)
-            rows = values @ np.cos(middle[:, None] * np.arange(nodes)) * (_LONG(2) / nodes)
+            rows = values @ _cosines(nodes) * (_LONG(2) / nodes)
             rows[:, 0] /= 2
             terms = min(_degree(rows, c.rank - 1), most)
             if terms < nodes:
@@ -228,6 +228,12 @@ class JacobiSeries:
             return result
 
         return blocks(kernel, theta)
+
+
+def _cosines(nodes: int) -> np.ndarray:
+    """cos((i + 1/2) k pi / nodes) of all i, k < nodes: these are only 4 nodes different angles."""
+    cosines = np.cos(np.arange(4 * nodes, dtype=_LONG) * (2 * np.arctan(_LONG(1)) / nodes))
+    return cosines[np.outer(2 * np.arange(nodes) + 1, np.arange(nodes)) % (4 * nodes)]
 
 
 def divided_differences(rows: np.ndarray, y: np.ndarray) -> np.ndarray:
