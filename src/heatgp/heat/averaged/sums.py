@@ -81,12 +81,6 @@ class Leaf:
     def manifold(self) -> Homogeneous:
         return self.kernel.manifold
 
-    @cached_property
-    def limits(self) -> tuple[float, float]:
-        """The times between which its profile is asked; before, the leading term of its expansion is right."""
-        low, high = self.kernel.profile.times
-        return max(low, shortest_time(self.manifold)), high
-
 
 @dataclass(frozen=True, repr=False, eq=False)
 class OrbitAverage(HeatKernel):
@@ -183,28 +177,37 @@ class OrbitAverage(HeatKernel):
             for leaf in self.leaves
         ]
 
+    @cached_property
+    def _limits(self) -> list[tuple[float, float]]:
+        """The times between which each leaf is asked; before, the leading term of its expansion is right."""
+        return [
+            (profile.heat.first, math.inf)
+            if isinstance(profile, TabulatedHeat)
+            else (max(profile.times[0], shortest_time(leaf.manifold)), profile.times[1])
+            for leaf, profile in zip(self.leaves, self._profiles)
+        ]
+
     def _list(self, thetas: list[np.ndarray], kept: Kept | None = None) -> TimeFunction:
         """The averages at a list of pairs, whose orbit coordinates in each leaf are given."""
         squares = [np.asarray(leaf.manifold.length(theta)) ** 2 for leaf, theta in zip(self.leaves, thetas)]
-        places = [
-            profile.heat.place(theta) if isinstance(profile, TabulatedHeat) else theta
-            for profile, theta in zip(self._profiles, thetas)
-        ]
+        coordinates = [self._coordinates(i, thetas[i]) for i in self._curved]
         law = GammaTimes(self.smoothness, self.manifold.dim, FINE)
         several, number = self.parameters > 1, len(squares[0])
-        by_distance = None if several else SortedPairs.of(places, squares, self._units(None))
+        by_distance = None if several else SortedPairs.of(coordinates, squares, self._units(None))
         keep = (kept or Kept()).of_list()
 
         def at(time: Any) -> Evaluation:
             units = self._units(time if several else None)
-            pairs = by_distance or SortedPairs.of(places, squares, units)
+            pairs = by_distance or SortedPairs.of(coordinates, squares, units)
+            gaussian = self._gaussian(units, pairs.squares)
 
             def node(t: float) -> Evaluation:
-                near = pairs.within(2 * t * (NEGLIGIBLE + self.manifold.dim))
-                factors = [self._leaf_at(i, t * units[i], *near[i]) for i in self._curved]
-                if self._flat:
-                    factors.append(self._gaussian([t * units[i] for i in self._flat], [near[i][1] for i in self._flat]))
-                found = product(factors, several)
+                near = slice(pairs.number_within(2 * t * (NEGLIGIBLE + self.manifold.dim)))
+                factors = [
+                    self._leaf_at(i, t * units[i], own[near], pairs.squares[i][near])
+                    for i, own in zip(self._curved, pairs.coordinates)
+                ]
+                found = product([*factors, gaussian(t, near)] if self._flat else factors, several)
                 if several:
                     return Evaluation(
                         lambda: found.relative_value,
@@ -221,6 +224,11 @@ class OrbitAverage(HeatKernel):
 
         return TimeFunction(at)
 
+    def _coordinates(self, number: int, theta: np.ndarray) -> np.ndarray:
+        """Orbit coordinates as a prepared leaf takes them: places in its table where it has one."""
+        profile = self._profiles[number]
+        return profile.heat.place(theta) if isinstance(profile, TabulatedHeat) else theta
+
     @cached_property
     def _flat(self) -> list[int]:
         """The leaves that are Gaussian; together they are one factor."""
@@ -231,30 +239,24 @@ class OrbitAverage(HeatKernel):
         """The other leaves."""
         return [i for i, leaf in enumerate(self.leaves) if not leaf.is_gaussian]
 
-    def _gaussian(self, times: list[float], squares: list[np.ndarray]) -> Evaluation:
-        """The product of the Gaussian leaves at their times and squared distances, and its slopes in each time."""
-        leaves = [self.leaves[i] for i in self._flat]
-        halves = [leaf.manifold.dim / 2 for leaf in leaves]
+    def _gaussian(self, units: list[float], squares: list[np.ndarray]) -> Callable[[float, slice], Evaluation]:
+        """The product of the Gaussian leaves at some of the pairs and times `units` t, and its slopes in each time."""
+        parts = [(units[i], squares[i], self.leaves[i].manifold.dim / 2) for i in self._flat]
+        whole = reduce(np.add, [square * (-0.5 / unit) for unit, square, _ in parts]) if parts else np.zeros(0)
+        halves = sum(half for _, _, half in parts)
+        height = sum(half * math.log(unit * self.leaves[i].scale ** 2) for i, (unit, _, half) in zip(self._flat, parts))
 
-        @cache
-        def value() -> np.ndarray:
-            exponent = squares[0] * (-0.5 / times[0])
-            for time, square in zip(times[1:], squares[1:]):
-                exponent += square * (-0.5 / time)
-            return np.exp(exponent, out=exponent)
+        def at(t: float, near: slice) -> Evaluation:
+            value = cache(lambda: np.exp(whole[near] / t))
 
-        def slopes() -> np.ndarray:
-            out = np.empty((len(leaves), *squares[0].shape))
-            for slope, half, time, square in zip(out, halves, times, squares):
-                np.multiply(square, 0.5 / time, out=slope)
-                slope -= half
-                slope *= value()
-            return out
+            def slopes() -> np.ndarray:
+                return np.stack([(square[near] * (0.5 / (unit * t)) - half) * value() for unit, square, half in parts])
 
-        scale = -sum(
-            half * math.log(2 * math.pi * time * leaf.scale**2) for half, time, leaf in zip(halves, times, leaves)
-        )
-        return Evaluation(value, slopes, lambda: np.zeros(squares[0].shape), scale)
+            return Evaluation(
+                value, slopes, lambda: np.zeros(whole[near].shape), -height - halves * math.log(2 * math.pi * t)
+            )
+
+        return at
 
     def _units(self, times: tuple[float, ...] | None) -> list[float]:
         """The time of each leaf where that of the average is one."""
@@ -273,11 +275,11 @@ class OrbitAverage(HeatKernel):
                 prepared.log_scale,
             )
 
-        low, high = leaf.limits
+        low, high = self._limits[number]
         if low <= time <= high:
             found = known(time)
         else:
-            found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, leaf.limits).at(time)
+            found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, (low, high)).at(time)
         return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
 
     def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:
@@ -309,10 +311,9 @@ class SortedPairs:
         places[order] = np.arange(len(order))
         return cls([part[order] for part in coordinates], [part[order] for part in squares], classes[order], places)
 
-    def within(self, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Coordinates and squared distances of the pairs up to this sum of squares over times, and a few more."""
-        count = int(np.searchsorted(self.classes, distance_class(np.array(reach)), side="right"))
-        return [(part[:count], square[:count]) for part, square in zip(self.coordinates, self.squares)]
+    def number_within(self, reach: float) -> int:
+        """The number of pairs up to this sum of squares over times, and a few more."""
+        return int(np.searchsorted(self.classes, distance_class(np.array(reach)), side="right"))
 
 
 def distance_class(squares: np.ndarray) -> np.ndarray:

@@ -22,9 +22,9 @@ POINTS = 2048
 """Intervals of the table."""
 ROWS = 1024
 """Times that a table keeps, 48 kB each."""
-NEAR = 12
+NEAR = 20
 """Times of a table that are interpolated between."""
-STEP = 0.1
+STEP = 0.15
 """Step of the logarithm of time between them."""
 
 
@@ -175,6 +175,11 @@ class HeatTable:
     def shortest(self) -> float:
         """The time below which the leading term of the short-time expansion is enough."""
         return max(self.profile.times[0], shortest_time(self.manifold))
+
+    @cached_property
+    def first(self) -> float:
+        """The last of the table's own times up to there."""
+        return math.exp(self.step * math.floor(math.log(self.shortest) / self.step))
 
     def place(self, theta: np.ndarray) -> np.ndarray:
         """The x of orbit coordinates (..., 1); beyond the end where they are infinite: the other component of O(n)."""

@@ -20,7 +20,7 @@ Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (19
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -106,11 +106,9 @@ class JacobiSeries:
     def reach(self) -> float:
         """The angle beyond which p_t is below rounding, by its leading short-time term; at most the chamber's end."""
         c = self.profile
-        shortest = min(np.sqrt(self.time), 1e-2)
-        phi = np.geomspace(shortest, 0.4 * np.pi, 2000)
+        phi, log_sine, log_cosine = _angles(min(math.sqrt(self.time), 1e-2))
         near = c.alpha + 0.5 + 2 * (c.rank - 1)
-        decay = (2 * phi / c.speed) ** 2 / (2 * self.time) - near * np.log(phi / np.sin(phi))
-        decay += (c.beta + 0.5) * np.log(np.cos(phi))
+        decay = (2 * phi / c.speed) ** 2 / (2 * self.time) + near * log_sine + (c.beta + 0.5) * log_cosine
         beyond = int(np.flatnonzero(decay < NEGLIGIBLE)[-1]) + 1
         return float(2 * phi[beyond] / c.speed) if beyond < phi.size else np.pi / c.speed
 
@@ -228,6 +226,13 @@ class JacobiSeries:
             return result
 
         return blocks(kernel, theta)
+
+
+@lru_cache(maxsize=4)
+def _angles(shortest: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Angles phi up to 0.4 pi, and the logarithms of sin(phi) / phi and cos(phi)."""
+    phi = np.geomspace(shortest, 0.4 * np.pi, 2000)
+    return phi, np.log(np.sin(phi) / phi), np.log(np.cos(phi))
 
 
 def _cosines(nodes: int) -> np.ndarray:
