@@ -116,3 +116,34 @@ def test_the_scorer_takes_a_pipeline_of_one_step():
 def test_the_summary_says_how_probable_a_signal_is():
     gp = hg.GPClassifier(S2).fit(X, np.random.default_rng(0).random(40) < 0.5)
     assert f"labels depend on the points with the probability {gp.signal_:.2g}" in str(gp.summary())
+
+
+LINE, PLANE, ROUGH = hg.Euclidean(1), hg.Euclidean(2), hg.matern_kernel(hg.Euclidean(1), 0.5)
+
+
+@pytest.mark.parametrize("smoothness", ["learn", 1.5])
+@pytest.mark.parametrize(
+    "manifold, kernel, time",
+    [
+        (LINE, ROUGH, None),
+        (PLANE, hg.matern_kernel(PLANE, 0.5), "coordinates"),
+        (PLANE, hg.matern_kernel(PLANE, 0.5).with_times("coordinates"), None),
+        (hg.Product(LINE, LINE), ["auto", ROUGH], None),
+        (hg.Product(LINE, LINE), ROUGH.on(hg.Product(LINE, LINE), 0), None),
+    ],
+    ids=["line", "coordinates", "stretched", "list", "factor"],
+)
+@pytest.mark.parametrize("model", [hg.GPRegressor, hg.GPClassifier])
+def test_a_kernel_with_its_own_smoothness_is_refused_before_any_work(model, manifold, kernel, time, smoothness):
+    """Points that are no points come later: the error is about the smoothness."""
+    with pytest.raises(InvalidInput, match=r"has its own\. Leave one of them out"):
+        model(manifold, kernel=kernel, time=time, smoothness=smoothness).fit("no points", None)
+
+
+def test_the_smoothness_of_a_composed_kernel_is_the_least_of_its_parts():
+    P, rng = hg.Product(LINE, LINE), np.random.default_rng(0)
+    points = rng.normal(size=(20, 2))
+    assert hg.GPRegressor(P, kernel=["auto", ROUGH], noise=0.1).fit(points, points[:, 0]).smoothness_ == 0.5
+    kernel = hg.matern_kernel(PLANE, 1.5)
+    model = hg.GPRegressor(PLANE, kernel=kernel, time=(1.0, 2.0), amplitude=1.0, noise=0.1).fit(points, points[:, 0])
+    assert model.smoothness_ == 1.5
