@@ -50,20 +50,23 @@ def slopes(pairs, times):
 def ratios(manifold, which, number, smoothness):
     X = manifold.random(np.random.default_rng(0), number)
     heat = hg.heat_kernel(manifold).with_times(which)
-    several = heat.parameters > 1
-    first, again, fit = ([(t + 0.03 * k) for k in range(heat.parameters)] for t in (0.3, 0.31, 0.4))
-    first, again, fit = (tuple(times) if several else times[0] for times in (first, again, fit))
-    heat(X[:10], time=again)
-    one = np.median([seconds(partial(hg.heat_kernel(manifold).with_times(which), X, time=first)) for _ in range(5)])
+
+    def times(first):
+        several = tuple((first + 0.03 * np.arange(heat.parameters)).tolist())
+        return several if heat.parameters > 1 else first
+
+    heat(X[:10], time=times(0.2))
+    one = np.median([seconds(partial(hg.heat_kernel(manifold).with_times(which), X, time=times(0.3))) for _ in "12345"])
     pairs = heat.pairs(X)
-    seconds(partial(slopes, pairs, first))
-    one_fit = np.median([seconds(partial(slopes, heat.pairs(X), fit)) for _ in range(3)])
+    one_fit = np.median([seconds(partial(slopes, pairs, times(t))) for t in (0.4, 0.41, 0.42, 0.43, 0.44)])
     table._shared_table.cache_clear()  # as in a fresh process
-    cold = seconds(partial(hg.matern_kernel(manifold, smoothness).with_times(which), X, time=first))
-    warm = seconds(partial(hg.matern_kernel(manifold, smoothness).with_times(which), X, time=again))
+    first, again = (
+        seconds(partial(hg.matern_kernel(manifold, smoothness).with_times(which), X, time=times(t)))
+        for t in (0.3, 0.31)
+    )
     pairs = hg.matern_kernel(manifold, smoothness).with_times(which).pairs(X)
-    seconds(partial(slopes, pairs, first))
-    return [cold / one, warm / one, seconds(partial(slopes, pairs, fit)) / one_fit]
+    slopes(pairs, times(0.3))
+    return [first / one, again / one, seconds(partial(slopes, pairs, times(0.4))) / one_fit]
 
 
 def main():

@@ -269,9 +269,38 @@ def test_several_times_on_a_product_to_40_digits(which, nu):
 
                 exact = [mp.mpf(t) for t in given]
                 assert abs(float(found[i] - series_at(*exact))) < ENOUGH * peak
-                for k, t in enumerate(given):
+                for k, t in enumerate(given if i == 1 else ()):
                     slope = mp.diff(series_at, exact, tuple(int(j == k) for j in range(len(given))))
                     assert abs(float(slopes[k, i] - slope)) < 10 * ENOUGH * peak / t
+
+
+@pytest.mark.parametrize("nu", [1.5, *(pytest.param(nu, marks=pytest.mark.slow) for nu in (0.5, 2.5))])
+@pytest.mark.parametrize("times", [(0.5, 0.3), pytest.param((1.0, 0.11), marks=pytest.mark.slow)])
+def test_several_times_on_two_curved_factors_to_40_digits(times, nu):
+    """S^1 x S^2 is a sum over the images of an angle in R x S^2, which fall like exp(-√(2 nu / t) distance)."""
+    manifold = hg.Product(hg.Torus(1), hg.Sphere(2))
+    kernel = hg.matern_kernel(manifold, nu).with_times("each")
+    places = [(1.3, 0.0), (1.1, 0.4), (2.9, 2.5)]
+    X = np.array([manifold.join([angle], [math.cos(d), math.sin(d), 0.0]) for angle, d in places])
+    origin = manifold.join([0.0], [1.0, 0.0, 0.0])
+    found, peak = kernel(origin, X, time=times), float(kernel.diag(origin, times))
+    slopes = kernel.derivative(origin[None], X, time=times)[:, 0]
+    turns = math.ceil(40 / math.sqrt(2 * nu / times[0]) / (2 * math.pi))  # exp(-40) = 4e-18
+    with mp.workdps(40):
+        for i, (angle, d) in enumerate(places):
+
+            def images(circle, sphere, angle=angle, d=d):
+                turned = [mp.mpf(angle) + 2 * mp.pi * k for k in range(-turns, turns + 1)]
+                return mp.fsum(
+                    sphere_and_plane_series(mp.mpf(nu), (sphere, circle), mp.cos(mp.mpf(d)), [gap]) for gap in turned
+                )
+
+            exact = [mp.mpf(t) for t in times]
+            assert abs(float(found[i] - images(*exact))) < ENOUGH * peak
+            if i == 1:
+                for k, order in enumerate([(1, 0), (0, 1)]):
+                    slope = mp.diff(images, exact, order)
+                    assert abs(float(slopes[k, i] - slope)) < 10 * ENOUGH * peak / times[k]
 
 
 @pytest.mark.parametrize("which", ["each", "coordinates"])

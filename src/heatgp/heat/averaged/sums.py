@@ -58,7 +58,16 @@ class Average(HeatKernel):
             return TimeFunction(lambda time: summed(law, time, function.at, shape))
 
         def at(times: tuple[float, ...]) -> Evaluation:
-            return summed(law, 1.0, lambda s: function.at(tuple(s * t for t in times)), shape, len(times))
+            def node(s: float) -> Evaluation:
+                found = function.at(tuple(s * t for t in times))
+                return Evaluation(
+                    lambda: found.relative_value,
+                    lambda: found.relative_slopes[1:],
+                    lambda: found.relative_error,
+                    found.log_scale,
+                )
+
+            return summed(law, 1.0, node, shape, len(times))
 
         return TimeFunction(at)
 
@@ -165,13 +174,20 @@ class OrbitAverage(HeatKernel):
         return self._profiles[number].prepare(time)
 
     @cached_property
+    def _leader(self) -> Leaf:
+        """The leaf at whose times the sum is: the first that is tabulated, if any."""
+        return next((leaf for leaf in self.leaves if has_table(leaf.manifold)), self.leaves[0])
+
+    @cached_property
     def _profiles(self) -> list[Profile | TabulatedHeat]:
         """Of each leaf; those of one coordinate are tabulated at the times of the sum, or at many times."""
-        step = GammaTimes(self.smoothness, self.manifold.dim, FINE).step
+        step, leader = GammaTimes(self.smoothness, self.manifold.dim, FINE).step, self._leader
+
+        def own_step(leaf: Leaf) -> float:
+            return step if (leaf.parameter, leaf.scale) == (leader.parameter, leader.scale) else STEP
+
         return [
-            TabulatedHeat(
-                heat_table(leaf.manifold, leaf.kernel.profile, step if leaf.scale == self.parameters == 1 else STEP)
-            )
+            TabulatedHeat(heat_table(leaf.manifold, leaf.kernel.profile, own_step(leaf)))
             if has_table(leaf.manifold)
             else leaf.kernel.profile
             for leaf in self.leaves
@@ -193,33 +209,41 @@ class OrbitAverage(HeatKernel):
         coordinates = [self._coordinates(i, thetas[i]) for i in self._curved]
         law = GammaTimes(self.smoothness, self.manifold.dim, FINE)
         several, number = self.parameters > 1, len(squares[0])
-        by_distance = None if several else SortedPairs.of(coordinates, squares, self._units(None))
+        by_distance = None if several else SortedPairs.of(coordinates, squares, self._units(1.0))
         keep = (kept or Kept()).of_list()
 
         def at(time: Any) -> Evaluation:
-            units = self._units(time if several else None)
+            units = self._units(time if several else 1.0)
+            leading = units[self.leaves.index(self._leader)]
             pairs = by_distance or SortedPairs.of(coordinates, squares, units)
             gaussian = self._gaussian(units, pairs.squares)
 
-            def node(t: float) -> Evaluation:
+            def node(moment: float) -> Evaluation:
+                t = moment / leading
                 near = slice(pairs.number_within(2 * t * (NEGLIGIBLE + self.manifold.dim)))
                 factors = [
                     self._leaf_at(i, t * units[i], own[near], pairs.squares[i][near])
                     for i, own in zip(self._curved, pairs.coordinates)
                 ]
-                found = product([*factors, gaussian(t, near)] if self._flat else factors, several)
+                if self._flat:
+                    factors.append(gaussian(t, near))
+                found = product(factors)
                 if several:
                     return Evaluation(
                         lambda: found.relative_value,
-                        lambda: self._by_parameter(found.relative_slopes),
+                        lambda: self._other_slopes(factors),
                         lambda: found.relative_error,
                         found.log_scale,
                     )
                 return Evaluation(
-                    lambda: keep(t, lambda: found.relative_value), None, lambda: found.relative_error, found.log_scale
+                    lambda: keep(moment, lambda: found.relative_value),
+                    None,
+                    lambda: found.relative_error,
+                    found.log_scale,
                 )
 
-            average = summed(law, 1.0 if several else time, node, (number,), self.parameters)
+            own_time = leading if several else time * leading
+            average = summed(law, own_time, node, (number,), self.parameters, self._leader.parameter)
             return average.mapped(lambda values: values[..., pairs.places])
 
         return TimeFunction(at)
@@ -258,9 +282,9 @@ class OrbitAverage(HeatKernel):
 
         return at
 
-    def _units(self, times: tuple[float, ...] | None) -> list[float]:
-        """The time of each leaf where that of the average is one."""
-        return [(1.0 if times is None else times[leaf.parameter]) / leaf.scale**2 for leaf in self.leaves]
+    def _units(self, times: Any) -> list[float]:
+        """The time of each leaf at the time, or times, of the average."""
+        return [float(np.atleast_1d(times)[leaf.parameter]) / leaf.scale**2 for leaf in self.leaves]
 
     def _leaf_at(self, number: int, time: float, theta: np.ndarray, squares: np.ndarray) -> Evaluation:
         """One factor of the heat kernel at some pairs, at any time."""
@@ -282,12 +306,19 @@ class OrbitAverage(HeatKernel):
             found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, (low, high)).at(time)
         return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
 
-    def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:
-        """Derivatives in the times of the leaves, the Gaussian ones last, as those in the parameters."""
-        out = np.zeros((self.parameters, *slopes.shape[1:]))
-        for i, slope in zip(self._curved + self._flat, slopes):
-            out[self.leaves[i].parameter] += slope
-        return out
+    def _other_slopes(self, factors: list[Evaluation]) -> np.ndarray:
+        """Derivatives of the product of the leaves in all parameters but the leader's; the Gaussian leaves are last."""
+        own = self._leader.parameter
+        places = [[i] for i in self._curved] + [self._flat] * bool(self._flat)
+        out = np.zeros((self.parameters, *factors[0].relative_value.shape))
+        for number, (leaves, factor) in enumerate(zip(places, factors)):
+            if all(self.leaves[i].parameter == own for i in leaves):
+                continue
+            rest = [other.relative_value for k, other in enumerate(factors) if k != number]
+            slopes = reduce(np.multiply, rest, factor.relative_slopes)
+            for i, slope in zip(leaves, slopes):
+                out[self.leaves[i].parameter] += slope
+        return np.delete(out, own, axis=0)
 
 
 @dataclass(frozen=True)
