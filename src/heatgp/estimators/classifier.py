@@ -28,7 +28,7 @@ from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
 from ..gp.params import Params
-from ..gp.priors import Priors, checked_priors
+from ..gp.priors import Priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
@@ -174,7 +174,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
         chosen(self.inference)
-        checked_priors(self.priors)
+        if self.inference == "laplace":
+            self._check_priors(self.priors, 'inference="laplace"')
+        self._check_priors(self.priors, "GPClassifier", "label_noise")
         if not (isinstance(self.multiclass, str) and self.multiclass in ("auto", "joint", "one-vs-rest")):
             raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
         if self.multiclass == "joint" and self.inference != "ep":
@@ -185,6 +187,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
+        if self.inference == "laplace":
+            Probit(self.label_noise or 0.0).check_without_noise()
+
+    @property
+    def _learned_noises(self) -> int:
+        return int(self.label_noise is None and self.inference != "laplace")
 
     @property
     def _notes(self) -> list[str]:

@@ -47,9 +47,8 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
-def refuse_extras(law: RegressionLikelihood, sample_weight: Any, covariates: Any, coefficient_scale: Any) -> None:
+def refuse_extras(law: RegressionLikelihood, **extras: Any) -> None:
     """Raise InvalidInput for what normal noise alone can have."""
-    extras = {"sample_weight": sample_weight, "covariates": covariates, "coefficient_scale": coefficient_scale}
     for name, value in extras.items():
         if value is not None:
             raise InvalidInput(
@@ -104,11 +103,6 @@ def known_priors(law: RegressionLikelihood, priors: Any, bounds: Bounds, paramet
     if priors is None:
         return None
     if isinstance(priors, Priors):
-        if priors.noise is not None:
-            raise InvalidInput(
-                f"priors.noise is of noise / prior variance with normal noise, and not possible with "
-                f"{type(law).__name__}. Leave it None."
-            )
         known = priors.amplitude
         scaled = None if known is None else LogNormal(known.median / law.unit**2, known.spread)
         return replace(priors, amplitude=scaled)

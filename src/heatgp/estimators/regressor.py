@@ -19,7 +19,6 @@ from ..gp.integration import params_at
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
-from ..gp.priors import checked_priors
 from ..gp.regression import Posterior, condition
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
@@ -159,13 +158,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         y = checked_targets(self, y)
-        checked_priors(self.priors)
         checked_interval("noise_bounds", self.noise_bounds)
         law = chosen_likelihood(self.likelihood, self.noise)
-        if law is not None:
+        if law is None:
+            self._check_priors(self.priors, "GPRegressor", "noise")
+        else:
+            self._check_priors(self.priors, type(law).__name__)
             if self.integrate:
                 raise Unsupported(f"integrate='grid' is for normal noise, not for {type(law).__name__}. Leave it None.")
-            refuse_extras(law, sample_weight, covariates, self.coefficient_scale)
+            refuse_extras(
+                law,
+                sample_weight=sample_weight,
+                covariates=covariates,
+                coefficient_scale=self.coefficient_scale,
+                noise_bounds=self.noise_bounds,
+            )
             return self._fit_observed(law, X, y)
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
@@ -256,7 +263,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Raises
         ------
-        InvalidInput : if both are asked for, or the points are not possible.
+        InvalidInput : if both are asked for, or `noise` without one of them, or the points are not possible.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -269,6 +276,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
+        if not (return_std or return_cov or (isinstance(noise, (bool, np.bool_)) and not noise)):
+            raise InvalidInput(
+                "noise is of the uncertainty, and the mean is the same with and without it. Ask for return_std=True or "
+                "return_cov=True, or leave noise out."
+            )
         mixture, points = self._mixture_at(X, prior, covariates)
         if return_std:
             mean, variance = mixture.moments(points, noise)
@@ -533,6 +545,11 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _bounds(self, points: Array) -> Bounds:
         bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
         return bounds if interval is None else replace(bounds, noise=interval)
+
+    @property
+    def _learned_noises(self) -> int:
+        law = chosen_likelihood(self.likelihood, self.noise)
+        return int(self.noise is None) if law is None else len(law.free)
 
     def _check_of_observations(self, noise: Any) -> None:
         """Raise Unsupported where f is asked for and observations are not normal."""

@@ -154,6 +154,9 @@ class Priors:
         return laws
 
 
+PARAMETERS = tuple(field.name for field in fields(Priors))
+
+
 def weak_laws(intervals: Mapping[str, tuple[float, float]], **laws: LogNormal) -> dict[str, LogNormal]:
     """Priors of what has an interval of search: these laws, about the nearest value of the interval.
 
@@ -168,9 +171,21 @@ def weak_laws(intervals: Mapping[str, tuple[float, float]], **laws: LogNormal) -
     return found
 
 
-def checked_priors(priors: Any) -> Any:
-    """The argument of estimators: "weak", None or Priors; else InvalidInput."""
-    if priors is None or isinstance(priors, Priors) or (isinstance(priors, str) and priors == "weak"):
+def checked_priors(priors: Any, parameters: Sequence[str] = PARAMETERS, model: str = "") -> Any:
+    """The argument of estimators: "weak", None or Priors; else InvalidInput.
+
+    Priors of something else than these `parameters` of the `model` are an error too: they would
+    have no effect.
+    """
+    if isinstance(priors, Priors):
+        for name in PARAMETERS:
+            if vars(priors)[name] is not None and name not in parameters:
+                possible = " and ".join(filter(None, (", ".join(parameters[:-1]), parameters[-1])))
+                raise InvalidInput(
+                    f"priors.{name} is given, but not possible with {model}: priors are of {possible}. Leave it None."
+                )
+        return priors
+    if priors is None or (isinstance(priors, str) and priors == "weak"):
         return priors
     raise InvalidInput(f'priors = {priors!r} is not known. Use "weak", None (plain evidence) or a Priors(...).')
 

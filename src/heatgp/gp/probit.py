@@ -46,12 +46,12 @@ class Probit(Likelihood):
 
     def log_density(self, y: Array, f: Array) -> Array:
         """log Phi(y f), accurate in the far tail."""
-        self._refuse_noise()
+        self.check_without_noise()
         return log_ndtr(y * f)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Reference: Rasmussen & Williams, eq. 3.16."""
-        self._refuse_noise()
+        self.check_without_noise()
         z = y * f
         h = hazard(z)
         return y * h, h * (z + h), y * h * ((z + 2 * h) * (z + h) - 1.0)
@@ -68,7 +68,8 @@ class Probit(Likelihood):
         assert self.label_noise is not None  # inference is done at known parameters
         return self.label_noise
 
-    def _refuse_noise(self) -> None:
+    def check_without_noise(self) -> None:
+        """Raise Unsupported where there is label noise, for Laplace's approximation."""
         if self.label_noise != 0:
             raise Unsupported("Laplace's approximation has no label noise. Give label_noise=0, or use inference='ep'.")
 
