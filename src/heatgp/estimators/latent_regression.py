@@ -6,12 +6,12 @@ from typing import Any
 from ..arguments import is_number
 from ..covariance import Array
 from ..errors import InvalidInput
-from ..gp.fit import WEAK_AMPLITUDE, WEAK_NOISE, Bounds, Fit
+from ..gp.fit import Bounds, Fit
 from ..gp.fit_latent import fit_latent
 from ..gp.observed import ObservedPosterior, condition_observed
 from ..gp.params import Params
 from ..gp.poisson import Poisson
-from ..gp.priors import LogNormal, Priors
+from ..gp.priors import Priors
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.student import StudentT
 from .base import HeatGP
@@ -78,8 +78,8 @@ def fit_observed(
         bounds = model._bounds(points)
         low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE
         bounds = Bounds(bounds.time, (low, high))
-        laws = known_priors(law, priors, bounds, model.kernel_.parameters)
-        found = fit_latent(model.kernel_, points, values, law, bounds, given, "ep", constant, laws, pairs)
+        scaled = scaled_priors(law, priors)
+        found = fit_latent(model.kernel_, points, values, law, bounds, given, "ep", constant, scaled, pairs)
         params, law = found.params, found.likelihood
         maxima = tuple((value, in_units(at, law)) for value, at in found.maxima)
         found = replace(found, params=in_units(params, law), maxima=maxima)
@@ -98,16 +98,11 @@ def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
     )
 
 
-def known_priors(law: RegressionLikelihood, priors: Any, bounds: Bounds, parameters: int) -> Priors | None:
-    """Priors in the units of the likelihood; the weak ones are those of normal noise."""
-    if priors is None:
-        return None
-    if isinstance(priors, Priors):
-        known = priors.amplitude
-        scaled = None if known is None else LogNormal(known.median / law.unit**2, known.spread)
-        return replace(priors, amplitude=scaled)
-    times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
-    return Priors(times, LogNormal(1.0, WEAK_AMPLITUDE), LogNormal(0.1, WEAK_NOISE))
+def scaled_priors(law: RegressionLikelihood, priors: Any) -> Any:
+    """Priors in the units of the likelihood."""
+    if not isinstance(priors, Priors) or priors.amplitude is None:
+        return priors
+    return replace(priors, amplitude=replace(priors.amplitude, median=priors.amplitude.median / law.unit**2))
 
 
 def in_units(params: Params, law: RegressionLikelihood) -> Params:

@@ -71,7 +71,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     priors : "weak" (default), None or Priors (`heatgp.gp.priors`). Priors of the parameters that are learned, in their
         logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
         of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
-        amplitude about 0.1.
+        amplitude about 0.1; weights of a sum of kernels have none.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
         "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
         its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean

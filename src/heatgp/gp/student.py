@@ -8,6 +8,7 @@ from scipy.special import digamma, gammaln, lambertw, ndtr, stdtr
 
 from ..covariance import Array
 from ..errors import InvalidInput
+from .priors import WEAK_NOISE, LogNormal
 from .quadrature import DROP
 from .regression_likelihood import RegressionLikelihood
 
@@ -49,6 +50,11 @@ class StudentT(RegressionLikelihood):
     unit: float = 1.0
 
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
+    weak_priors: ClassVar = {
+        **RegressionLikelihood.weak_priors,
+        "noise": LogNormal(0.1, WEAK_NOISE),
+        "degrees": LogNormal.between(*bounds["degrees"]),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
