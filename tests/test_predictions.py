@@ -346,7 +346,3 @@ def test_counts_have_intervals_of_their_own(rng):
     assert gp.log_density(X, y).shape == (40,)
     assert hg.nlpd_scorer(gp, X, y) == pytest.approx(gp.log_density(X, y).mean())
     assert "amplitude" in str(gp.summary())
-    with pytest.raises(Unsupported, match="is for normal noise"):
-        gp.sample_functions(1)
-    with pytest.raises(Unsupported, match="integrate='grid' is for normal noise"):
-        hg.GPRegressor("euclidean", likelihood="poisson", integrate="grid").fit(X, y)

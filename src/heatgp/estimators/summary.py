@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ class Parameter:
     low: float
     high: float
     is_learned: bool
+
+    def scaled(self, factor: float) -> Parameter:
+        """The same in another unit."""
+        return replace(self, value=factor * self.value, low=factor * self.low, high=factor * self.high)
 
     @property
     def interval(self) -> str:
@@ -120,12 +124,12 @@ def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[
         (name, float(value), (name,)) for name, value in zip(given.names, np.atleast_1d(params.time))
     ]
     found.append(("amplitude", params.amplitude, ("amplitude",)))
-    if given.noise != 0.0 or "noise" in objective.names:
-        both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")
-        found.append(("noise", params.noise, both if given.noise is None else ()))
     own = vars(posterior).get("likelihood")
     if own is not None:
         found += [(name, float(vars(own)[name]), (name,)) for name in own.bounds]
+    elif given.noise != 0.0:
+        both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")
+        found.append(("noise", params.noise, both if given.noise is None else ()))
     return found
 
 

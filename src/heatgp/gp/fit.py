@@ -244,7 +244,7 @@ def finished(
             negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
             negligible |= (name, side) in without_effect
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
-                unit = " / prior variance" if name == "noise" else ""
+                unit = " / prior variance" if name == "noise" and likelihood is None else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
                 if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():
                     undetermined.append(name)

@@ -149,7 +149,9 @@ def coordinates(objective: Any, params: Params, posterior: Any = None) -> Array:
     variance = params.amplitude * objective.prior.height(objective.prior.at(params.time)[0])
     values = dict(zip(objective.given.time_names, np.atleast_1d(params.time)[objective.given.free]))
     values |= {"amplitude": variance, "noise": params.noise / variance}
-    return np.log([values[name] if name in values else vars(posterior.likelihood)[name] for name in objective.names])
+    if posterior is not None and "likelihood" in vars(posterior):
+        values |= vars(posterior.likelihood)
+    return np.log([values[name] for name in objective.names])
 
 
 def params_at(objective: Any, z: Array) -> Params:

@@ -82,6 +82,10 @@ class RegressionLikelihood(Likelihood):
         """The size of f = 1 in the units in which amplitude and noise are given: see `adapted`."""
         return 1.0
 
+    def in_units_of_y(self) -> Self:
+        """The same law with its parameters in the units of y, where f is not in units of its own: see `adapted`."""
+        return self
+
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """By numerical integration. It is right where p(y | f) is log-concave in f, as most likelihoods are.
 

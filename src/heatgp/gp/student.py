@@ -78,6 +78,9 @@ class StudentT(RegressionLikelihood):
         noise = None if self.noise is None else self.noise / unit**2
         return replace(self, noise=noise, center=center, unit=unit)
 
+    def in_units_of_y(self) -> Self:
+        return replace(self, noise=None if self.noise is None else self.noise * self.unit**2, center=0.0, unit=1.0)
+
     def log_density(self, y: Array, f: Array) -> Array:
         noise, a = self._known
         constant = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi * a * noise) - np.log(self.unit)
