@@ -286,3 +286,26 @@ def test_grids_of_student_t_noise():
     P, law = hg.Product(S2, S2), StudentT(degrees=None)
     with pytest.raises(InvalidInput, match="with 5 learned parameters"):
         hg.GPRegressor(P, time="each", likelihood=law, integrate="grid").fit(P.random(rng, 25), y)
+
+
+def test_the_search_is_not_led_astray_by_outliers():
+    """Short times follow every outlier: a maximum of the evidence, but tens of nats lower."""
+    rng = np.random.default_rng(0)
+    X = S2.random(rng, 60)
+    truth = 2 * X[:, 0] * X[:, 2] + X[:, 1]
+    y = truth + 0.2 * rng.standard_normal(60)
+    wrong = rng.permutation(60)[:18]
+    y[wrong] += rng.choice([-1, 1], 18) * rng.uniform(1, 6, 18)
+    gp = hg.GPRegressor(S2, likelihood=StudentT(degrees=None)).fit(X, y)
+    assert np.sqrt(np.mean((gp.predict(X) - truth) ** 2)) < 0.2
+    assert gp.likelihood_.degrees < 3  # on its bound, the Cauchy law, there is no warning
+
+
+def test_the_summary_says_where_inference_was_by_a_bound():
+    X, truth, rng = on_sphere(40, seed=53)
+    y = truth + 0.2 * rng.standard_normal(40)
+    y[::4] += 9 * rng.standard_normal(10)
+    given = {"time": 0.3, "amplitude": 2.0, "likelihood": "student-t"}
+    notes = {noise: hg.GPRegressor(S2, noise=noise, **given).fit(X, y).summary().notes for noise in (0.04, 1e-4)}
+    assert notes[0.04] == ()
+    assert "variational bound" in notes[1e-4][0]

@@ -542,7 +542,10 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _notes(self) -> list[str]:
         number = len(self.posterior_.X)
         few = number < (FEW_INTEGRATED if self.integrate else FEW) and self.fit_ is not None
-        return [f"N = {number} is so few that intervals are too narrow"] * few
+        notes = [f"N = {number} is so few that intervals are too narrow"] * few
+        if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
+            notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
+        return notes
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
         if posterior.y.ndim == 1:

@@ -242,7 +242,7 @@ def finished(
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
             negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
-            negligible |= (name, side) in without_effect
+            negligible |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
                 unit = " / prior variance" if name == "noise" and likelihood is None else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"

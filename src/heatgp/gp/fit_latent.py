@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,10 @@ def fit_latent(
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    rest = box[free + heights.shape[1] :].mean(axis=1)
-    points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
+    middles = dict(zip(likelihood.free, np.exp(box[free + heights.shape[1] :].mean(axis=1))))
+    rests = product(*(np.log(likelihood.starts.get(name, (middles[name],))) for name in likelihood.free))
+    times = diagonal_points(box[:free], TIMES)
+    points = [np.concatenate([t, h, rest]) for rest in rests for h in heights for t in times]
     found = climb(coarse, full, scan(coarse, loose, points), box, 2, gain)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:

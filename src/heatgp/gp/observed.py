@@ -36,6 +36,11 @@ class ObservedPosterior(LatentPosterior):
         own = {name: value for name, value in vars(self).items() if name != "constant"}
         return LatentPosterior(**own)
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether expectation propagation did not converge, and the evidence is a bound: see `variational`."""
+        return self.approximation.in_parameters is not None
+
     def expected(self, f: Array) -> Array:
         """The mean of the observations given f."""
         return self.likelihood.expected(f)
