@@ -309,3 +309,63 @@ def test_the_summary_says_where_inference_was_by_a_bound():
     notes = {noise: hg.GPRegressor(S2, noise=noise, **given).fit(X, y).summary().notes for noise in (0.04, 1e-4)}
     assert notes[0.04] == ()
     assert "variational bound" in notes[1e-4][0]
+
+
+def test_one_count_and_its_exposure():
+    """Expectation propagation of one datum is exact: against an integral over f."""
+    gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.7, mean="zero", likelihood="poisson")
+    gp.fit([[0.0]], [3], exposure=[12.5])
+    f = np.linspace(-12, 12, 20_001)
+    mass = stats.norm.pdf(f, 0, 1.7**0.5) * stats.poisson.pmf(3, 12.5 * np.exp(f)) * (f[1] - f[0])
+    assert gp.log_marginal_likelihood() == pytest.approx(np.log(mass.sum()), abs=1e-8)
+    mass /= mass.sum()
+    mean, variance = gp.posterior_.latent(np.zeros((1, 1)))
+    assert mean[0] == pytest.approx(mass @ f, abs=1e-7)
+    assert variance[0] == pytest.approx(mass @ (f - mass @ f) ** 2, abs=1e-7)
+    mass = stats.norm.pdf(f, mean, variance**0.5) * (f[1] - f[0])  # predictions take f as normal
+    density = np.log(mass @ stats.poisson.pmf(2, 4.0 * np.exp(f)))
+    assert gp.log_density([[0.0]], [2], exposure=4.0)[0] == pytest.approx(density, abs=1e-7)
+    for found, p in zip(gp.predict_interval([[0.0]], exposure=[40.0]), (0.05, 0.95)):
+        below, at = (mass @ stats.poisson.cdf(k, 40.0 * np.exp(f)) for k in (found[0] - 1, found[0]))
+        assert below < p <= at
+
+
+def test_rates_are_counts_over_exposure():
+    """A kernel that is nearly constant: scikit-learn's Poisson regression of y / exposure with these weights."""
+    X, truth, rng = on_sphere(210)
+    exposure = rng.uniform(0.1, 30, 210)
+    y = rng.poisson(0.7 * exposure)
+    constant = hg.GPRegressor(S2, likelihood="poisson", time=100.0, amplitude=1e-6).fit(X, y, exposure=exposure)
+    other = PoissonRegressor(alpha=0.0).fit(np.zeros((210, 1)), y / exposure, sample_weight=exposure)
+    np.testing.assert_allclose(constant.predict(X[:2]), other.predict(np.zeros((2, 1))), rtol=2e-3)
+    y = rng.poisson(exposure * np.exp(truth / 2))
+    gp = hg.GPRegressor(S2, likelihood="poisson").fit(X, y, exposure=exposure)
+    assert np.mean(np.abs(np.log(gp.predict(X)) - truth / 2)) < 0.1
+    mean, std = gp.loo()
+    assert abs(np.mean((y - mean) ** 2 / std**2) - 1) < 4 * (2 / 210) ** 0.5  # of counts with their exposures
+    hours, minutes = (
+        hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y, exposure=k * exposure) for k in (1, 60)
+    )
+    np.testing.assert_allclose(hours.predict(X), 60 * minutes.predict(X), rtol=1e-6)
+    assert hours.log_marginal_likelihood() == pytest.approx(minutes.log_marginal_likelihood(), abs=1e-6)
+
+
+def test_exposures_that_are_not_possible():
+    X, y = S2.random(np.random.default_rng(0), 3), [1, 0, 2]
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson")
+    for exposure, message in [
+        ([1.0, 0.0, 2.0], r"exposure\[1\] = 0: nothing was observed there"),
+        ([1.0, -1.0, 2.0], r"exposure\[1\] = -1.0 must be finite"),
+        ([1.0, 2.0], "exposure must be 3 real numbers"),
+    ]:
+        with pytest.raises(InvalidInput, match=message):
+            gp.fit(X, y, exposure=exposure)
+    with pytest.raises(InvalidInput, match=r"exposure is of counts.*not of StudentT"):
+        hg.GPRegressor(S2, **KNOWN, likelihood="student-t").fit(X, y, exposure=1.0)
+    normal = hg.GPRegressor(S2, **KNOWN, noise=0.1)
+    with pytest.raises(InvalidInput, match='it needs likelihood="poisson"'):
+        normal.fit(X, y, exposure=1.0)
+    normal.fit(X, y)
+    for ask in (lambda: normal.predict_interval(X, exposure=2.0), lambda: normal.log_density(X, y, exposure=2.0)):
+        with pytest.raises(InvalidInput, match='it needs likelihood="poisson"'):
+            ask()

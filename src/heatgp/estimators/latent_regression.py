@@ -58,7 +58,7 @@ def refuse_extras(law: RegressionLikelihood, **extras: Any) -> None:
 
 
 def fit_observed(
-    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any, priors: Any = None
+    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any, priors: Any = None, exposure: Any = None
 ) -> tuple[ObservedPosterior, Fit | None, TimeFunction]:
     """The posterior of f given y, the result of the search where parameters are learned, and the kernel on the data."""
     offset = known_mean(law, mean)
@@ -67,7 +67,7 @@ def fit_observed(
         values = law.check(y)
         if values.shape != (len(points),):
             raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-        return values
+        return values if exposure is None else law.with_exposure(values, exposure)
 
     points, values, pairs = model._prepare(X, check)
     law, constant = law.adapted(values, offset), offset is None

@@ -82,8 +82,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         amplitude about 0.1; weights of a sum of kernels have none.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
         "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
-        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
-        are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
+        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
+        of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
+        propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
@@ -136,7 +137,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     likelihood: Any = "normal"
 
     @learns_smoothness
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
         Parameters
@@ -148,6 +149,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
             of weight 0 is left out.
         covariates : array (N, q), or a table, default None. Columns whose coefficients are part of the mean.
+        exposure : number or array (N,), default None: ones. With likelihood="poisson", the time or the area in which
+            each count was observed: its mean is exposure * exp(f), and predictions are of the rate exp(f).
 
         Returns
         -------
@@ -180,7 +183,8 @@ class GPRegressor(RegressorMixin, HeatGP):
                 coefficient_scale=self.coefficient_scale,
                 noise_bounds=self.noise_bounds,
             )
-            return self._fit_observed(law, X, y)
+            return self._fit_observed(law, X, y, exposure)
+        self._refuse_exposure(exposure)
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
 
@@ -223,10 +227,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._warn_of_few(len(points))
         return self
 
-    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
+    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any, exposure: Any) -> Self:
         """`fit` with a likelihood that is not normal."""
         with heartbeat(f"The fit of {len(y)} points"):
-            self.posterior_, self.fit_, pairs = fit_observed(self, law, X, y, self.mean, self.priors)
+            self.posterior_, self.fit_, pairs = fit_observed(self, law, X, y, self.mean, self.priors, exposure)
             self.mixtures_ = [self._integrated(self.posterior_, (), pairs)]
         self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
         law = self.posterior_.likelihood
@@ -297,7 +301,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, *, noise: Any = True, covariates: Any = None, prior: Any = None
+        self,
+        X: Any,
+        level: float = 0.9,
+        *,
+        noise: Any = True,
+        covariates: Any = None,
+        prior: Any = None,
+        exposure: Any = None,
     ) -> tuple[Array, Array]:
         """The central interval in which a new observation, or f, lies with a given probability.
 
@@ -307,6 +318,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         level : number between 0 and 1, default 0.9. The probability of the interval; half of the rest is on each side.
         noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
         covariates, prior : default None. As in `predict`.
+        exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
 
         Returns
         -------
@@ -330,12 +342,17 @@ class GPRegressor(RegressorMixin, HeatGP):
         sides = (0.5 - level / 2, 0.5 + level / 2)
         if self.likelihood_ is not None:
             self._check_of_observations(noise)
-            lower, upper = (observed_quantile(mixture, points, side) for side in sides)
+            law, none = self.likelihood_, np.zeros(len(points))
+            _, shift = law.split(none if exposure is None else law.with_exposure(none, exposure), none)
+            lower, upper = (observed_quantile(mixture, points, side, shift) for side in sides)
         else:
+            self._refuse_exposure(exposure)
             lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
 
-    def log_density(self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None) -> Array:
+    def log_density(
+        self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None, exposure: Any = None
+    ) -> Array:
         """The log density that the model gave to new observations; their mean is the score of `nlpd_scorer`.
 
         Parameters
@@ -344,6 +361,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         y : array (M,) of observations.
         noise : bool, number or array (M,), default True. As in `predict`; False is the density of f.
         covariates, prior : default None. As in `predict`.
+        exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
 
         Returns
         -------
@@ -370,7 +388,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
         if law is not None:
+            values = values if exposure is None else law.with_exposure(values, exposure)
             return observed_log_density(mixture, points, values)
+        self._refuse_exposure(exposure)
         return mixture.log_density(points, values, noise)
 
     def sample_y(
@@ -534,7 +554,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._check_one_output("plot")
         weights, means, variances = self._mixtures[0].loo()
         mean, variance = averaged(weights, means, variances)
-        y = self.posterior_.y
+        y = self.posterior_.observations if isinstance(self.posterior_, ObservedPosterior) else self.posterior_.y
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
@@ -566,6 +586,14 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _bounds(self, points: Array) -> Bounds:
         bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
         return bounds if interval is None else replace(bounds, noise=interval)
+
+    @staticmethod
+    def _refuse_exposure(exposure: Any) -> None:
+        """Raise InvalidInput for an exposure beside normal noise."""
+        if exposure is not None:
+            raise InvalidInput(
+                'exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.'
+            )
 
     @property
     def _learned_noises(self) -> int:

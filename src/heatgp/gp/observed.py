@@ -37,6 +37,11 @@ class ObservedPosterior(LatentPosterior):
         return LatentPosterior(**own)
 
     @property
+    def observations(self) -> Array:
+        """The observations as numbers."""
+        return self.likelihood.split(self.y, 0.0)[0]
+
+    @property
     def is_bound(self) -> bool:
         """Whether expectation propagation did not converge, and the evidence is a bound: see `variational`."""
         return self.approximation.in_parameters is not None
@@ -72,9 +77,10 @@ class ObservedPosterior(LatentPosterior):
         """`size` draws of the mean of y given f, at Xnew: (size, M)."""
         return self.expected(draw(Latent.mean(self, Xnew), Latent.covariance(self, Xnew), rng, size))
 
-    def quantile(self, Xnew: Any, p: float) -> Array:
-        """What a new observation does not exceed with the probability p."""
-        return self.likelihood.quantile(p, *self.latent(Xnew))
+    def quantile(self, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
+        """What a new observation does not exceed with the probability p; `shift` is added to f."""
+        mean, variance = self.latent(Xnew)
+        return self.likelihood.quantile(p, mean + shift, variance)
 
     def log_density(self, Xnew: Any, y: Array) -> Array:
         """The log density of new observations."""
@@ -82,8 +88,9 @@ class ObservedPosterior(LatentPosterior):
 
     def loo(self) -> tuple[Array, Array]:
         """Mean and variance of each observation given all others, from the approximation of all: by the cavities."""
-        law, cavities = self.likelihood, self.approximation.cavities
-        return law.mean(*cavities), law.variance(*cavities)
+        law, (mean, variance) = self.likelihood, self.approximation.cavities
+        _, mean = law.split(self.y, mean)
+        return law.mean(mean, variance), law.variance(mean, variance)
 
     def loo_log_density(self) -> Array:
         """The log density of each observation given all others."""
@@ -110,12 +117,13 @@ def condition_observed(
     return ObservedPosterior(**vars(found), constant=constant)
 
 
-def observed_quantile(mixture: Mixture, Xnew: Any, p: float) -> Array:
-    """What a new observation does not exceed with the probability p, (M,)."""
-    if len(mixture.weights) == 1:
-        return mixture.posteriors[0].quantile(Xnew, p)
-    parts = [(posterior.likelihood, *posterior.latent(Xnew)) for posterior in mixture.posteriors]
-    single = np.stack([law.quantile(p, mean, variance) for law, mean, variance in parts])
+def observed_quantile(mixture: Mixture, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
+    """What a new observation does not exceed with the probability p, (M,); `shift` is added to f."""
+    single = np.stack([posterior.quantile(Xnew, p, shift) for posterior in mixture.posteriors])
+    if len(single) == 1:
+        return single[0]
+    latent = [posterior.latent(Xnew) for posterior in mixture.posteriors]
+    parts = [(p.likelihood, mean + shift, variance) for p, (mean, variance) in zip(mixture.posteriors, latent)]
 
     def distribution(y: Array) -> Array:
         return np.tensordot(mixture.weights, [law.cumulative(y, mean, variance) for law, mean, variance in parts], 1)

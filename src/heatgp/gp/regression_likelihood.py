@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,6 +67,14 @@ class RegressionLikelihood(Likelihood):
         for where in np.flatnonzero(~np.isfinite(values)):
             raise InvalidInput(f"y[{where}] = {values[where]} is not finite. Remove such observations.")
         return values
+
+    def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
+        """Observations with the time or the area that each was observed for, where the law knows of it."""
+        raise InvalidInput(f'exposure is of counts, likelihood="poisson", not of {type(self).__name__}. Leave it None.')
+
+    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
+        """Observations as numbers, and f as they see it: with the logarithm of the exposure of each added."""
+        return y, f
 
     def adapted(self, y: Array, mean: float | None) -> Self:
         """The same law, where f counts from the given mean, or, for None, from a typical value of y, in units of y.
