@@ -17,7 +17,7 @@ from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.student import StudentT
 from .base import HeatGP
 
-VARIANCE = (1e-4, 1e4)
+VARIANCE_BOUNDS = (1e-4, 1e4)
 """The interval of the prior variance of f, in units of the spread of y, or of the logarithm of a rate."""
 
 
@@ -96,7 +96,7 @@ def search_options(
 ) -> tuple[Bounds, Given, str, bool, Any]:
     """Arguments of `fit_latent` in the units of the likelihood."""
     bounds, given = model._bounds(points), scaled_given(model, law)
-    low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE
+    low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE_BOUNDS
     return Bounds(bounds.time, (low, high)), given, "ep", constant, scaled_priors(law, priors)
 
 

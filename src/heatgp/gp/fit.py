@@ -22,7 +22,7 @@ Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 TIMES = 12  # times scanned, for each free one
-NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
+WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
 FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
 
@@ -241,9 +241,9 @@ def finished(
     without_effect = _without_effect(kernel, objective, found[0][1])
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
-            negligible |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
-            if abs(values[name] / bound - 1) < TOUCHING and not negligible:
+            is_answer = side == "lower" and bound <= WITHOUT_NOISE.get(name, 0.0)
+            is_answer |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
+            if abs(values[name] / bound - 1) < TOUCHING and not is_answer:
                 unit = " / prior variance" if name == "noise" and likelihood is None else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
                 if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():

@@ -6,10 +6,8 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
-from .classification import labels
 from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
 from .latent_objective import LatentObjective
@@ -17,7 +15,6 @@ from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
-from .probit import WITHOUT_NOISE, Probit
 from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
@@ -44,6 +41,9 @@ def fit_latent(
 
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
     goes uphill from the best two places, and on from there on all data.
+
+    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
+    Without priors the upper bound is then as good as the limit and is returned without a warning.
 
     Parameters
     ----------
@@ -109,25 +109,3 @@ def latent_objective(
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     return full, intervals
-
-
-def fit_classification(
-    kernel: Kernel,
-    X: Any,
-    y: ArrayLike,
-    bounds: Bounds,
-    given: Given,
-    inference: str = "ep",
-    pairs: Pairs = None,
-    *,
-    likelihood: Probit = WITHOUT_NOISE,
-    constant: bool = False,
-    priors: Priors | str | None = None,
-    about: str = "",
-) -> Fit:
-    """Time and amplitude of labels -1 and 1, and their noise where it is learned; arguments as in `fit_latent`.
-
-    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
-    Without priors the upper bound is then as good as the limit and is returned without a warning.
-    """
-    return fit_latent(kernel, X, labels(X, y), likelihood, bounds, given, inference, constant, priors, pairs, about)

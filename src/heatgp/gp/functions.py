@@ -11,7 +11,7 @@ from ..covariance import Array
 from .mixture import Mixture
 from .threads import on_one_thread
 
-NEGLIGIBLE = 1e-12
+DETERMINED = 1e-12
 """Part of the prior variance below which a value is known from the others: rounding of a covariance is near 1e-14."""
 
 
@@ -39,7 +39,7 @@ class Functions:
         given = linalg.solve_triangular(self.lower, covariance[:known, known:], lower=True, check_finite=False)
         left = covariance[known:, known:] - given.T @ given
         scale = posterior.params.amplitude * np.max(posterior.kernel.diag(new, posterior.params.time), initial=0.0)
-        root, pivots = pivoted_cholesky(left, NEGLIGIBLE * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
+        root, pivots = pivoted_cholesky(left, DETERMINED * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
         normals = self.rng.standard_normal((len(self.normals), len(pivots)))
         values = posterior.mean(new) + self.normals @ given + normals @ root.T
         self.points = np.concatenate((self.points, new[pivots]))

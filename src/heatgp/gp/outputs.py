@@ -21,10 +21,10 @@ from ..covariance import Array, Kernel
 from ..errors import BoundWarning, InvalidInput, Unsupported, warn
 from .count import Count
 from .fit import (
-    NEGLIGIBLE,
     SUBSET,
     TIMES,
     TOUCHING,
+    WITHOUT_NOISE,
     Bounds,
     Fit,
     box_of,
@@ -380,7 +380,7 @@ def _warned(objective: ColumnsObjective, params: Any) -> tuple[str, ...]:
         found["amplitude"] = (np.abs(variance / low - 1) < TOUCHING) | (np.abs(variance / high - 1) < TOUCHING)
     if objective.given.noise is None:
         least, most = objective.ratio
-        at_least = (np.abs(params.noise / variance / least - 1) < TOUCHING) & (least > NEGLIGIBLE["noise"])
+        at_least = (np.abs(params.noise / variance / least - 1) < TOUCHING) & (least > WITHOUT_NOISE["noise"])
         found["noise / prior variance"] = at_least | (np.abs(params.noise / variance / most - 1) < TOUCHING)
     found = {name: np.flatnonzero(sits) for name, sits in found.items() if sits.any()}
     if found:
