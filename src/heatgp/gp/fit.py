@@ -15,7 +15,7 @@ from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
 from .search import Found, attempt, climb, scan_points
-from .targets import Mean, one_output, targets
+from .targets import Mean, Targets, one_output, targets
 from .threads import of_data
 
 Interval = tuple[float, float]
@@ -93,10 +93,7 @@ def fit_regression(
     given: Given,
     mean: Mean = "constant",
     pairs: Pairs = None,
-    *,
-    priors: Priors | str | None = None,
-    noise_scale: ArrayLike | None = None,
-    coefficient_scale: ArrayLike | None = None,
+    **options: Any,
 ) -> Fit:
     """Time, amplitude and noise of the greatest evidence, or, with priors, of the greatest posterior density.
 
@@ -127,18 +124,7 @@ def fit_regression(
     InvalidInput : if a value or an interval is not possible, or a prior has no mass on its interval.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
-    full, intervals = regression_objective(
-        kernel,
-        X,
-        y,
-        bounds,
-        given,
-        mean,
-        pairs,
-        priors=priors,
-        noise_scale=noise_scale,
-        coefficient_scale=coefficient_scale,
-    )
+    full, intervals = regression_objective(kernel, X, y, bounds, given, mean, pairs, **options)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
     _, middle = time_intervals(kernel, bounds, given)
@@ -164,30 +150,48 @@ def regression_objective(
     """What `fit_regression` maximises, and the intervals of its coordinates by name."""
     data, _ = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     intervals, middle = time_intervals(kernel, bounds, given)
-    if data.freedom < 1 and given.amplitude is None:
-        raise InvalidInput(
-            f"N = {len(data)} target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
-            if len(data) == 1
-            else f"the mean has as many coefficients as there are targets, {len(data)}: nothing is left to learn "
-            "variances from. Give amplitude, or fewer basis functions."
-        )
-    # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
-    size = np.square(data.start).sum() / len(data)
-    scale = max(float(np.sum(data.y**2) / max(data.freedom, 1)), 1e-24 * float(size)) or 1e-24
+    scale = float(mean_square(data, given))
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-    typical = 0.1
+    ratio, typical = noise_ratio(kernel, X, bounds, given, data, np.array(scale), middle)
     if given.noise is None:
-        unit = data.typical_noise  # the parameter is the noise of weight one, which may be of no observation
-        typical, interval = typical / unit, (bounds.noise[0] / unit, bounds.noise[1] / unit)
-        if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
-            typical *= scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
-            interval = interval[0], max(interval[1], 1000 * typical)
-        intervals["noise"] = interval
+        intervals["noise"] = ratio
     if given.amplitude is None:
         intervals["amplitude"] = variance
     weak = {"amplitude": LogNormal(scale, WEAK_AMPLITUDE), "noise": LogNormal(typical, WEAK_NOISE)}
     laws = laws_of(checked_priors(priors), intervals, kernel, weak)
     return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
+
+
+def mean_square(data: Targets, given: Given) -> Array:
+    """The mean square of y about its mean, of each column, or InvalidInput where nothing is left to learn it from.
+
+    Targets that do not vary leave it open: it is 1e-12 of their size squared, near rounding, or of 1 where all are 0.
+    """
+    if data.freedom < 1 and given.amplitude is None:
+        rows = "rows of targets" if data.y.ndim == 2 else "targets"
+        raise InvalidInput(
+            f"N = {len(data)} target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
+            if len(data) == 1
+            else f"the mean has as many coefficients as there are {rows}, {len(data)}: nothing is left to learn "
+            "variances from. Give amplitude, or fewer basis functions."
+        )
+    size = np.square(data.start).sum(axis=0) / len(data)
+    found = np.maximum(np.square(data.y).sum(axis=0) / max(data.freedom, 1), 1e-24 * size)
+    return np.where(found > 0, found, 1e-24)
+
+
+def noise_ratio(
+    kernel: Kernel, X: Any, bounds: Bounds, given: Given, data: Targets, scale: Array, time: Time
+) -> tuple[Interval, float]:
+    """The interval of noise / prior variance, and a typical value; `scale` is the mean square of each column of y."""
+    unit = data.typical_noise  # the parameter is the noise of weight one, which may be of no observation
+    (low, high), typical = (bound / unit for bound in bounds.noise), 0.1 / unit
+    if given.amplitude is not None and given.noise is None:
+        # the noise must be able to explain y, whatever the amplitude given
+        middle = float(np.exp(np.log(scale).mean()))
+        typical *= middle / (given.amplitude * float(np.mean(kernel.diag(X, time))))
+        high = max(high, 1000 * typical * float(scale.max()) / middle)
+    return (low, high), typical
 
 
 def time_intervals(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
