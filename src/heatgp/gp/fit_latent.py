@@ -20,9 +20,11 @@ from .probit import WITHOUT_NOISE, Probit
 from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
-SUBSET = 200  # data on which starts are looked for: each value is an inference
+SUBSET = 100  # data on which starts are looked for: each value is an inference
+SHARE = 5  # of more data, one in so many
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
+GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
 WEAK_VARIANCE = LogNormal(median=2.0, spread=6.0)
 """The weak prior of the prior variance of f: at 0.01 f is a constant, at 10,000 labels have no noise."""
 WEAK_LABEL_NOISE = LogNormal(median=0.005, spread=1.5)
@@ -74,17 +76,18 @@ def fit_latent(
     """
     functions = likelihood.functions or 1
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
-    gain = 1e-10 if functions == 1 else 1e-6
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
-    coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
+    coarse = some_of(
+        full, kernel, X, middle, round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))
+    )  # in the same time
     if coarse is not full:
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
     points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2, gain)
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2, GAIN)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
@@ -105,9 +108,8 @@ def latent_objective(
     pairs: Pairs = None,
 ) -> tuple[LatentObjective, dict[str, Interval]]:
     """What `fit_latent` maximises, and the intervals of its coordinates by name."""
-    # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
-    change = 1e-5 if likelihood.functions is None else 1e-4
-    approximate = partial(chosen(inference), tolerance=change) if inference == "ep" else chosen(inference)
+    # the evidence of EP is stationary in its sites, and right to 1e-8; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-4) if inference == "ep" else chosen(inference)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
