@@ -14,19 +14,26 @@ from ..covariance import Array, Kernel
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
 from ..gp.functions import sampled_functions
-from ..gp.gradients import regression_gradient
+from ..gp.gradients import latent_gradient, regression_gradient
 from ..gp.integration import params_at
 from ..gp.mixture import Mixture, averaged
+from ..gp.observed import ObservedPosterior, observed_log_density, observed_quantile
 from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
-from ..gp.priors import checked_priors
-from ..gp.regression import Posterior, condition
+from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
 from .kernels import learned_times, learned_weights
-from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise, refuse_extras
+from .latent_regression import (
+    chosen_likelihood,
+    fit_observed,
+    in_units,
+    moved_posterior,
+    observed_objective,
+    refuse_extras,
+)
 from .mean import MeanModel
 from .smoothness import learns_smoothness
 from .summary import Parameter
@@ -72,7 +79,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     priors : "weak" (default), None or Priors (`heatgp.gp.priors`). Priors of the parameters that are learned, in their
         logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
         of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
-        amplitude about 0.1.
+        amplitude about 0.1; weights of a sum of kernels have none.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
         "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
         its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
@@ -100,7 +107,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
-    likelihood_ : the likelihood used, with its parameters; None where it is normal.
+    likelihood_ : the likelihood used, with its parameters in the units of y, such as `likelihood_.degrees` of
+        Student-t noise; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -159,13 +167,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         y = checked_targets(self, y)
-        checked_priors(self.priors)
         checked_interval("noise_bounds", self.noise_bounds)
         law = chosen_likelihood(self.likelihood, self.noise)
-        if law is not None:
-            if self.integrate:
-                raise Unsupported(f"integrate='grid' is for normal noise, not for {type(law).__name__}. Leave it None.")
-            refuse_extras(law, sample_weight, covariates, self.coefficient_scale)
+        if law is None:
+            self._check_priors(self.priors, "GPRegressor", "noise")
+        else:
+            self._check_priors(self.priors, type(law).__name__)
+            refuse_extras(
+                law,
+                sample_weight=sample_weight,
+                covariates=covariates,
+                coefficient_scale=self.coefficient_scale,
+                noise_bounds=self.noise_bounds,
+            )
             return self._fit_observed(law, X, y)
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
@@ -212,12 +226,13 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
         """`fit` with a likelihood that is not normal."""
         with heartbeat(f"The fit of {len(y)} points"):
-            self.posterior_, self.fit_ = fit_observed(self, law, X, y, self.mean, self.priors)
-        self.posteriors_, law = [self.posterior_], self.posterior_.likelihood
-        self.mixtures_, self.fits_ = [Mixture.of(self.posterior_)], [self.fit_]
-        params, self.likelihood_ = in_units(self.posterior_.params, law), law
+            self.posterior_, self.fit_, pairs = fit_observed(self, law, X, y, self.mean, self.priors)
+            self.mixtures_ = [self._integrated(self.posterior_, (), pairs)]
+        self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
+        law = self.posterior_.likelihood
+        params, self.likelihood_ = in_units(self.posterior_.params, law), law.in_units_of_y()
         self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
-        self.amplitude_, self.noise_ = params.amplitude, learned_noise(law)
+        self.amplitude_, self.noise_ = params.amplitude, vars(self.likelihood_).get("noise")
         self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
         self.coefficients_, self.coefficient_errors_, self.coefficient_names_ = np.empty(0), np.empty(0), []
         if self.fit_ is not None:
@@ -256,7 +271,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Raises
         ------
-        InvalidInput : if both are asked for, or the points are not possible.
+        InvalidInput : if both are asked for, or `noise` without one of them, or the points are not possible.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -269,6 +284,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
+        if not (return_std or return_cov or (isinstance(noise, (bool, np.bool_)) and not noise)):
+            raise InvalidInput(
+                "noise is of the uncertainty, and the mean is the same with and without it. Ask for return_std=True or "
+                "return_cov=True, or leave noise out."
+            )
         mixture, points = self._mixture_at(X, prior, covariates)
         if return_std:
             mean, variance = mixture.moments(points, noise)
@@ -310,7 +330,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         sides = (0.5 - level / 2, 0.5 + level / 2)
         if self.likelihood_ is not None:
             self._check_of_observations(noise)
-            lower, upper = (mixture.posteriors[0].quantile(points, side) for side in sides)
+            lower, upper = (observed_quantile(mixture, points, side) for side in sides)
         else:
             lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
@@ -349,7 +369,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        return mixture.posteriors[0].log_density(points, values) if law else mixture.log_density(points, values, noise)
+        if law is not None:
+            return observed_log_density(mixture, points, values)
+        return mixture.log_density(points, values, noise)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, covariates: Any = None, prior: Any = None
@@ -440,7 +462,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         -------
         float.
         gradient : array, with gradient=True. The derivatives in the natural logarithms of the times, the amplitude and
-            the noise, in this order.
+            the noise, in this order; of a likelihood that is not normal its parameters are in the place of the noise.
 
         Raises
         ------
@@ -462,9 +484,16 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
         if gradient or not (time is None and amplitude is None and noise is None):
             self._check_one_output("log_marginal_likelihood at other parameters, or its gradient,")
-            posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
+            if isinstance(posterior, ObservedPosterior):
+                posterior = moved_posterior(self, posterior, time, amplitude, noise)
+            else:
+                posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
         value = posterior.log_marginal_likelihood
-        return (value, regression_gradient(posterior)) if gradient else value
+        if not gradient:
+            return value
+        if isinstance(posterior, ObservedPosterior):
+            return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
+        return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
@@ -516,8 +545,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         return [f"N = {number} is so few that intervals are too narrow"] * few
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        if posterior.y.ndim == 1 and self.likelihood_ is None:
-            return super()._summarised(posterior, mixture, about)
+        if posterior.y.ndim == 1:
+            found = super()._summarised(posterior, mixture, about)
+            return [p.scaled(self._unit**2) if p.name in ("amplitude", "noise") else p for p in found]
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         values: list[Any] = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
         for name, own, known in (("amplitude", self.amplitude_, given.amplitude), ("noise", self.noise_, given.noise)):
@@ -534,14 +564,17 @@ class GPRegressor(RegressorMixin, HeatGP):
         bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
         return bounds if interval is None else replace(bounds, noise=interval)
 
+    @property
+    def _learned_noises(self) -> int:
+        law = chosen_likelihood(self.likelihood, self.noise)
+        return int(self.noise is None) if law is None else len(law.free)
+
     def _check_of_observations(self, noise: Any) -> None:
         """Raise Unsupported where f is asked for and observations are not normal."""
         if not check_flag("noise", noise):
             raise Unsupported(f"with {type(self.likelihood_).__name__} this is of new observations: noise=True.")
 
     def _check_one_output(self, what: str) -> None:
-        if self._fitted and self.likelihood_ is not None and what != "plot":
-            raise Unsupported(f"{what} is for normal noise, not for {type(self.likelihood_).__name__}.")
         if self._fitted[0].y.ndim == 2:
             raise _for_one_output(what, self.posterior_.y.shape[1])
 
@@ -574,7 +607,15 @@ class GPRegressor(RegressorMixin, HeatGP):
                 SmallSampleWarning,
             )
 
-    def _objective(self, posterior: Posterior, pairs: Any = None) -> tuple[Any, Array]:
+    @property
+    def _unit(self) -> float:
+        """The size of f = 1 in units of y."""
+        return self.posterior_.likelihood.unit if self.likelihood_ is not None else 1.0
+
+    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
+        law = chosen_likelihood(self.likelihood, self.noise)
+        if law is not None:
+            return observed_objective(self, law, posterior, self.mean, self.priors, pairs)
         options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         bounds = self._bounds(posterior.X)
@@ -584,8 +625,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         objective = replace(objective, profiled=False)
         return objective, box_of(objective, intervals)
 
-    def _again(self, posterior: Posterior, objective: Any, z: Array, pairs: Any = None) -> Posterior:
-        return posterior.again(self.kernel_, params_at(objective, z), pairs)
+    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
+        law = {"likelihood": objective.known(z)} if isinstance(posterior, ObservedPosterior) else {}
+        return posterior.again(self.kernel_, params_at(objective, z), pairs, **law)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         mixture = self.mixtures_[0]

@@ -13,7 +13,7 @@ from .linalg import Dense
 from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
-from .priors import LogNormal, Priors, checked_priors, log_density, weak_laws
+from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
 from .search import Found, attempt, climb, scan_points
 from .targets import Mean, one_output, targets
 from .threads import of_data
@@ -22,8 +22,6 @@ Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 TIMES = 12  # times scanned, for each free one
-WEAK_AMPLITUDE = 3.0  # spread of the weak prior of the prior variance, about the mean square of y
-WEAK_NOISE = 2.0  # spread of the weak prior of noise / prior variance, about 0.1
 NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
 FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
@@ -187,11 +185,8 @@ def regression_objective(
         intervals["noise"] = interval
     if given.amplitude is None:
         intervals["amplitude"] = variance
-    chosen_priors = checked_priors(priors)
-    if isinstance(chosen_priors, str):
-        laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
-    else:
-        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
+    weak = {"amplitude": LogNormal(scale, WEAK_AMPLITUDE), "noise": LogNormal(typical, WEAK_NOISE)}
+    laws = laws_of(checked_priors(priors), intervals, kernel, weak)
     return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
 
 
@@ -249,7 +244,7 @@ def finished(
             negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
             negligible |= (name, side) in without_effect
             if abs(values[name] / bound - 1) < TOUCHING and not negligible:
-                unit = " / prior variance" if name == "noise" else ""
+                unit = " / prior variance" if name == "noise" and likelihood is None else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
                 if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():
                     undetermined.append(name)

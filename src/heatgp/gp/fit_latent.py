@@ -15,7 +15,7 @@ from .latent_objective import LatentObjective
 from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
-from .priors import LogNormal, Priors
+from .priors import Priors, laws_of
 from .probit import WITHOUT_NOISE, Probit
 from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
@@ -25,16 +25,6 @@ SHARE = 5  # of more data, one in so many
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
-WEAK_VARIANCE = LogNormal(median=2.0, spread=6.0)
-"""The weak prior of the prior variance of f: at 0.01 f is a constant, at 10,000 labels have no noise."""
-WEAK_LABEL_NOISE = LogNormal(median=0.005, spread=1.5)
-"""The weak prior of label noise: from 1 in 4,000 to 1 in 10."""
-
-
-def weak_priors(bounds: Bounds, parameters: int) -> Priors:
-    """Priors for labels that say little where the data say something."""
-    times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
-    return Priors(times, WEAK_VARIANCE, label_noise=WEAK_LABEL_NOISE)
 
 
 @of_data
@@ -47,7 +37,7 @@ def fit_latent(
     given: Given,
     inference: str = "ep",
     constant: bool = False,
-    priors: Priors | None = None,
+    priors: Priors | str | None = None,
     pairs: Pairs = None,
     about: str = "",
 ) -> Fit:
@@ -62,7 +52,7 @@ def fit_latent(
     y : array (N,) of observations as the likelihood takes them.
     likelihood : Likelihood; its parameters that are None are learned.
     inference, constant : as in `condition_latent`.
-    priors : Priors, default None: plain evidence.
+    priors : Priors; default None, the plain evidence; or "weak": those of the likelihood, and of `laws_of`.
     about : str, default "". How a warning begins.
 
     Returns
@@ -104,7 +94,7 @@ def latent_objective(
     given: Given,
     inference: str = "ep",
     constant: bool = False,
-    priors: Priors | None = None,
+    priors: Priors | str | None = None,
     pairs: Pairs = None,
 ) -> tuple[LatentObjective, dict[str, Interval]]:
     """What `fit_latent` maximises, and the intervals of its coordinates by name."""
@@ -114,7 +104,7 @@ def latent_objective(
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = {} if priors is None else priors.laws(intervals, kernel.parameters, kernel.weight_parameters)
+    laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.weak_times)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     return full, intervals
@@ -131,7 +121,7 @@ def fit_classification(
     *,
     likelihood: Probit = WITHOUT_NOISE,
     constant: bool = False,
-    priors: Priors | None = None,
+    priors: Priors | str | None = None,
     about: str = "",
 ) -> Fit:
     """Time and amplitude of labels -1 and 1, and their noise where it is learned; arguments as in `fit_latent`.

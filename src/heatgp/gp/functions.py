@@ -72,7 +72,9 @@ def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callabl
     """
     rng = generator(random_state, "random_state")
     numbers = mixture.numbers(rng, size)
-    groups = {int(g): Functions(mixture.posteriors[g], rng, int(np.sum(numbers == g))) for g in np.unique(numbers)}
+    groups = {
+        int(g): Functions(mixture.posteriors[g].process, rng, int(np.sum(numbers == g))) for g in np.unique(numbers)
+    }
     known: dict[bytes, Array] = {}
 
     @on_one_thread(len)
@@ -82,7 +84,7 @@ def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callabl
         new = points[np.array(list(first.values()), int)]
         drawn = np.empty((len(numbers), len(new)))
         for g, functions in groups.items():
-            drawn[numbers == g] = functions(new)
+            drawn[numbers == g] = mixture.posteriors[g].expected(functions(new))
         known.update(zip(first, drawn.T))
         return np.stack([known[key] for key in keys], axis=1) if keys else np.empty((len(numbers), 0))
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import Unsupported
+from .priors import Laws
 
 STEP = 1e-4
 """Difference of the logarithm of a parameter from which the derivative in it is taken."""
@@ -30,6 +31,11 @@ class Likelihood(ABC):
 
     bounds: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """The interval in which each parameter is searched for."""
+
+    weak_priors: ClassVar[Laws] = {}
+    """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
+    weak_times: ClassVar[bool] = True
+    """Whether times have weak priors too."""
 
     @property
     def functions(self) -> int | None:

@@ -25,8 +25,6 @@ from .fit import (
     SUBSET,
     TIMES,
     TOUCHING,
-    WEAK_AMPLITUDE,
-    WEAK_NOISE,
     Bounds,
     Fit,
     box_of,
@@ -38,7 +36,7 @@ from .latent import CHUNK, checked_noise
 from .linalg import JITTER, LowRank, draw, not_positive_definite
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
-from .priors import Laws, LogNormal, Priors, checked_priors, log_density, weak_laws
+from .priors import WEAK_AMPLITUDE, WEAK_NOISE, Laws, LogNormal, Priors, checked_priors, laws_of, log_density
 from .regression import best_amplitude
 from .search import attempt, climb, scan_points
 from .spectrum import Spectrum
@@ -356,16 +354,12 @@ def fit_outputs(
     learned = dict(intervals)
     if given.noise is None:
         learned["noise"] = ratio
-    chosen, amplitude_law = checked_priors(priors), None
-    if isinstance(chosen, str):
-        laws = weak_laws(learned, noise=LogNormal(typical, WEAK_NOISE))
-        amplitude_law = np.log(np.clip(scale, *variance)), WEAK_AMPLITUDE
-    else:
-        if given.amplitude is None:
-            learned["amplitude"] = float(variance[0].min()), float(variance[1].max())
-        laws = (chosen or Priors()).laws(learned, kernel.parameters, kernel.weight_parameters)
-        if law := laws.pop("amplitude", None):
-            amplitude_law = np.full(len(scale), np.log(law.median)), law.spread
+    if given.amplitude is None:
+        learned["amplitude"] = float(variance[0].min()), float(variance[1].max())
+    laws = laws_of(checked_priors(priors), learned, kernel, {"noise": LogNormal(typical, WEAK_NOISE)})
+    amplitude_law = (np.log(np.clip(scale, *variance)), WEAK_AMPLITUDE) if isinstance(priors, str) else None
+    if law := laws.pop("amplitude", None):
+        amplitude_law = np.full(len(scale), np.log(law.median)), law.spread
     full = ColumnsObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, ratio, laws, amplitude_law)
     # a column without variation says nothing of the time, whatever its evidence
     varying = full.some(np.square(data.y).sum(axis=0) > 1e-24 * size * data.freedom)

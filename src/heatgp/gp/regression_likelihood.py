@@ -13,6 +13,7 @@ from ..arguments import EXTREME, as_array, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from .likelihood import Likelihood
+from .priors import WEAK_AMPLITUDE, Laws, LogNormal
 from .quadrature import average, differences, quantile, tilted_moments
 
 
@@ -24,6 +25,8 @@ class RegressionLikelihood(Likelihood):
     is learned. A fit needs `log_density` alone. Predictions need `expected`, their intervals `distribution`, the
     variance of new observations `dispersion`. All else has defaults by numerical integration; formulas are faster.
     """
+
+    weak_priors: ClassVar[Laws] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
 
     is_discrete: ClassVar[bool] = False
     """Whether observations are whole numbers, 0 or more."""
@@ -78,6 +81,10 @@ class RegressionLikelihood(Likelihood):
     def unit(self) -> float:
         """The size of f = 1 in the units in which amplitude and noise are given: see `adapted`."""
         return 1.0
+
+    def in_units_of_y(self) -> Self:
+        """The same law with its parameters in the units of y, where f is not in units of its own: see `adapted`."""
+        return self
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """By numerical integration. It is right where p(y | f) is log-concave in f, as most likelihoods are.

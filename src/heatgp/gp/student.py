@@ -8,6 +8,7 @@ from scipy.special import digamma, gammaln, lambertw, ndtr, stdtr
 
 from ..covariance import Array
 from ..errors import InvalidInput
+from .priors import WEAK_NOISE, LogNormal
 from .quadrature import DROP
 from .regression_likelihood import RegressionLikelihood
 
@@ -49,6 +50,11 @@ class StudentT(RegressionLikelihood):
     unit: float = 1.0
 
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
+    weak_priors: ClassVar = {
+        **RegressionLikelihood.weak_priors,
+        "noise": LogNormal(0.1, WEAK_NOISE),
+        "degrees": LogNormal.between(*bounds["degrees"]),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,6 +77,9 @@ class StudentT(RegressionLikelihood):
         unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0
         noise = None if self.noise is None else self.noise / unit**2
         return replace(self, noise=noise, center=center, unit=unit)
+
+    def in_units_of_y(self) -> Self:
+        return replace(self, noise=None if self.noise is None else self.noise * self.unit**2, center=0.0, unit=1.0)
 
     def log_density(self, y: Array, f: Array) -> Array:
         noise, a = self._known

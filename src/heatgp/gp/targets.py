@@ -187,6 +187,8 @@ def targets(
         moved = columns[:, flat].T @ rest
         start[flat] += moved
         rest = rest - columns[:, flat] @ moved
+    rounding = 1e-14 * np.linalg.norm(y - known, axis=0)
+    rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
     return Targets(rest, columns, precision, scales, start, known), MeanBasis(transform, function)
 
 
