@@ -18,9 +18,11 @@ from .priors import Priors, laws_of
 from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
-SUBSET = 200  # data on which starts are looked for: each value is an inference
+SUBSET = 100  # data on which starts are looked for: each value is an inference
+SHARE = 5  # of more data, one in so many
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
+GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
 
 
 @of_data
@@ -65,10 +67,11 @@ def fit_latent(
     """
     functions = likelihood.functions or 1
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
-    gain = 1e-10 if functions == 1 else 1e-6
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
-    coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
+    coarse = some_of(
+        full, kernel, X, middle, round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))
+    )  # in the same time
     if coarse is not full:
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
@@ -77,7 +80,7 @@ def fit_latent(
     rests = product(*(np.log(likelihood.starts.get(name, (middles[name],))) for name in likelihood.free))
     times = diagonal_points(box[:free], TIMES)
     points = [np.concatenate([t, h, rest]) for rest in rests for h in heights for t in times]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2, gain)
+    found = climb(coarse, full, scan(coarse, loose, points), box, 2, GAIN)
     best = found[0][1]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
@@ -98,14 +101,13 @@ def latent_objective(
     pairs: Pairs = None,
 ) -> tuple[LatentObjective, dict[str, Interval]]:
     """What `fit_latent` maximises, and the intervals of its coordinates by name."""
-    # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
-    change = 1e-5 if likelihood.functions is None else 1e-4
-    approximate = partial(chosen(inference), tolerance=change) if inference == "ep" else chosen(inference)
+    # the evidence of EP is stationary in its sites, and right to 1e-8; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-4) if inference == "ep" else chosen(inference)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = laws_of(priors, intervals, kernel, likelihood.weak_priors)
+    laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.weak_times)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     return full, intervals

@@ -40,6 +40,8 @@ class Likelihood(ABC):
 
     weak_priors: ClassVar[Laws] = {}
     """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
+    weak_times: ClassVar[bool] = True
+    """Whether times have weak priors too."""
 
     @property
     def functions(self) -> int | None:

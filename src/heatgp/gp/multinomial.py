@@ -47,6 +47,7 @@ class Multinomial(Likelihood):
 
     bounds: ClassVar = {"label_noise": LABEL_NOISE}
     weak_priors: ClassVar = WEAK_PRIORS
+    weak_times: ClassVar = False
 
     @property
     def functions(self) -> int:

@@ -162,17 +162,21 @@ PARAMETERS = tuple(field.name for field in fields(Priors))
 
 
 def laws_of(
-    priors: Priors | str | None, intervals: Mapping[str, Sequence[float]], kernel: Kernel, weak: Laws
+    priors: Priors | str | None,
+    intervals: Mapping[str, Sequence[float]],
+    kernel: Kernel,
+    weak: Laws,
+    of_times: bool = True,
 ) -> dict[str, LogNormal]:
     """The priors of what has an interval of search, by name: those given, none, or "weak" ones.
 
-    Weak priors of times have the bounds of the search at two standard deviations from the middle. Weights of a sum of
-    kernels have none, so that a summand without effect can vanish. Others are those of `weak`, about the nearest value
-    of the interval.
+    Weak priors of times have the bounds of the search at two standard deviations from the middle, or are flat where
+    `of_times` is False. Weights of a sum of kernels have none, so that a summand without effect can vanish. Others are
+    those of `weak`, about the nearest value of the interval.
     """
     if not isinstance(priors, str):
         return (priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
-    times = kernel.names[: kernel.parameters - kernel.weight_parameters]
+    times = kernel.names[: kernel.parameters - kernel.weight_parameters] if of_times else []
     found = {name: LogNormal.between(*intervals[name]) for name in times if name in intervals}
     for name, law in weak.items():
         if name in intervals:

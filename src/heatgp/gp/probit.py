@@ -14,9 +14,9 @@ from .priors import LogNormal
 
 LABEL_NOISE = (1e-4, 0.5)
 """The interval in which the share of random labels is searched for."""
-WEAK_PRIORS = {"amplitude": LogNormal(median=2.0, spread=6.0), "label_noise": LogNormal(median=0.005, spread=1.5)}
+WEAK_PRIORS = {"amplitude": LogNormal(median=2.0, spread=9.0), "label_noise": LogNormal(median=0.002, spread=2.0)}
 """Weak priors of classes: where the prior variance of f is 0.01 it is a constant, where it is 10,000 labels have no
-noise; of the share of random labels from 1 in 4,000 to 1 in 10."""
+noise; of the share of random labels from 1 in 25,000 to 1 in 10."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Probit(Likelihood):
 
     bounds: ClassVar = {"label_noise": LABEL_NOISE}
     weak_priors: ClassVar = WEAK_PRIORS
+    weak_times: ClassVar = False
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Reference: Rasmussen & Williams (2006), eq. 3.58: with h the hazard, -(log Z)'' = h (z + h) / (1 + v)."""
