@@ -188,8 +188,7 @@ def laws_of(
 def checked_priors(priors: Any, parameters: Sequence[str] = PARAMETERS, model: str = "") -> Any:
     """The argument of estimators: "weak", None or Priors; else InvalidInput.
 
-    Priors of something else than these `parameters` of the `model` are an error too: they would
-    have no effect.
+    Priors of something else than these `parameters` of the `model` are an error too: they would have no effect.
     """
     if isinstance(priors, Priors):
         for name in PARAMETERS:
