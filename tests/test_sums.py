@@ -417,7 +417,7 @@ def test_only_kernels_are_added():
 
 @pytest.mark.parametrize("likelihood", [None, Probit(None), Multinomial(3, None), StudentT(), Poisson()], ids=str)
 def test_weights_are_flat_with_every_likelihood(data, likelihood):
-    """So that a summand can vanish. Times of numbers have 95 % of their mass between the bounds, those of classes none."""
+    """So that a summand can vanish. Times of numbers have 95 % of their mass between the bounds, of classes none."""
     X, y = data
     bounds, given = Bounds(((0.1, 2.0), (0.2, 9.0), (1e-4, 1e4))), Given.of(ADDITIVE, None, None, None)
     if likelihood is None:

@@ -11,7 +11,7 @@ from sklearn.base import RegressorMixin
 
 from ..arguments import check_flag, generator, is_number
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
+from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
 from ..gp.functions import sampled_functions
 from ..gp.gradients import latent_gradient, regression_gradient
@@ -25,6 +25,7 @@ from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
+from .few_data import is_few, warn_of_few
 from .kernels import learned_times, learned_weights
 from .latent_regression import (
     chosen_likelihood,
@@ -38,12 +39,6 @@ from .mean import MeanModel
 from .smoothness import learns_smoothness
 from .summary import Parameter
 from .tables import checked_targets, rows
-
-FEW = 20
-"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
-
-FEW_INTEGRATED = 5
-"""The same with integrate="grid": 84 % at N = 3, 89 % at N = 5."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -561,7 +556,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     @property
     def _notes(self) -> list[str]:
         number = len(self.posterior_.X)
-        few = number < (FEW_INTEGRATED if self.integrate else FEW) and self.fit_ is not None
+        few = self.fit_ is not None and is_few(number, bool(self.integrate))
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
@@ -615,28 +610,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         return mixture.with_basis(self._mean_model.values(points, covariates)), points
 
     def _warn_of_few(self, number: int) -> None:
-        """A SmallSampleWarning where parameters were learned from fewer than `FEW` points.
-
-        Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
-        """
+        """A SmallSampleWarning where parameters were learned from few points."""
         times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
         given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
         given |= {} if self.noise_ is None else {"noise": [self.noise]}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
-        if self.integrate and number < FEW_INTEGRATED and learned:
-            warn(
-                f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW_INTEGRATED}: intervals are "
-                "somewhat too narrow even with integrate='grid', as the scale of the priors comes from the data too. "
-                "Give priors of your own.",
-                SmallSampleWarning,
-            )
-        elif number < FEW and learned and not self.integrate:
-            warn(
-                f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, "
-                "those of 90 % cover 65 to 85 % of new observations. Give the parameters that are known from "
-                "elsewhere, average over them with integrate='grid', or add data.",
-                SmallSampleWarning,
-            )
+        warn_of_few(number, learned, bool(self.integrate))
 
     @property
     def _unit(self) -> float:
