@@ -199,3 +199,34 @@ def test_a_grid_of_five_parameters_is_refused_before_the_search(monkeypatch):
     for model, y in ((hg.GPRegressor, Y[:10]), (hg.GPClassifier, Y[:10] > 0)):
         with pytest.raises(InvalidInput, match="integrate='grid' with 5 learned parameters"):
             model(P, time="each", integrate="grid").fit(points, y)
+
+
+LINE, PLANE, ROUGH = hg.Euclidean(1), hg.Euclidean(2), hg.matern_kernel(hg.Euclidean(1), 0.5)
+
+
+@pytest.mark.parametrize("smoothness", ["learn", 1.5])
+@pytest.mark.parametrize(
+    "manifold, kernel, time",
+    [
+        (LINE, ROUGH, None),
+        (PLANE, hg.matern_kernel(PLANE, 0.5), "coordinates"),
+        (PLANE, hg.matern_kernel(PLANE, 0.5).with_times("coordinates"), None),
+        (hg.Product(LINE, LINE), ["auto", ROUGH], None),
+        (hg.Product(LINE, LINE), ROUGH.on(hg.Product(LINE, LINE), 0), None),
+    ],
+    ids=["line", "coordinates", "stretched", "list", "factor"],
+)
+@pytest.mark.parametrize("model", [hg.GPRegressor, hg.GPClassifier])
+def test_a_kernel_with_its_own_smoothness_is_refused_before_any_work(model, manifold, kernel, time, smoothness):
+    """Points that are no points come later: the error is about the smoothness."""
+    with pytest.raises(InvalidInput, match=r"has its own\. Leave one of them out"):
+        model(manifold, kernel=kernel, time=time, smoothness=smoothness).fit("no points", None)
+
+
+def test_the_smoothness_of_a_composed_kernel_is_the_least_of_its_parts():
+    P, rng = hg.Product(LINE, LINE), np.random.default_rng(0)
+    points = rng.normal(size=(20, 2))
+    assert hg.GPRegressor(P, kernel=["auto", ROUGH], noise=0.1).fit(points, points[:, 0]).smoothness_ == 0.5
+    kernel = hg.matern_kernel(PLANE, 1.5)
+    model = hg.GPRegressor(PLANE, kernel=kernel, time=(1.0, 2.0), amplitude=1.0, noise=0.1).fit(points, points[:, 0])
+    assert model.smoothness_ == 1.5
