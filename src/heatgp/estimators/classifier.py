@@ -18,8 +18,8 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import Bounds, Fit, box_of
-from ..gp.fit_latent import fit_latent, latent_objective, weak_priors
+from ..gp.fit import Fit, box_of
+from ..gp.fit_latent import fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
 from ..gp.integration import coordinates, params_at
@@ -28,7 +28,7 @@ from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
 from ..gp.params import Params
-from ..gp.priors import Priors, checked_priors
+from ..gp.priors import Priors
 from ..gp.probit import Probit
 from ..progress import heartbeat
 from .base import HeatGP
@@ -174,7 +174,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
         chosen(self.inference)
-        checked_priors(self.priors)
+        if self.inference == "laplace":
+            self._check_priors(self.priors, 'inference="laplace"')
+        self._check_priors(self.priors, "GPClassifier", "label_noise")
         if not (isinstance(self.multiclass, str) and self.multiclass in ("auto", "joint", "one-vs-rest")):
             raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
         if self.multiclass == "joint" and self.inference != "ep":
@@ -185,6 +187,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
+        if self.inference == "laplace":
+            Probit(self.label_noise or 0.0).check_without_noise()
+
+    @property
+    def _learned_noises(self) -> int:
+        return int(self.label_noise is None and self.inference != "laplace")
 
     @property
     def _notes(self) -> list[str]:
@@ -220,9 +228,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return Multinomial(len(self.classes_), self.label_noise)
         return Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
 
-    def _priors(self, bounds: Bounds) -> Priors | None:
-        return weak_priors(bounds, self.kernel_.parameters) if isinstance(self.priors, str) else self.priors
-
     def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
         """The posterior of one class against the others."""
         signs = np.where(positive, 1.0, -1.0)
@@ -245,11 +250,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         given, likelihood = self._given(0.0), self._likelihood
         if given.params is not None and not likelihood.free:
             return given.params, likelihood, None
-        bounds = self._bounds(points)
-        priors = self._priors(bounds)
-        found = fit_latent(
-            self.kernel_, points, y, likelihood, bounds, given, self.inference, self._constant, priors, pairs, about
-        )
+        options = (self._bounds(points), given, self.inference, self._constant, self.priors, pairs)
+        found = fit_latent(self.kernel_, points, y, likelihood, *options, about)
         self.fits_.append(found)
         return found.params, found.likelihood, found.sites
 
@@ -442,9 +444,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
         bounds, data = self._bounds(posterior.X), (self.kernel_, posterior.X, posterior.y)
-        given, priors = self._given(0.0), self._priors(bounds)
+        given = self._given(0.0)
         objective, intervals = latent_objective(
-            *data, self._likelihood, bounds, given, self.inference, self._constant, priors, pairs
+            *data, self._likelihood, bounds, given, self.inference, self._constant, self.priors, pairs
         )
         return replace(objective, precise=True), box_of(objective, intervals)
 

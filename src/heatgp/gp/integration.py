@@ -98,11 +98,7 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
     InvalidInput : if there are more than four parameters.
     """
     origin, d = np.asarray(starts[0], dtype=float), len(box)
-    if d > MOST_PARAMETERS:
-        raise InvalidInput(
-            f"integrate='grid' with {d} learned parameters: a grid of more than {MOST_PARAMETERS} is too large. Give "
-            "some of them, or one time for all factors."
-        )
+    check_grid(d)
     inverse = np.linalg.inv(steps)
     seen: dict[tuple[int, ...], float] = {}
     queue: list[tuple[float, tuple[int, ...]]] = []
@@ -133,6 +129,15 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
     return Grid(points, weights / weights.sum())
 
 
+def check_grid(parameters: int) -> None:
+    """Raise InvalidInput where so many learned parameters are too many for a grid."""
+    if parameters > MOST_PARAMETERS:
+        raise InvalidInput(
+            f"integrate='grid' with {parameters} learned parameters: a grid of more than {MOST_PARAMETERS} is too "
+            'large. Give some of them, learn one time for all factors (time="shared"), or leave integrate None.'
+        )
+
+
 def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
     """The grid of an objective of regression or of latent functions, from its local maxima, the best first."""
     steps = axes(curvature(objective, starts[0], box))
@@ -144,7 +149,9 @@ def coordinates(objective: Any, params: Params, posterior: Any = None) -> Array:
     variance = params.amplitude * objective.prior.height(objective.prior.at(params.time)[0])
     values = dict(zip(objective.given.time_names, np.atleast_1d(params.time)[objective.given.free]))
     values |= {"amplitude": variance, "noise": params.noise / variance}
-    return np.log([values[name] if name in values else vars(posterior.likelihood)[name] for name in objective.names])
+    if posterior is not None and "likelihood" in vars(posterior):
+        values |= vars(posterior.likelihood)
+    return np.log([values[name] for name in objective.names])
 
 
 def params_at(objective: Any, z: Array) -> Params:
