@@ -23,14 +23,14 @@ MANIFOLDS = (hg.Sphere(3), hg.RealProjective(2), hg.Euclidean(2))
 NUMBERS = (30, 60, 120)
 NEW = 300
 KINDS = ("no signal", "probit", "label noise", "sign")
-CHOICES = {  # the spread of the prior variance, median and spread of label noise, and whether times have a prior too
+CHOICES = {  # spread of the prior variance, median and spread of label noise, standard deviations at a bound of time
     "plain": None,
-    "3; 0.005, 1.5": (3.0, 0.005, 1.5, False),
-    "6; 0.005, 1.5": (6.0, 0.005, 1.5, False),
-    "6; 0.005, 1.5; times": (6.0, 0.005, 1.5, True),
-    "9; 0.005, 1.5": (9.0, 0.005, 1.5, False),
-    "9; 0.002, 2": (9.0, 0.002, 2.0, False),
-    "12; 0.001, 2.5": (12.0, 0.001, 2.5, False),
+    "3; 0.005, 1.5": (3.0, 0.005, 1.5, 0.25),
+    "6; 0.005, 1.5": (6.0, 0.005, 1.5, 0.25),
+    "6; 0.005, 1.5; 2": (6.0, 0.005, 1.5, 2.0),
+    "9; 0.005, 1.5": (9.0, 0.005, 1.5, 0.25),
+    "9; 0.002, 2": (9.0, 0.002, 2.0, 0.25),
+    "12; 0.001, 2.5": (12.0, 0.001, 2.5, 0.25),
 }
 
 
@@ -60,7 +60,7 @@ def lost(choice, X, y, new, p, M):
     """The cross entropy of new labels above that of their probabilities p."""
     options = {"priors": None, "label_noise": 0.0, "mean": "zero"}
     if CHOICES[choice] is not None:
-        variance, median, spread, Probit.weak_times = CHOICES[choice]
+        variance, median, spread, Probit.time_edge = CHOICES[choice]
         Probit.weak_priors = {"amplitude": LogNormal(2.0, variance), "label_noise": LogNormal(median, spread)}
         options = {}
     q = hg.GPClassifier(M, **options).fit(X, y).predict_proba(new)[:, 1]

@@ -124,7 +124,7 @@ def weakly(manifold, rng):
     labels depend on the points, and of the label 1 at a new point.
     """
     laws, signal = Probit.weak_priors, rng.uniform() < 0.5
-    time = truncated(LogNormal.between(*BOUNDS), *BOUNDS, rng)
+    time = truncated(LogNormal.between(*BOUNDS, Probit.time_edge), *BOUNDS, rng)
     variance, noise = truncated(laws["amplitude"], 1e-2, 1e4, rng), truncated(laws["label_noise"], *LABEL_NOISE, rng)
     X, f = drawn_at(manifold, time, variance, 1, rng)
     f = f[:, 0] + np.sqrt(1 + variance) * rng.standard_normal()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..gp.fit import Fit, box_of
 from ..gp.fit_latent import fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
-from ..gp.integration import coordinates, params_at
+from ..gp.integration import params_at
 from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
@@ -164,12 +165,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if self.priors != "weak" or self.amplitude is not None or not self._constant:
             return mixture, 1.0
 
-        def objective() -> tuple[Any, Array, Array]:
+        def objective() -> tuple[Any, Array]:
             function, box = self._objective(posterior, pairs)
-            return function, np.clip(coordinates(function, posterior.params, posterior), *box.T), box
+            return replace(function, approximate=partial(chosen(self.inference), tolerance=1e-2, iterations=60)), box
 
         constant = NoSignal.of(posterior, len(self.classes_) if posterior.y.dtype.kind != "f" else None)
-        return with_no_signal(mixture, constant, self.fits_[number].log_posterior, objective)
+        return with_no_signal(mixture, constant, self.fits_[number].log_marginal_likelihood, objective)
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""

@@ -33,10 +33,15 @@ def expectation_propagation(
     Reference: Rasmussen & Williams (2006), Alg. 3.5 and eq. 3.58, 3.59, 3.65.
     """
     functions = () if likelihood.functions is None else (likelihood.functions,)
-    sites = np.zeros((2, *functions, len(y))) if start is None else start
+    nothing = np.zeros((2, *functions, len(y)))
+    sites = nothing if start is None else start
     history: list[tuple[Array, Array]] = []
     change = np.inf
     for number in range(iterations):
+        if number == iterations // 4:
+            # where likelihoods are not log-concave some sites may oscillate: they settle without extrapolation from
+            # nothing, or in half the steps
+            sites = nothing
         precision, shift = sites
         factor = factorise(precision)
         variance = factor.marginal_variance()
@@ -50,8 +55,6 @@ def expectation_propagation(
             log_evidence = evidence(log_z, mean, variance, precision, shift, factor.log_det)
             stationary = bool(np.min(derivatives[1]) >= 0)
             return Approximation(factor, precision, shift, mean, variance, log_evidence, stationary=stationary)
-        # where likelihoods are not log-concave some sites may oscillate: they settle without extrapolation, or in half
-        # the steps
         memory = MEMORY if number < iterations // 4 else 0
         history = [*(history if change < 2 * last else []), (sites, step)][-memory - 1 :]
         sites = next_sites(history, scale, DAMPING if number < iterations // 2 else DAMPING / 2)

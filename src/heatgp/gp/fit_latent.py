@@ -107,7 +107,7 @@ def latent_objective(
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.weak_times)
+    laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.time_edge)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     return full, intervals

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import Unsupported
-from .priors import Laws
+from .priors import EDGE, Laws
 
 STEP = 1e-4
 """Difference of the logarithm of a parameter from which the derivative in it is taken."""
@@ -40,8 +40,8 @@ class Likelihood(ABC):
 
     weak_priors: ClassVar[Laws] = {}
     """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
-    weak_times: ClassVar[bool] = True
-    """Whether times have weak priors too."""
+    time_edge: ClassVar[float] = EDGE
+    """How many standard deviations from the middle of its weak prior the bounds of a time are."""
 
     @property
     def functions(self) -> int | None:

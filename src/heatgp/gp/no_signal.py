@@ -7,15 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, gammaln, ndtri
+from scipy.special import expit, gammaln, logsumexp, ndtri
+from scipy.stats import qmc
 
 from ..covariance import Array
-from .integration import curvature
 from .latent_objective import LatentObjective
 from .mixture import Mixture
+from .search import scan
 
-DECIDED = 20.0
+DECIDED = 15.0
 """Log odds at the best parameters from which on labels depend on the points, however few parameters do as well."""
+PLACES = 32
+"""Parameters over which the evidence is averaged, and half of them for more than `MANY` labels times functions."""
+MANY = 1000
 
 
 @dataclass(frozen=True)
@@ -75,41 +79,41 @@ def processes(mixture: Mixture) -> Mixture:
 def with_no_signal(
     mixture: Mixture,
     constant: NoSignal,
-    log_posterior: float,
-    objective: Callable[[], tuple[Any, Array, Array]],
+    log_marginal_likelihood: float,
+    objective: Callable[[], tuple[LatentObjective, Array]],
 ) -> tuple[Mixture, float]:
     """A mixture that allows for labels without signal, and the probability that they have one.
 
-    Both models have the prior probability one half. The evidence of the Gaussian process is the integral of the
-    density of labels and parameters over the parameters, from its height and curvature at the best ones.
-
-    Reference: Rasmussen & Williams (2006), eq. 5.7.
+    Both models have the prior probability one half.
 
     Parameters
     ----------
     mixture : Mixture, the Gaussian process at one or several parameters.
     constant : NoSignal.
-    log_posterior : number, the log density of labels and parameters at the best parameters.
-    objective : function that returns this density as a function of the log parameters, the best ones, and the bounds,
-        where the priors end.
+    log_marginal_likelihood : number, the evidence of the Gaussian process at the best parameters.
+    objective : function that returns the evidence with priors as a function of the log parameters, and their bounds.
     """
-    if log_posterior - constant.log_marginal_likelihood > DECIDED:
+    least = constant.log_marginal_likelihood
+    if log_marginal_likelihood - least > DECIDED:
         return mixture, 1.0
-    log_evidence = log_posterior + log_volume(*objective())
-    signal = float(expit(log_evidence - constant.log_marginal_likelihood))
+    signal = float(expit(average_evidence(*objective()) - least))
     weights = np.append(signal * mixture.weights, 1 - signal)
     return Mixture([*mixture.posteriors, constant], weights), signal
 
 
-def log_volume(objective: LatentObjective, best: Array, box: Array) -> float:
-    """The log of the integral of exp(objective) over the box, less the objective at its best place.
+def average_evidence(objective: LatentObjective, box: Array) -> float:
+    """The log of the evidence averaged over the priors, which end at the bounds; flat ones are uniform there.
 
-    It is that of a normal law with the same curvature, but not longer than the box. Priors have the mass one in the
-    box; flat ones are uniform.
+    The average is over a Sobol sequence. Labels with little signal change little along it; with much signal it is right
+    to about one, and far above that of no signal.
     """
-    values = np.linalg.eigvalsh(curvature(objective, best, box))
-    widths = np.ptp(box, axis=1)
-    lengths = np.sqrt(2 * np.pi / np.maximum(values, 2 * np.pi / widths.max(initial=1.0) ** 2))
-    laws = [objective.laws.get(name) for name in objective.names]
-    masses = [w if law is None else law.mass(*np.exp(side)) for law, side, w in zip(laws, box, widths)]
-    return float(np.log(lengths).sum() - np.log(masses).sum())
+    few = len(objective.y) * (objective.likelihood.functions or 1) > MANY
+    unit = qmc.Sobol(len(box), scramble=False).random(PLACES // 2 if few else PLACES)
+    unit += 0.5 / len(unit)
+    places = np.empty(unit.shape)
+    for k, name in enumerate(objective.names):
+        law, (low, high), u = objective.laws.get(name), box[k], unit[:, k]
+        places[:, k] = low + u * (high - low) if law is None else law.log_quantile(u, low, high)
+    along = places[np.argsort(places[:, objective.names.index("amplitude")])]
+    found = scan(objective, objective.approximate, along)
+    return float(logsumexp([value - objective.log_prior(z) for value, z in found]) - np.log(len(found)))

@@ -56,9 +56,9 @@ class LogNormal:
                 raise InvalidInput(f"{name} = {value!r} of a LogNormal must be a positive, finite number.")
 
     @classmethod
-    def between(cls, low: float, high: float) -> LogNormal:
-        """The law with 95 % of its probability between two numbers."""
-        return cls(float(np.sqrt(low) * np.sqrt(high)), float(np.log(high / low) / (2 * EDGE)))
+    def between(cls, low: float, high: float, edge: float = EDGE) -> LogNormal:
+        """The law about the middle of two numbers that has these at `edge` standard deviations: 95 % are between."""
+        return cls(float(np.sqrt(low) * np.sqrt(high)), float(np.log(high / low) / (2 * edge)))
 
     def log_density(self, z: Any) -> Any:
         """The log density of z, the logarithm of the parameter, with respect to z."""
@@ -71,6 +71,11 @@ class LogNormal:
     def quantile(self, probability: Any) -> Any:
         """The value of the parameter that is not exceeded with this probability."""
         return self.median * np.exp(self.spread * ndtri(probability))
+
+    def log_quantile(self, probability: Any, low: float, high: float) -> Any:
+        """The same of the logarithm, given that this is between two numbers."""
+        below, above = ndtr(self._units(np.array([low, high])))
+        return np.log(self.quantile(below + probability * (above - below)))
 
     def mass(self, low: float, high: float) -> float:
         """The probability that the parameter is between two numbers."""
@@ -166,18 +171,18 @@ def laws_of(
     intervals: Mapping[str, Sequence[float]],
     kernel: Kernel,
     weak: Laws,
-    of_times: bool = True,
+    edge: float = EDGE,
 ) -> dict[str, LogNormal]:
     """The priors of what has an interval of search, by name: those given, none, or "weak" ones.
 
-    Weak priors of times have the bounds of the search at two standard deviations from the middle, or are flat where
-    `of_times` is False. Weights of a sum of kernels have none, so that a summand without effect can vanish. Others are
-    those of `weak`, about the nearest value of the interval.
+    Weak priors of times have the bounds of the search at `edge` standard deviations from the middle. Weights of a sum
+    of kernels have none, so that a summand without effect can vanish. Others are those of `weak`, about the nearest
+    value of the interval.
     """
     if not isinstance(priors, str):
         return (priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
-    times = kernel.names[: kernel.parameters - kernel.weight_parameters] if of_times else []
-    found = {name: LogNormal.between(*intervals[name]) for name in times if name in intervals}
+    times = kernel.names[: kernel.parameters - kernel.weight_parameters]
+    found = {name: LogNormal.between(*intervals[name], edge=edge) for name in times if name in intervals}
     for name, law in weak.items():
         if name in intervals:
             low, high = intervals[name]
