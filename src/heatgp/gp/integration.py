@@ -98,11 +98,7 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
     InvalidInput : if there are more than four parameters.
     """
     origin, d = np.asarray(starts[0], dtype=float), len(box)
-    if d > MOST_PARAMETERS:
-        raise InvalidInput(
-            f"integrate='grid' with {d} learned parameters: a grid of more than {MOST_PARAMETERS} is too large. Give "
-            "some of them, or one time for all factors."
-        )
+    check_grid(d)
     inverse = np.linalg.inv(steps)
     seen: dict[tuple[int, ...], float] = {}
     queue: list[tuple[float, tuple[int, ...]]] = []
@@ -131,6 +127,15 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
     inside = np.minimum(points + half, box[:, 1]) - np.maximum(points - half, box[:, 0])
     weights = np.exp(np.array([seen[place] for place in places]) - best) * np.prod(inside / (2 * half), axis=1)
     return Grid(points, weights / weights.sum())
+
+
+def check_grid(parameters: int) -> None:
+    """InvalidInput if so many parameters are learned that a grid is too large."""
+    if parameters > MOST_PARAMETERS:
+        raise InvalidInput(
+            f"integrate='grid' with {parameters} learned parameters: a grid of more than {MOST_PARAMETERS} is too "
+            "large. Give some of them, or one time for all factors or classes."
+        )
 
 
 def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
