@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
+from ..progress import log
 from .classification import labels
 from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
@@ -23,6 +24,10 @@ from .threads import of_data
 SUBSET = 200  # data on which starts are looked for: each value is an inference
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
+LARGE = 1e10
+"""Functions times N³ up to which parameters of several functions are learned from all data: a search of a minute."""
+REDUCED = 5e8
+"""The same for the data from which they are learned where all are too many."""
 WEAK_VARIANCE = LogNormal(median=2.0, spread=6.0)
 """The weak prior of the prior variance of f: at 0.01 f is a constant, at 10,000 labels have no noise."""
 WEAK_LABEL_NOISE = LogNormal(median=0.005, spread=1.5)
@@ -52,7 +57,7 @@ def fit_latent(
     """The parameters of the greatest approximate evidence, times the density of the priors where there are some.
 
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
-    goes uphill from the best two places, and on from there on all data.
+    goes uphill from the best two places, and on from there on all data, or on those that are `affordable`.
 
     Parameters
     ----------
@@ -84,12 +89,26 @@ def fit_latent(
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
     points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2, gain)
+    searched = affordable(full, kernel, X, middle)
+    found = climb(coarse, searched, scan(coarse, loose, points), box, 2, gain)
     best = found[0][1]
+    if searched is not full:
+        found = [(full.value(best), best)]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
-    return replace(finished(kernel, full, found, intervals, full.known(best), about), sites=full.last[-1])
+    fit = finished(kernel, full, found, intervals, full.known(best), about)
+    return replace(fit, sites=full.last[-1], data=len(searched.y))
+
+
+def affordable(full: LatentObjective, kernel: Kernel, X: Any, time: Any) -> LatentObjective:
+    """The objective on which a search ends: of random data where a sweep over several functions takes too long."""
+    functions = full.likelihood.functions or 1
+    if functions == 1 or functions * len(X) ** 3 <= LARGE:
+        return full
+    some = some_of(full, kernel, X, time, round((REDUCED / functions) ** (1 / 3)))
+    log.info("The parameters of %d functions are learned from %d of %d points", functions, len(some.y), len(X))
+    return some
 
 
 def latent_objective(

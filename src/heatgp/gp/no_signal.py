@@ -14,7 +14,10 @@ from .integration import curvature
 from .mixture import Mixture
 
 DECIDED = 20.0
-"""Log odds at the best parameters from which on labels depend on the points, however few parameters do as well."""
+"""Log odds at the best parameters from which on labels depend on the points, however few parameters do as well.
+
+As many against it, were all parameters within the bounds as good, and they do not.
+"""
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,11 @@ def with_no_signal(
     if log_posterior - constant.log_marginal_likelihood > DECIDED:
         return mixture, 1.0
     function, best, box = objective()
-    values = np.linalg.eigvalsh(curvature(function, best, box))
     widest = np.ptp(box, axis=1).max(initial=1.0)
-    lengths = np.sqrt(2 * np.pi / np.maximum(values, 2 * np.pi / widest**2))
+    lengths = np.full(len(box), widest)
+    if log_posterior + np.log(lengths).sum() - constant.log_marginal_likelihood > -DECIDED:
+        values = np.linalg.eigvalsh(curvature(function, best, box))
+        lengths = np.sqrt(2 * np.pi / np.maximum(values, 2 * np.pi / widest**2))
     signal = float(expit(log_posterior + np.log(lengths).sum() - constant.log_marginal_likelihood))
     weights = np.append(signal * mixture.weights, 1 - signal)
     return Mixture([*mixture.posteriors, constant], weights), signal

@@ -10,7 +10,7 @@ import numpy as np
 from ..covariance import Array, DerivedKernel, Evaluation, Kernel, TimeFunction
 from .count import Count
 from .fit import Bounds, Fit, box_of, finished
-from .fit_latent import fit_latent, latent_objective
+from .fit_latent import affordable, fit_latent, latent_objective
 from .integration import coordinates
 from .likelihood import Likelihood
 from .params import Given
@@ -110,12 +110,17 @@ def fit_own_times(
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, "ep", constant, priors, several)
     full = replace(full, calls=Count(shared.evaluations))
     assert shared.sites is not None  # those of expectation propagation
+    searched = affordable(full, kernel, X, (shared.params.time,) * kernel.functions)
     box, found = box_of(full, intervals), []
     for factor in STARTS:
-        full.last[:] = [shared.sites]
+        searched.last[:] = [shared.sites] if searched is full else []
         times = np.repeat(factor * np.asarray(shared.params.time), kernel.functions)
-        start = coordinates(full, replace(shared.params, time=tuple(times.tolist())), shared)
-        found.append(ascend(full, np.clip(start, *box.T), box, len(y), GAIN))
+        start = coordinates(searched, replace(shared.params, time=tuple(times.tolist())), shared)
+        found.append(ascend(searched, np.clip(start, *box.T), box, len(searched.y), GAIN))
     found = apart(found, 0.05)
-    likelihood = full.known(found[0][1])
-    return replace(finished(kernel, full, found, intervals, likelihood), sites=full.last[-1])
+    best = found[0][1]
+    if searched is not full:
+        full.last[:] = [shared.sites]
+        found = [(full.value(best), best)]
+    fit = finished(kernel, full, found, intervals, full.known(best))
+    return replace(fit, sites=full.last[-1], data=len(searched.y))
