@@ -1,5 +1,6 @@
 """Several classes at once, against dense matrices, two classes, closed formulas, integration and simulation."""
 
+import time
 from functools import partial
 
 import numpy as np
@@ -316,6 +317,57 @@ def test_a_hundred_classes_and_classes_of_one():
     assert P.shape == (120, 100)
     np.testing.assert_allclose(P.sum(axis=1), 1)
     assert P[np.arange(120), y].mean() > 0.05  # five times that of chance
+
+
+@pytest.mark.slow
+def test_a_hundred_classes_are_learned_within_a_minute():
+    rng = np.random.default_rng(0)
+    S2 = Sphere(2)
+    X, centres = S2.random(rng, 700), S2.random(rng, 100)
+    y = (10 * X @ centres.T + 0.3 * rng.normal(size=(700, 100))).argmax(axis=1)
+    y[:100] = np.arange(100)  # every class is there, some of them once
+    assert np.bincount(y[:500]).min() == 1
+    start = time.process_time()
+    gp = GPClassifier(S2).fit(X[:500], y[:500])
+    assert time.process_time() - start < 60
+    P = gp.predict_proba(X[500:])
+    assert P.shape == (200, 100)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    shares = (np.bincount(y[:500]) + 1) / 600
+    assert np.log(P[np.arange(200), y[500:]]).mean() > np.log(shares[y[500:]]).mean() + 1
+    assert "learned from 171 random points" in str(gp.summary())
+
+
+@pytest.mark.parametrize("class_times", ["shared", "own"])
+def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog, class_times):
+    X, y = labelled(60)
+    monkeypatch.setattr("heatgp.gp.fit_latent.LARGE", 3 * 59**3)
+    monkeypatch.setattr("heatgp.gp.fit_latent.REDUCED", 3 * 30**3)
+    with caplog.at_level("INFO", "heatgp"):
+        gp = GPClassifier(Euclidean(2), class_times=class_times).fit(X, y)
+    assert "60 points in 3 classes: what is learned is learned from 30 random points" in caplog.text
+    assert gp.fits_[0].data == 30
+    assert len(gp.posteriors_[0].X) == 60
+    assert "note: parameters were learned from 30 random points" in str(gp.summary())
+    # the evidence and the density are those of all data
+    np.testing.assert_allclose(gp.fits_[0].log_marginal_likelihood, gp.log_marginal_likelihood(), atol=1e-3)
+    monkeypatch.undo()
+    every = GPClassifier(Euclidean(2), class_times=class_times).fit(X, y)
+    assert every.fits_[0].data == 60
+    assert every.fits_[0].log_posterior >= gp.fits_[0].log_posterior - 1e-3
+    assert "learned from" not in str(every.summary())
+
+
+def test_long_inference_is_announced_and_hopeless_one_refused(monkeypatch, caplog):
+    X, y = labelled(9)
+    options = {"time": 1.0, "amplitude": 1.0, "label_noise": 0.0}
+    monkeypatch.setattr("heatgp.estimators.classifier.INFERENCE", 30 / (3 * 9**3))
+    with caplog.at_level("INFO", "heatgp"):
+        GPClassifier(Euclidean(2), **options).fit(X, y)
+    assert "The joint model of 9 points in 3 classes: about 30 s" in caplog.text
+    monkeypatch.setattr("heatgp.estimators.classifier.INFERENCE", 90_000 / (3 * 9**3))
+    with pytest.raises(InvalidInput, match=r"would take about 25 hours; more than a day is refused.*one-vs-rest"):
+        GPClassifier(Euclidean(2), **options).fit(X, y)
 
 
 def test_the_estimator():

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
-from ..progress import log
 from .classification import labels
 from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
@@ -57,7 +56,7 @@ def fit_latent(
     """The parameters of the greatest approximate evidence, times the density of the priors where there are some.
 
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
-    goes uphill from the best two places, and on from there on all data, or on those that are `affordable`.
+    goes uphill from the best two places, and on from there on all data, or on as many as are `affordable`.
 
     Parameters
     ----------
@@ -89,7 +88,7 @@ def fit_latent(
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
     rest = box[free + heights.shape[1] :].mean(axis=1)
     points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
-    searched = affordable(full, kernel, X, middle)
+    searched = some_of(full, kernel, X, middle, affordable(functions, len(X)))
     found = climb(coarse, searched, scan(coarse, loose, points), box, 2, gain)
     best = found[0][1]
     if searched is not full:
@@ -101,14 +100,14 @@ def fit_latent(
     return replace(fit, sites=full.last[-1], data=len(searched.y))
 
 
-def affordable(full: LatentObjective, kernel: Kernel, X: Any, time: Any) -> LatentObjective:
-    """The objective on which a search ends: of random data where a sweep over several functions takes too long."""
-    functions = full.likelihood.functions or 1
-    if functions == 1 or functions * len(X) ** 3 <= LARGE:
-        return full
-    some = some_of(full, kernel, X, time, round((REDUCED / functions) ** (1 / 3)))
-    log.info("The parameters of %d functions are learned from %d of %d points", functions, len(some.y), len(X))
-    return some
+def affordable(functions: int, number: int) -> int:
+    """On how many of the data a search ends: fewer than all where a sweep over several functions takes too long.
+
+    >>> affordable(1, 5000), affordable(4, 1000), affordable(100, 500)
+    (5000, 1000, 171)
+    """
+    few = functions == 1 or functions * number**3 <= LARGE
+    return number if few else min(number, round((REDUCED / functions) ** (1 / 3)))
 
 
 def latent_objective(

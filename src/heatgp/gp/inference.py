@@ -73,8 +73,8 @@ def condition_latent(
     times = tuple(np.atleast_1d(params.time).tolist())
     given = Given(times, params.amplitude, 0.0)
     approximate = chosen(inference)
-    if likelihood.functions is not None:  # a fit has brought its sites to 1e-4, and probabilities are right to 5e-4
-        approximate = partial(approximate, tolerance=1e-6 if start is None else 1e-4)
+    if likelihood.functions is not None and start is not None:
+        approximate = partial(approximate, tolerance=1e-4)  # as in the fit; probabilities are right to 5e-4
     objective = LatentObjective(prior, y, given, likelihood, approximate, constant)
     if start is not None:
         objective.last[:] = [start]

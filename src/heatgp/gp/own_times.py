@@ -9,7 +9,7 @@ import numpy as np
 
 from ..covariance import Array, DerivedKernel, Evaluation, Kernel, TimeFunction
 from .count import Count
-from .fit import Bounds, Fit, box_of, finished
+from .fit import Bounds, Fit, box_of, finished, some_of
 from .fit_latent import affordable, fit_latent, latent_objective
 from .integration import coordinates
 from .likelihood import Likelihood
@@ -110,7 +110,7 @@ def fit_own_times(
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, "ep", constant, priors, several)
     full = replace(full, calls=Count(shared.evaluations))
     assert shared.sites is not None  # those of expectation propagation
-    searched = affordable(full, kernel, X, (shared.params.time,) * kernel.functions)
+    searched = some_of(full, kernel, X, shared.params.time, affordable(kernel.functions, len(X)))
     box, found = box_of(full, intervals), []
     for factor in STARTS:
         searched.last[:] = [shared.sites] if searched is full else []
