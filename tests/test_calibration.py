@@ -14,6 +14,7 @@ from scipy.stats import chi2, kstest
 
 import heatgp as hg
 from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.probit import LABEL_NOISE, Probit
 
 MANIFOLDS = (hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.Torus(2))
 LEVEL = 1e-3
@@ -37,11 +38,16 @@ def misfit(u):
 def drawn(manifold, priors, functions, rng):
     """Parameters of the priors, and functions of these at points: the last one is new."""
     time, amplitude = float(priors.time.sample(rng)), float(priors.amplitude.sample(rng))
+    return time, amplitude, *drawn_at(manifold, time, amplitude, functions, rng)
+
+
+def drawn_at(manifold, time, variance, functions, rng):
+    """Points, and functions of this time and prior variance at them."""
     X = manifold.random(rng, DATA + 1)
     K = hg.heat_kernel(manifold)(X, time=time)
     values, vectors = np.linalg.eigh(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))
     root = vectors * np.sqrt(np.maximum(values, 0))
-    return time, amplitude, X, np.sqrt(amplitude) * root @ rng.standard_normal((DATA + 1, functions))
+    return X, np.sqrt(variance) * root @ rng.standard_normal((DATA + 1, functions))
 
 
 def below(mixture, truth, mean, variance):
@@ -106,6 +112,30 @@ def several(manifold, rng):
     return (below(mixture, f[-1] @ side, means, variances),)
 
 
+def truncated(law, low, high, rng):
+    """A value of the law between two bounds."""
+    return float(law.quantile(rng.uniform(*ndtr(np.log(np.array([low, high]) / law.median) / law.spread))))
+
+
+def weakly(manifold, rng):
+    """The default classifier where its weak priors are true: what it says, and what happened; None for equal labels.
+
+    Half of the labels are drawn from shares that are the same at all points. What it says are the probabilities that
+    labels depend on the points, and of the label 1 at a new point.
+    """
+    laws, signal = Probit.weak_priors, rng.uniform() < 0.5
+    time = truncated(LogNormal.between(*BOUNDS), *BOUNDS, rng)
+    variance, noise = truncated(laws["amplitude"], 1e-2, 1e4, rng), truncated(laws["label_noise"], *LABEL_NOISE, rng)
+    X, f = drawn_at(manifold, time, variance, 1, rng)
+    f = f[:, 0] + np.sqrt(1 + variance) * rng.standard_normal()
+    p = (1 - noise) * ndtr(f) + noise / 2 if signal else np.full(DATA + 1, rng.uniform())
+    labels = rng.uniform(size=DATA + 1) < p
+    if labels[:-1].all() or not labels[:-1].any():
+        return None
+    gp = hg.GPClassifier(manifold, time_bounds=BOUNDS).fit(X[:-1], labels[:-1])
+    return gp.signal_, signal, gp.predict_proba(X[-1:])[0, 1], labels[-1]
+
+
 def all_of(draw, manifold, number):
     """u of each quantity, (quantities, number); data for which there is no model do not count, as they are data."""
     seeds = np.random.SeedSequence([MANIFOLDS.index(manifold), number]).spawn(number)
@@ -134,3 +164,19 @@ def test_two_classes(manifold):
 def test_three_classes(manifold):
     for u in all_of(several, manifold, 50):
         assert misfit(u) > LEVEL
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::heatgp.errors.BoundWarning")
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=repr)
+def test_weak_priors(manifold):
+    """Probabilities are as often right as they say: on average, and the nearer to 0 or 1 they are.
+
+    Parameters are learned, not integrated over. The second sum is of what is said beyond one half: it is negative where
+    probabilities are too far from it.
+    """
+    signal, truth, said, label = all_of(weakly, manifold, 200)
+    for p, happened in ((signal, truth), (said, label)):
+        for weight in (np.ones(len(p)), p - 0.5):
+            surprise = np.sum(weight * (happened - p)) / np.sqrt(np.sum(weight**2 * p * (1 - p)))
+            assert abs(surprise) < 4

@@ -41,10 +41,11 @@ def test_duplicate_points():
     np.testing.assert_allclose(contradicting.predict_proba(X), 0.5, atol=1e-8)
 
 
+@pytest.mark.parametrize("mean", ["constant", "linear"])
 @pytest.mark.parametrize("constant", [0.0, 7.0, -1e12])
-def test_constant_targets(constant):
+def test_constant_targets(constant, mean):
     with pytest.warns(BoundWarning, match=r"amplitude sits on the lower bound .*the data do not determine it"):
-        gp = GPRegressor(S2).fit(X, np.full(40, constant))
+        gp = GPRegressor(S2, mean=mean).fit(X, np.full(40, constant))
     np.testing.assert_allclose(gp.predict(-X), constant)
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import clone
 from sklearn.linear_model import PoissonRegressor
 
@@ -174,3 +175,197 @@ def test_mean_as_a_number():
     assert isinstance(far.likelihood_, Poisson)
     with pytest.raises(InvalidInput, match=r"mean = 2.0 is not possible with Waiting"):
         hg.GPRegressor(S2, **KNOWN, mean=2.0, likelihood=Waiting()).fit(X, truth**2)
+
+
+def test_parameters_are_in_the_units_of_y():
+    X, truth, rng = on_sphere(40)
+    y = truth + 0.2 * stats.t.rvs(4, size=40, random_state=rng)
+    law = StudentT(degrees=None)
+    one, other = (hg.GPRegressor(S2, time=1.0, likelihood=law).fit(X, values) for values in (y, 1000 + 50 * y))
+    for gp, size in ((one, 1.0), (other, 2500.0)):
+        assert gp.likelihood_.noise == gp.noise_
+        assert 0.01 < gp.noise_ / size < 0.12  # 0.2² is 0.04
+        parameters = {parameter.name: parameter for parameter in gp.summary().parameters}
+        assert list(parameters) == ["time", "amplitude", "noise", "degrees"]
+        for name, value in (("amplitude", gp.amplitude_), ("noise", gp.noise_), ("degrees", gp.likelihood_.degrees)):
+            assert parameters[name].low < value < parameters[name].high
+            assert parameters[name].value == pytest.approx(value)
+    assert other.noise_ == pytest.approx(2500 * one.noise_, rel=0.02)
+    assert other.likelihood_.degrees == pytest.approx(one.likelihood_.degrees, rel=0.02)
+    # the law itself is in these units too
+    np.testing.assert_allclose(
+        other.likelihood_.log_density(0.0, 30.0),
+        stats.t.logpdf(30.0, other.likelihood_.degrees, scale=other.noise_**0.5),
+    )
+
+
+@pytest.mark.parametrize("likelihood", ["student-t", "poisson"])
+def test_evidence_anywhere(likelihood):
+    X, truth, rng = on_sphere(30)
+    y = rng.poisson(np.exp(2 + truth / 2))
+    noise = {"noise": 4.0} if likelihood == "student-t" else {}
+    known = {"time": 0.5, "amplitude": 2.0, **noise}
+    gp = hg.GPRegressor(S2, likelihood=likelihood, **known).fit(X, y)
+    _, slopes = gp.log_marginal_likelihood(gradient=True)
+    for k, name in enumerate(known):
+        there, back = (gp.log_marginal_likelihood(**{name: known[name] * np.exp(h)}) for h in (1e-3, -1e-3))
+        assert slopes[k] == pytest.approx((there - back) / 2e-3, rel=1e-3, abs=1e-3)
+    moved = {name: 1.5 * value for name, value in known.items()}
+    other = hg.GPRegressor(S2, likelihood=likelihood, **moved).fit(X, y)
+    assert gp.log_marginal_likelihood(**moved) == pytest.approx(other.log_marginal_likelihood(), abs=1e-6)
+    if likelihood == "poisson":
+        with pytest.raises(InvalidInput, match=r"noise = 0.1, but Poisson has none"):
+            gp.log_marginal_likelihood(noise=0.1)
+    else:
+        with pytest.raises(InvalidInput, match=r"noise = -1.0 of StudentT must be a positive number"):
+            gp.log_marginal_likelihood(noise=-1.0)
+
+
+def test_functions_drawn_of_a_rate():
+    """Two calls have the moments of one: those of log-normal rates."""
+    X, truth, rng = on_sphere(30)
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, rng.poisson(np.exp(1 + truth / 2)))
+    new = S2.random(rng, 3)
+    f = gp.sample_functions(20_000)
+    draws = np.concatenate([f(new[:1]), f(new[1:])])
+    np.testing.assert_array_equal(f(new), draws)
+    mean, covariance = gp.predict(new, return_cov=True)
+    latent, variance = gp.posterior_.latent(new)
+    logs = np.log(draws / gp.likelihood_.rate)
+    assert np.all(np.abs(logs.mean(axis=1) - latent) < 5 * np.sqrt(variance / 20_000))
+    expected = np.log1p(covariance / np.outer(mean, mean))  # of log rates
+    error = np.sqrt((np.outer(variance, variance) + expected**2) / 20_000)
+    assert np.all(np.abs(np.cov(logs) - expected) < 5 * error)
+
+
+def test_one_count_with_its_amplitude_integrated_over():
+    """Against integrals over f, whose law at each amplitude counts as normal, and over log amplitude."""
+    count, law = 7, LogNormal(2.0, 0.8)
+    model = {"time": 1.0, "mean": "zero", "likelihood": "poisson", "priors": Priors(amplitude=law)}
+    gp = hg.GPRegressor(hg.Euclidean(1), integrate="grid", **model)
+    with pytest.warns(SmallSampleWarning):
+        gp.fit([[0.0]], [count])
+    z, u = np.linspace(-6, 7, 400), np.linspace(-9, 9, 900)  # log amplitude, f / deviation
+    f = np.exp(z / 2)[:, None] * u
+    mass = stats.norm.pdf(u) * stats.poisson.pmf(count, np.exp(f))
+    weight = np.exp(law.log_density(z)) * mass.sum(axis=1)
+    weight, mass = weight / weight.sum(), mass / mass.sum(axis=1, keepdims=True)
+    center = (mass * f).sum(axis=1)
+    variance = (mass * (f - center[:, None]) ** 2).sum(axis=1)
+    rates = np.exp(center + variance / 2)
+    spread = weight @ (rates**2 * np.exp(variance)) - (weight @ rates) ** 2
+    mean, std = gp.predict([[0.0]], return_std=True)
+    assert mean[0] == pytest.approx(weight @ rates, rel=0.005)
+    assert std[0] == pytest.approx(spread**0.5, rel=0.01)
+    f = center[:, None] + np.sqrt(variance)[:, None] * u
+    weight = weight[:, None] * stats.norm.pdf(u) / stats.norm.pdf(u).sum()
+    for new in (0, 3, 15):
+        expected = np.log((weight * stats.poisson.pmf(new, np.exp(f))).sum())
+        assert gp.log_density([[0.0]], [new])[0] == pytest.approx(expected, abs=0.02)
+    for found, p in zip(gp.predict_interval([[0.0]]), (0.05, 0.95)):
+        below, at = ((weight * stats.poisson.cdf(k, np.exp(f))).sum() for k in (found[0] - 1, found[0]))
+        assert below < p <= at
+
+
+def test_grids_of_student_t_noise():
+    X, truth, rng = on_sphere(25)
+    y = truth + 0.2 * stats.t.rvs(4, size=25, random_state=rng)
+    gp = hg.GPRegressor(S2, time=1.0, amplitude=2.0, likelihood="student-t", integrate="grid").fit(X, y)
+    noises = {posterior.likelihood.noise for posterior in gp.mixtures_[0].posteriors}
+    assert len(noises) > 3
+    lower, upper = gp.predict_interval(X[:4])
+    parts = [
+        (weight, *posterior.latent(X[:4]), posterior.likelihood)
+        for weight, posterior in zip(gp.mixtures_[0].weights, gp.mixtures_[0].posteriors)
+    ]
+    for ends, p in ((lower, 0.05), (upper, 0.95)):
+        below = sum(weight * law.cumulative(ends, mean, variance) for weight, mean, variance, law in parts)
+        np.testing.assert_allclose(below, p, atol=1e-9)
+    assert gp.loo()[0].shape == (25,)
+    assert np.all(gp.log_density(X, y) > -9)
+    P, law = hg.Product(S2, S2), StudentT(degrees=None)
+    with pytest.raises(InvalidInput, match="with 5 learned parameters"):
+        hg.GPRegressor(P, time="each", likelihood=law, integrate="grid").fit(P.random(rng, 25), y)
+
+
+def test_the_search_is_not_led_astray_by_outliers():
+    """Short times follow every outlier: a maximum of the evidence, but tens of nats lower."""
+    rng = np.random.default_rng(0)
+    X = S2.random(rng, 60)
+    truth = 2 * X[:, 0] * X[:, 2] + X[:, 1]
+    y = truth + 0.2 * rng.standard_normal(60)
+    wrong = rng.permutation(60)[:18]
+    y[wrong] += rng.choice([-1, 1], 18) * rng.uniform(1, 6, 18)
+    gp = hg.GPRegressor(S2, likelihood=StudentT(degrees=None)).fit(X, y)
+    assert np.sqrt(np.mean((gp.predict(X) - truth) ** 2)) < 0.2
+    assert gp.likelihood_.degrees < 3  # on its bound, the Cauchy law, there is no warning
+
+
+def test_the_summary_says_where_inference_was_by_a_bound():
+    X, truth, rng = on_sphere(40, seed=53)
+    y = truth + 0.2 * rng.standard_normal(40)
+    y[::4] += 9 * rng.standard_normal(10)
+    given = {"time": 0.3, "amplitude": 2.0, "likelihood": "student-t"}
+    notes = {noise: hg.GPRegressor(S2, noise=noise, **given).fit(X, y).summary().notes for noise in (0.04, 1e-4)}
+    assert notes[0.04] == ()
+    assert "variational bound" in notes[1e-4][0]
+
+
+def test_one_count_and_its_exposure():
+    """Expectation propagation of one datum is exact: against an integral over f."""
+    gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.7, mean="zero", likelihood="poisson")
+    gp.fit([[0.0]], [3], exposure=[12.5])
+    f = np.linspace(-12, 12, 20_001)
+    mass = stats.norm.pdf(f, 0, 1.7**0.5) * stats.poisson.pmf(3, 12.5 * np.exp(f)) * (f[1] - f[0])
+    assert gp.log_marginal_likelihood() == pytest.approx(np.log(mass.sum()), abs=1e-8)
+    mass /= mass.sum()
+    mean, variance = gp.posterior_.latent(np.zeros((1, 1)))
+    assert mean[0] == pytest.approx(mass @ f, abs=1e-7)
+    assert variance[0] == pytest.approx(mass @ (f - mass @ f) ** 2, abs=1e-7)
+    mass = stats.norm.pdf(f, mean, variance**0.5) * (f[1] - f[0])  # predictions take f as normal
+    density = np.log(mass @ stats.poisson.pmf(2, 4.0 * np.exp(f)))
+    assert gp.log_density([[0.0]], [2], exposure=4.0)[0] == pytest.approx(density, abs=1e-7)
+    for found, p in zip(gp.predict_interval([[0.0]], exposure=[40.0]), (0.05, 0.95)):
+        below, at = (mass @ stats.poisson.cdf(k, 40.0 * np.exp(f)) for k in (found[0] - 1, found[0]))
+        assert below < p <= at
+
+
+def test_rates_are_counts_over_exposure():
+    """A kernel that is nearly constant: scikit-learn's Poisson regression of y / exposure with these weights."""
+    X, truth, rng = on_sphere(210)
+    exposure = rng.uniform(0.1, 30, 210)
+    y = rng.poisson(0.7 * exposure)
+    constant = hg.GPRegressor(S2, likelihood="poisson", time=100.0, amplitude=1e-6).fit(X, y, exposure=exposure)
+    other = PoissonRegressor(alpha=0.0).fit(np.zeros((210, 1)), y / exposure, sample_weight=exposure)
+    np.testing.assert_allclose(constant.predict(X[:2]), other.predict(np.zeros((2, 1))), rtol=2e-3)
+    y = rng.poisson(exposure * np.exp(truth / 2))
+    gp = hg.GPRegressor(S2, likelihood="poisson").fit(X, y, exposure=exposure)
+    assert np.mean(np.abs(np.log(gp.predict(X)) - truth / 2)) < 0.1
+    mean, std = gp.loo()
+    assert abs(np.mean((y - mean) ** 2 / std**2) - 1) < 4 * (2 / 210) ** 0.5  # of counts with their exposures
+    hours, minutes = (
+        hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y, exposure=k * exposure) for k in (1, 60)
+    )
+    np.testing.assert_allclose(hours.predict(X), 60 * minutes.predict(X), rtol=1e-6)
+    assert hours.log_marginal_likelihood() == pytest.approx(minutes.log_marginal_likelihood(), abs=1e-6)
+
+
+def test_exposures_that_are_not_possible():
+    X, y = S2.random(np.random.default_rng(0), 3), [1, 0, 2]
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson")
+    for exposure, message in [
+        ([1.0, 0.0, 2.0], r"exposure\[1\] = 0: nothing was observed there"),
+        ([1.0, -1.0, 2.0], r"exposure\[1\] = -1.0 must be finite"),
+        ([1.0, 2.0], "exposure must be 3 real numbers"),
+    ]:
+        with pytest.raises(InvalidInput, match=message):
+            gp.fit(X, y, exposure=exposure)
+    with pytest.raises(InvalidInput, match=r"exposure is of counts.*not of StudentT"):
+        hg.GPRegressor(S2, **KNOWN, likelihood="student-t").fit(X, y, exposure=1.0)
+    normal = hg.GPRegressor(S2, **KNOWN, noise=0.1)
+    with pytest.raises(InvalidInput, match='it needs likelihood="poisson"'):
+        normal.fit(X, y, exposure=1.0)
+    normal.fit(X, y)
+    for ask in (lambda: normal.predict_interval(X, exposure=2.0), lambda: normal.log_density(X, y, exposure=2.0)):
+        with pytest.raises(InvalidInput, match='it needs likelihood="poisson"'):
+            ask()

@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import heatgp as hg
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
+from heatgp.gp.priors import LogNormal, Priors
 
 S2 = hg.Sphere(2)
 X = S2.random(np.random.default_rng(0), 40)
@@ -116,3 +118,115 @@ def test_the_scorer_takes_a_pipeline_of_one_step():
 def test_the_summary_says_how_probable_a_signal_is():
     gp = hg.GPClassifier(S2).fit(X, np.random.default_rng(0).random(40) < 0.5)
     assert f"labels depend on the points with the probability {gp.signal_:.2g}" in str(gp.summary())
+
+
+SOME = LogNormal(1.0, 1.0)
+
+
+def work(*arguments, **options):
+    raise AssertionError("this comes after all checks")
+
+
+@pytest.fixture
+def no_kernel(monkeypatch):
+    monkeypatch.setattr("heatgp.estimators.kernels.shared_kernel", work)
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"priors": Priors(label_noise=SOME)}, "priors.label_noise is given, but not possible with GPRegressor"),
+        ({"mean": "zero", "coefficient_scale": 1.0}, "coefficient_scale = 1.0 has no effect.*no coefficients. Leave"),
+        ({"mean": 3.0, "coefficient_scale": [1.0]}, r"coefficient_scale = \[1.0\] has no effect"),
+        ({"coefficient_scale": 1.0}, "no coefficients but the constant, which stays flat. Leave it None"),
+        ({"likelihood": "student-t", "noise_bounds": (0.1, 1.0)}, "noise_bounds is not possible with StudentT"),
+        (
+            {"likelihood": "poisson", "priors": Priors(noise=SOME)},
+            "priors.noise is given, but not possible with Poisson",
+        ),
+    ],
+)
+def test_arguments_of_regression_that_would_do_nothing(options, message, no_kernel):
+    with pytest.raises(InvalidInput, match=message):
+        hg.GPRegressor(S2, **options).fit(X, np.abs(np.round(9 * Y)))
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        ({"priors": Priors(noise=SOME)}, InvalidInput, "priors.noise .* priors are of time, amplitude and label_noise"),
+        ({"inference": "laplace", "priors": Priors(label_noise=SOME)}, InvalidInput, 'with inference="laplace"'),
+        ({"inference": "laplace", "label_noise": 0.1}, Unsupported, "Give label_noise=0, or use inference='ep'"),
+    ],
+)
+def test_arguments_of_classification_that_would_do_nothing(options, error, message, no_kernel):
+    with pytest.raises(error, match=message):
+        hg.GPClassifier(S2, **options).fit(X, Y > 0)
+
+
+def test_a_gram_matrix_has_no_time_to_search_for():
+    gram = hg.heat_kernel(S2)(X, time=0.5)
+    for options, message in [
+        ({"time_bounds": (0.1, 1.0)}, "but a precomputed kernel has no time"),
+        ({"priors": Priors(time=SOME)}, "priors.time is given, but not possible with a precomputed kernel"),
+    ]:
+        for model, y in ((hg.GPRegressor, Y), (hg.GPClassifier, Y > 0)):
+            with pytest.raises(InvalidInput, match=message):
+                model(kernel="precomputed", **options).fit(gram, y)
+
+
+def test_noise_changes_no_mean():
+    gp = hg.GPRegressor(S2, **FIXED).fit(X, Y)
+    for noise in (True, 0.1, "yes"):
+        with pytest.raises(InvalidInput, match="Ask for return_std=True or return_cov=True, or leave noise out"):
+            gp.predict(X, noise=noise)
+    np.testing.assert_array_equal(gp.predict(X, noise=np.False_), gp.predict(X))
+
+
+def test_bounds_and_priors_of_what_is_given_do_no_harm():
+    plain = hg.GPRegressor(S2, **FIXED).fit(X, Y)
+    bounds = {"time_bounds": (0.1, 1.0), "amplitude_bounds": (0.1, 1.0), "noise_bounds": (0.1, 1.0)}
+    gp = clone(hg.GPRegressor(S2, priors=Priors(SOME, SOME, SOME), integrate="grid", **bounds, **FIXED)).fit(X, Y)
+    np.testing.assert_array_equal(gp.predict(X), plain.predict(X))
+    with pytest.warns(BoundWarning, match="noise / prior variance sits on the lower bound 0.1"):
+        gp.set_params(noise=None).fit(X, Y)
+
+
+def test_a_grid_of_five_parameters_is_refused_before_the_search(monkeypatch):
+    P = hg.Product(S2, S2, S2)
+    points = P.random(np.random.default_rng(0), 10)
+    monkeypatch.setattr("heatgp.gp.kernels.Normalized.pairs", work)
+    for model, y in ((hg.GPRegressor, Y[:10]), (hg.GPClassifier, Y[:10] > 0)):
+        with pytest.raises(InvalidInput, match="integrate='grid' with 5 learned parameters"):
+            model(P, time="each", integrate="grid").fit(points, y)
+
+
+LINE, PLANE, ROUGH = hg.Euclidean(1), hg.Euclidean(2), hg.matern_kernel(hg.Euclidean(1), 0.5)
+
+
+@pytest.mark.parametrize("smoothness", ["learn", 1.5])
+@pytest.mark.parametrize(
+    "manifold, kernel, time",
+    [
+        (LINE, ROUGH, None),
+        (PLANE, hg.matern_kernel(PLANE, 0.5), "coordinates"),
+        (PLANE, hg.matern_kernel(PLANE, 0.5).with_times("coordinates"), None),
+        (hg.Product(LINE, LINE), ["auto", ROUGH], None),
+        (hg.Product(LINE, LINE), ROUGH.on(hg.Product(LINE, LINE), 0), None),
+    ],
+    ids=["line", "coordinates", "stretched", "list", "factor"],
+)
+@pytest.mark.parametrize("model", [hg.GPRegressor, hg.GPClassifier])
+def test_a_kernel_with_its_own_smoothness_is_refused_before_any_work(model, manifold, kernel, time, smoothness):
+    """Points that are no points come later: the error is about the smoothness."""
+    with pytest.raises(InvalidInput, match=r"has its own\. Leave one of them out"):
+        model(manifold, kernel=kernel, time=time, smoothness=smoothness).fit("no points", None)
+
+
+def test_the_smoothness_of_a_composed_kernel_is_the_least_of_its_parts():
+    P, rng = hg.Product(LINE, LINE), np.random.default_rng(0)
+    points = rng.normal(size=(20, 2))
+    assert hg.GPRegressor(P, kernel=["auto", ROUGH], noise=0.1).fit(points, points[:, 0]).smoothness_ == 0.5
+    kernel = hg.matern_kernel(PLANE, 1.5)
+    model = hg.GPRegressor(PLANE, kernel=kernel, time=(1.0, 2.0), amplitude=1.0, noise=0.1).fit(points, points[:, 0])
+    assert model.smoothness_ == 1.5

@@ -17,6 +17,7 @@ from heatgp.gp.classification import condition_classifier
 from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized, Precomputed
 from heatgp.gp.params import Given, Params
+from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
 from heatgp.gp.search import ascend
@@ -29,7 +30,7 @@ def fit_regression(kernel, X, y, bounds, time=None, amplitude=None, noise=None, 
 
 
 def fit_classification(kernel, X, y, bounds, time=None, amplitude=None, **options):
-    return fit_latent.fit_classification(kernel, X, y, bounds, Given.of(kernel, time, amplitude, 0.0), **options)
+    return fit_latent.fit_latent(kernel, X, y, Probit(), bounds, Given.of(kernel, time, amplitude, 0.0), **options)
 
 
 def test_finds_scikit_learns_optimum():
@@ -222,7 +223,7 @@ def test_warnings_point_at_the_line_of_the_caller():
     given, classes = Given.of(RBF(), None, None, 0.01), Given.of(RBF(), None, None, 0.0)
     with warnings.catch_warnings(record=True, action="always") as caught:
         learning.fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), given)
-        fit_latent.fit_classification(RBF(), X, np.sign(X[:, 0]), Bounds(time=(1e-3, 10), amplitude=(1, 2)), classes)
+        fit_latent.fit_latent(RBF(), X, np.sign(X[:, 0]), Probit(), Bounds((1e-3, 10), (1, 2)), classes)
     first = test_warnings_point_at_the_line_of_the_caller.__code__.co_firstlineno
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 4), (__file__, first + 5)]
 

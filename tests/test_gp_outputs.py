@@ -8,9 +8,10 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from gp_kernels import ARD, RBF, Cosines, wavy
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
+from heatgp.gp.columns import ColumnsObjective, OutputParams
 from heatgp.gp.fit import Bounds, fit_regression
 from heatgp.gp.kernels import Normalized
-from heatgp.gp.outputs import ColumnsObjective, OutputParams, condition_outputs, fit_outputs
+from heatgp.gp.outputs import condition_outputs, fit_outputs
 from heatgp.gp.params import Given, Params
 from heatgp.gp.prior import Prior
 from heatgp.gp.priors import LogNormal, Priors
@@ -153,7 +154,7 @@ def test_blocks_of_columns_change_nothing(monkeypatch):
     X, Y = tables(p=5)
     given = Given.of(RBF(), None, None, None)
     whole = fit_outputs(RBF(), X, Y, BOUNDS, given, priors="weak")
-    monkeypatch.setattr("heatgp.gp.outputs.CHUNK", 4 * 40 * 2)  # two columns at a time
+    monkeypatch.setattr("heatgp.gp.columns.CHUNK", 4 * 40 * 2)  # two columns at a time
     parts = fit_outputs(RBF(), X, Y, BOUNDS, given, priors="weak")
     np.testing.assert_allclose(parts.params.noise, whole.params.noise, rtol=1e-6)
     np.testing.assert_allclose(parts.log_posterior, whole.log_posterior, rtol=1e-9)

@@ -171,6 +171,168 @@ def test_torus_is_a_sum_over_images(nu):
         assert np.abs(found - expected).max() < ENOUGH * expected[0, 0]
 
 
+def images_to_40_digits(nu, t, gap):
+    """The sum over images on the torus of two angles: the Poisson sum of its series, with exponentially small terms.
+
+    Images beyond `turns` turns are farther than pi (2 turns + 1); in ring k there are 8k of them. What is left out is
+    below 1e-30 of the diagonal.
+    """
+    unit = mp.sqrt(2 * nu / t)
+
+    def correlation(distance):  # 2^(1-nu) / Gamma(nu) z^nu K_nu(z), which is elementary for half a whole number
+        z = unit * distance
+        return {0.5: 1, 1.5: 1 + z, 2.5: 1 + z + z**2 / 3}[float(nu)] * mp.exp(-z)
+
+    turns = 0
+    while mp.fsum(8 * k * correlation(mp.pi * (2 * k - 1)) for k in range(turns + 1, turns + 60)) > mp.mpf(10) ** -30:
+        turns += 1
+    rows, columns = ([mp.mpf(part) + 2 * mp.pi * k for k in range(-turns, turns + 1)] for part in gap)
+    total = mp.fsum(correlation(mp.hypot(row, column)) for row in rows for column in columns)
+    return mp.gamma(nu) / mp.gamma(nu + 1) * nu / (2 * mp.pi * t) * total
+
+
+@pytest.mark.parametrize("nu", HALVES)
+def test_torus_has_40_digits_of_images(nu):
+    gaps = np.array([[0.0, 0.0], [1e-3, 0.0], [0.4, -0.02], [3.0, 2.5]])
+    assert bessel_is_elementary()
+    with mp.workdps(40):
+        for t in (0.01, 0.3, 4.0):
+            expected = [images_to_40_digits(mp.mpf(nu), mp.mpf(t), gap) for gap in gaps.tolist()]
+            found = hg.matern_kernel(hg.Torus(2), nu)(np.zeros((1, 2)), gaps, time=t)[0]
+            worst = max(abs(float(a - b)) for a, b in zip(found, expected))
+            assert worst < ENOUGH * float(expected[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("nu", HALVES)
+def test_torus_has_40_digits_of_images_at_more_times_and_points(nu):
+    gaps = np.random.default_rng(0).uniform(-math.pi, math.pi, (12, 2)) * np.geomspace(1e-4, 1, 12)[:, None]
+    with mp.workdps(40):
+        for t in (0.01, 0.03, 0.1, 0.5, 1.0, 2.0, 4.0):
+            peak = float(images_to_40_digits(mp.mpf(nu), mp.mpf(t), [0.0, 0.0]))
+            found = hg.matern_kernel(hg.Torus(2), nu)(np.zeros((1, 2)), gaps, time=t)[0]
+            for value, gap in zip(found, gaps.tolist()):
+                assert abs(float(value - images_to_40_digits(mp.mpf(nu), mp.mpf(t), gap))) < ENOUGH * peak
+
+
+def bessel_is_elementary():
+    """Whether the polynomials above are those of Bessel functions."""
+    with mp.workdps(40):
+        z = mp.mpf(3) / 7
+        bessel = [2 ** (1 - mp.mpf(nu)) / mp.gamma(nu) * z ** mp.mpf(nu) * mp.besselk(nu, z) for nu in HALVES]
+        known = [mp.exp(-z), (1 + z) * mp.exp(-z), (1 + z + z**2 / 3) * mp.exp(-z)]
+        return all(abs(a - b) < mp.mpf(10) ** -35 for a, b in zip(bessel, known))
+
+
+def sphere_and_plane_series(nu, times, cosine, steps):
+    """S^2 x R^n with a time for the sphere and one for each coordinate, to 40 digits.
+
+    For the mode l of the sphere the mean over s is an integral over s^(nu) exp(-b s - c/s), a Bessel function; away
+    from distance 0 in R^n the sum over l falls exponentially.
+    """
+    first, *others = times
+    c = mp.fsum(mp.mpf(step) ** 2 / (2 * t) for step, t in zip(steps, others))
+    a, order = nu + 1 + mp.mpf(len(others)) / 2, nu + 1
+    before, value, terms = mp.mpf(0), mp.mpf(1), []
+    for degree in range(2000):
+        b = nu + degree * (degree + 1) * first / 2
+        factor = (2 * degree + 1) * 2 * (c / b) ** (order / 2) * mp.besselk(order, 2 * mp.sqrt(b * c))
+        terms.append(factor * value)
+        if degree > 3 and factor < mp.mpf(10) ** -32 * abs(terms[0]):
+            break
+        before, value = value, ((2 * degree + 1) * cosine * value - degree * before) / (degree + 1)
+    constant = nu**a / mp.gamma(a) / mp.fprod(mp.sqrt(2 * mp.pi * t) for t in others)
+    return constant * mp.fsum(terms) / (4 * mp.pi)
+
+
+@pytest.mark.parametrize("nu", HALVES)
+@pytest.mark.parametrize("which", ["each", "coordinates"])
+def test_several_times_on_a_product_to_40_digits(which, nu):
+    manifold = hg.Product(hg.Sphere(2), hg.Euclidean(2))
+    kernel = hg.matern_kernel(manifold, nu).with_times(which)
+    assert kernel.parameters == (2 if which == "each" else 3)
+    for times in ((0.3, 0.5, 0.5), (2.0, 0.4, 0.4), (0.05, 0.02, 0.6)):
+        if which == "each" and times[1] != times[2]:
+            continue
+        given = times[: kernel.parameters]
+        places = [(0.0, 0.9, -0.7), (0.4, 0.5, 0.6), (2.0, 0.0, 1.1)]
+        X = [manifold.join([math.cos(d), math.sin(d), 0.0], [r, s]) for d, r, s in places]
+        origin = manifold.join([1.0, 0.0, 0.0], [0.0, 0.0])
+        found, peak = kernel(origin, np.array(X), time=given), float(kernel.diag(origin, given))
+        slopes = kernel.derivative(origin[None], np.array(X), time=given)[:, 0]
+        with mp.workdps(40):
+            for i, (d, *steps) in enumerate(places):
+
+                def series_at(*t, d=d, steps=steps):
+                    full = t if which == "coordinates" else (*t, t[1])
+                    return sphere_and_plane_series(mp.mpf(nu), full, mp.cos(mp.mpf(d)), steps)
+
+                exact = [mp.mpf(t) for t in given]
+                assert abs(float(found[i] - series_at(*exact))) < ENOUGH * peak
+                for k, t in enumerate(given if i == 1 else ()):
+                    slope = mp.diff(series_at, exact, tuple(int(j == k) for j in range(len(given))))
+                    assert abs(float(slopes[k, i] - slope)) < 10 * ENOUGH * peak / t
+
+
+@pytest.mark.parametrize("nu", [1.5, *(pytest.param(nu, marks=pytest.mark.slow) for nu in (0.5, 2.5))])
+@pytest.mark.parametrize("times", [(0.5, 0.3), pytest.param((1.0, 0.11), marks=pytest.mark.slow)])
+def test_several_times_on_two_curved_factors_to_40_digits(times, nu):
+    """S^1 x S^2 is a sum over the images of an angle in R x S^2, which fall like exp(-√(2 nu / t) distance)."""
+    manifold = hg.Product(hg.Torus(1), hg.Sphere(2))
+    kernel = hg.matern_kernel(manifold, nu).with_times("each")
+    places = [(1.3, 0.0), (1.1, 0.4), (2.9, 2.5)]
+    X = np.array([manifold.join([angle], [math.cos(d), math.sin(d), 0.0]) for angle, d in places])
+    origin = manifold.join([0.0], [1.0, 0.0, 0.0])
+    found, peak = kernel(origin, X, time=times), float(kernel.diag(origin, times))
+    slopes = kernel.derivative(origin[None], X, time=times)[:, 0]
+    turns = math.ceil(40 / math.sqrt(2 * nu / times[0]) / (2 * math.pi))  # exp(-40) = 4e-18
+    with mp.workdps(40):
+        for i, (angle, d) in enumerate(places):
+
+            def images(circle, sphere, angle=angle, d=d):
+                turned = [mp.mpf(angle) + 2 * mp.pi * k for k in range(-turns, turns + 1)]
+                return mp.fsum(
+                    sphere_and_plane_series(mp.mpf(nu), (sphere, circle), mp.cos(mp.mpf(d)), [gap]) for gap in turned
+                )
+
+            exact = [mp.mpf(t) for t in times]
+            assert abs(float(found[i] - images(*exact))) < ENOUGH * peak
+            if i == 1:
+                for k, order in enumerate([(1, 0), (0, 1)]):
+                    slope = mp.diff(images, exact, order)
+                    assert abs(float(slopes[k, i] - slope)) < 10 * ENOUGH * peak / times[k]
+
+
+@pytest.mark.parametrize("which", ["each", "coordinates"])
+def test_several_times_are_positive_definite(which):
+    """At times that are far from each other, with points that nearly coincide."""
+    manifold, rng = hg.Product(hg.Sphere(2), hg.Torus(1), hg.Euclidean(2)), np.random.default_rng(0)
+    X = manifold.random(rng, 40)
+    X[20:] = manifold.project(X[:20] + 1e-5 * rng.standard_normal((20, *manifold.shape)))
+    for nu in (0.5, 2.5):
+        kernel = hg.matern_kernel(manifold, nu).with_times(which)
+        for times in ((0.05, 5.0, 0.01, 1.0), (3.0, 0.02, 2.0, 50.0)):
+            found = kernel(X, time=times[: kernel.parameters])
+            assert np.array_equal(found, found.T)
+            assert np.linalg.eigvalsh(found / found[0, 0])[0] > -len(X) * ENOUGH / 10
+
+
+@pytest.mark.slow
+def test_stated_errors_with_several_times():
+    """Against the Matern kernel of the exact one; errors of one simulation at different times are taken to add."""
+    manifold = hg.Product(hg.Sphere(2), hg.Torus(1))
+    X = manifold.random(np.random.default_rng(1), 30)
+    base = hg.heat_kernel(manifold, hg.Strip(paths=20_000, cache=False)).with_times("each")
+    for nu, times in ((1.5, (0.5, 0.8)), (0.5, (0.9, 0.2))):
+        estimated = with_smoothness(base, nu)
+        exact = hg.matern_kernel(manifold, nu).with_times("each")(X, time=times)
+        error = estimated.standard_error(X, time=times)
+        off = np.abs(estimated(X, time=times) - exact)
+        assert (off < 4.5 * error).all()
+        assert np.median(error) < 0.05 * exact[0, 0]
+        assert np.linalg.eigvalsh(estimated.as_positive_definite()(X, time=times))[0] > -1e-9 * exact[0, 0] * len(X)
+
+
 @pytest.mark.parametrize("nu", [0.1, 0.5, 1.0, 1.5, 2.5, 7.7, 29.5, 40.0])
 @pytest.mark.parametrize("n", [1, 3, 10])
 def test_euclidean_space_has_the_bessel_formula(n, nu):
@@ -385,18 +547,24 @@ def test_compare_lists_heat_and_matern():
         hg.SpecialOrthogonal(4),
         hg.Grassmann(4, 2, "complex"),
         hg.Euclidean(3),
+        hg.Product(hg.Sphere(2), hg.Euclidean(3)),
+        hg.Product(hg.Sphere(2), hg.Torus(1)),
+        hg.Product(*[hg.Sphere(2)] * 6),
     ],
     ids=repr,
 )
 def test_a_gram_matrix_costs_at_most_20_heat_kernels(manifold):
     X = manifold.random(np.random.default_rng(0), 1000)
-    hg.heat_kernel(manifold)(X[:10], time=0.3)
 
-    def seconds(make):
+    def seconds(kernel, times):
         start = time.process_time()
-        make(manifold)(X, time=0.3)
+        kernel(X, time=times)
         return time.process_time() - start
 
-    heat = np.median([seconds(hg.heat_kernel) for _ in range(5)])
-    for nu in HALVES:
-        assert seconds(lambda M, nu=nu: hg.matern_kernel(M, nu)) < 20 * heat
+    for which in ("shared", "each", "coordinates"):
+        kernel = hg.heat_kernel(manifold).with_times(which)
+        times = tuple(0.3 + 0.05 * np.arange(kernel.parameters)) if kernel.parameters > 1 else 0.3
+        kernel(X[:10], time=times)
+        heat = np.median([seconds(hg.heat_kernel(manifold).with_times(which), times) for _ in range(5)])
+        for nu in HALVES:
+            assert seconds(hg.matern_kernel(manifold, nu).with_times(which), times) < 20 * heat

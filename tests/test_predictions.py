@@ -284,6 +284,15 @@ def test_summaries_have_the_curvature_of_the_evidence(rng):
     assert f"{gp.fit_.evaluations} evaluations" in text
 
 
+def test_intervals_of_a_grid_are_within_the_bounds(rng):
+    X = rng.normal(size=(25, 1))
+    y = X[:, 0] + 0.3 * rng.normal(size=25)  # so smooth that the time presses against its upper bound
+    with pytest.warns(BoundWarning):
+        gp = hg.GPRegressor("euclidean", integrate="grid", priors=None, time_bounds=(0.01, 2.0)).fit(X, y)
+    time, *_ = gp.summary().parameters
+    assert 0.01 <= time.low < time.high <= 2.0 * (1 + 1e-9)
+
+
 def test_summaries_say_what_is_given_and_what_is_not_determined(rng):
     X, y = rng.normal(size=(25, 1)), rng.normal(size=25)
     text = str(hg.GPRegressor("euclidean", time=1.0, noise=0.5, integrate="grid").fit(X, y).summary())
@@ -346,7 +355,3 @@ def test_counts_have_intervals_of_their_own(rng):
     assert gp.log_density(X, y).shape == (40,)
     assert hg.nlpd_scorer(gp, X, y) == pytest.approx(gp.log_density(X, y).mean())
     assert "amplitude" in str(gp.summary())
-    with pytest.raises(Unsupported, match="is for normal noise"):
-        gp.sample_functions(1)
-    with pytest.raises(Unsupported, match="integrate='grid' is for normal noise"):
-        hg.GPRegressor("euclidean", likelihood="poisson", integrate="grid").fit(X, y)

@@ -4,7 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, Kernel, Matern, WhiteKernel
@@ -25,12 +25,17 @@ from heatgp import (
     matern_kernel,
 )
 from heatgp.errors import BoundWarning, InvalidInput
-from heatgp.gp.fit import Bounds
+from heatgp.gp.fit import Bounds, regression_objective
+from heatgp.gp.fit_latent import latent_objective
 from heatgp.gp.kernels import Normalized
+from heatgp.gp.multinomial import Multinomial
 from heatgp.gp.objective import RegressionObjective
 from heatgp.gp.params import Given, Params
+from heatgp.gp.poisson import Poisson
 from heatgp.gp.prior import Prior
+from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition, targets
+from heatgp.gp.student import StudentT
 
 R1, R2, R3, S2 = Euclidean(1), Euclidean(2), Euclidean(3), Sphere(2)
 P = Product(R1, R2)
@@ -408,3 +413,20 @@ def test_only_kernels_are_added():
             heat_kernel(S2) + wrong
     with pytest.raises(TypeError):
         2 + heat_kernel(S2)
+
+
+@pytest.mark.parametrize("likelihood", [None, Probit(None), Multinomial(3, None), StudentT(), Poisson()], ids=str)
+def test_weights_are_flat_with_every_likelihood(data, likelihood):
+    """So that a summand can vanish. Times of numbers have 95 % of their mass between the bounds, of classes none."""
+    X, y = data
+    bounds, given = Bounds(((0.1, 2.0), (0.2, 9.0), (1e-4, 1e4))), Given.of(ADDITIVE, None, None, None)
+    if likelihood is None:
+        objective, _ = regression_objective(ADDITIVE, X, y, bounds, given, priors="weak")
+    else:
+        objective, _ = latent_objective(ADDITIVE, X, y, likelihood, bounds, given, priors="weak")
+    classes = isinstance(likelihood, (Probit, Multinomial))
+    for name, interval in zip(() if classes else ("time[0]", "time[1]"), bounds.time):
+        np.testing.assert_allclose(objective.laws[name].quantile(norm.cdf([-2.0, 2.0])), interval, rtol=1e-9)
+    assert "amplitude" in objective.laws
+    assert not any(name.startswith("time") for name in objective.laws) or not classes
+    assert "weight[1]" not in objective.laws

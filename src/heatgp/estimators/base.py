@@ -16,11 +16,12 @@ from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
-from ..gp.integration import coordinates, explored, remembered
+from ..gp.integration import check_grid, coordinates, explored, remembered
 from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.no_signal import processes
 from ..gp.params import Given, Params
+from ..gp.priors import checked_priors
 from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
@@ -172,6 +173,11 @@ class HeatGP(BaseEstimator):
         return self.mixtures_ if self._fitted else []
 
     @property
+    @abstractmethod
+    def _learned_noises(self) -> int:
+        """How many parameters of the law of y given f are learned."""
+
+    @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -196,6 +202,10 @@ class HeatGP(BaseEstimator):
         check_jobs(self.n_jobs)
         if self._precomputed and self.time is not None:
             raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
+        if self._precomputed and self.time_bounds is not None:
+            raise InvalidInput(
+                f"time_bounds = {self.time_bounds!r}, but a precomputed kernel has no time. Leave it None."
+            )
         X = checked_table(self, X, fitting=True)
         gram = gram_kernel(X) if self._precomputed else None
         if gram is None:
@@ -209,6 +219,9 @@ class HeatGP(BaseEstimator):
         checked = check(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
+        if self.integrate:
+            given = self._given(0.0)
+            check_grid(len(given.free) + (given.amplitude is None) + self._learned_noises)
         return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
 
     def _heat_kernel(self) -> Kernel:
@@ -236,6 +249,12 @@ class HeatGP(BaseEstimator):
             found = fit(self.kernel_, points, y, self._bounds(points), given, *options)
             params = found.params
         return condition(self.kernel_, points, y, params, *options), found
+
+    def _check_priors(self, priors: Any, model: str, *noise: str) -> None:
+        """Raise InvalidInput for priors of what the model does not have; `noise` names what it learns beside f."""
+        if self._precomputed:
+            checked_priors(priors, ("amplitude", *noise), "a precomputed kernel")
+        checked_priors(priors, ("time", "amplitude", *noise), model)
 
     def _given(self, noise: Any) -> Given:
         """The parameters that are held fixed."""

@@ -18,18 +18,18 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import Bounds, Fit, box_of
-from ..gp.fit_latent import affordable, fit_latent, latent_objective, weak_priors
+from ..gp.fit import Fit, box_of
+from ..gp.fit_latent import affordable, fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
-from ..gp.integration import check_grid, coordinates, params_at
+from ..gp.integration import coordinates, params_at
 from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
 from ..gp.own_times import OwnTimes, at_each, fit_own_times
 from ..gp.params import Params
-from ..gp.priors import Priors, checked_priors
+from ..gp.priors import Priors
 from ..gp.probit import Probit
 from ..progress import heartbeat, log
 from .base import HeatGP
@@ -143,7 +143,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         self._check_options()
         y = checked_targets(self, y)
-        points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
+
+        def class_numbers(points: Array) -> Array:
+            self.classes_, numbers = _classes(points, y)
+            return numbers
+
+        points, numbers, pairs = self._prepare(X, class_numbers)
         count = len(self.classes_)
         self._check_class_times()
         self.fits_: list[Fit] = []
@@ -185,7 +190,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
         chosen(self.inference)
-        checked_priors(self.priors)
+        if self.inference == "laplace":
+            self._check_priors(self.priors, 'inference="laplace"')
+        self._check_priors(self.priors, "GPClassifier", "label_noise")
         if not (isinstance(self.multiclass, str) and self.multiclass in ("auto", "joint", "one-vs-rest")):
             raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
         if self.multiclass == "joint" and self.inference != "ep":
@@ -203,6 +210,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
+        if self.inference == "laplace":
+            Probit(self.label_noise or 0.0).check_without_noise()
+
+    @property
+    def _learned_noises(self) -> int:
+        return int(self.label_noise is None and self.inference != "laplace")
 
     def _check_class_times(self) -> None:
         """Errors of times of their own, once the kernel and the classes are known."""
@@ -271,9 +284,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return Multinomial(len(self.classes_), self.label_noise)
         return Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
 
-    def _priors(self, bounds: Bounds) -> Priors | None:
-        return weak_priors(bounds, self._prior_kernel.parameters) if isinstance(self.priors, str) else self.priors
-
     def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
         """The posterior of one class against the others."""
         signs = np.where(positive, 1.0, -1.0)
@@ -305,15 +315,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         given, likelihood = self._given(0.0), self._likelihood
         if given.params is not None and not likelihood.free:
             return given.params, likelihood, None
-        bounds = self._bounds(points)
-        priors, kernel = self._priors(bounds), self._prior_kernel
-        if self.integrate is not None:
-            check_grid(len(given.free) + (given.amplitude is None) + len(likelihood.free))
+        bounds, kernel = self._bounds(points), self._prior_kernel
         data = (points, y, likelihood, bounds, given)
         if isinstance(kernel, OwnTimes):
-            found = fit_own_times(kernel, *data, self._constant, priors, pairs)
+            found = fit_own_times(kernel, *data, self._constant, self.priors, pairs)
         else:
-            found = fit_latent(kernel, *data, self.inference, self._constant, priors, pairs, about)
+            found = fit_latent(kernel, *data, self.inference, self._constant, self.priors, pairs, about)
         self.fits_.append(found)
         return found.params, found.likelihood, found.sites
 
@@ -498,7 +505,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     @property
     def _model_names(self) -> Sequence[Any]:
-        return self.classes_
+        return list(self.classes_)
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
@@ -507,9 +514,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
         bounds, data = self._bounds(posterior.X), (self._prior_kernel, posterior.X, posterior.y)
-        given, priors = self._given(0.0), self._priors(bounds)
+        given = self._given(0.0)
         objective, intervals = latent_objective(
-            *data, self._likelihood, bounds, given, self.inference, self._constant, priors, self._at_times(pairs)
+            *data, self._likelihood, bounds, given, self.inference, self._constant, self.priors, self._at_times(pairs)
         )
         return replace(objective, precise=True), box_of(objective, intervals)
 

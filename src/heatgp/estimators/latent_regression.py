@@ -4,19 +4,20 @@ from dataclasses import replace
 from typing import Any
 
 from ..arguments import is_number
-from ..covariance import Array
+from ..covariance import Array, TimeFunction
 from ..errors import InvalidInput
-from ..gp.fit import WEAK_AMPLITUDE, WEAK_NOISE, Bounds, Fit
-from ..gp.fit_latent import fit_latent
+from ..gp.fit import Bounds, Fit, box_of
+from ..gp.fit_latent import fit_latent, latent_objective
+from ..gp.latent_objective import LatentObjective
 from ..gp.observed import ObservedPosterior, condition_observed
-from ..gp.params import Params
+from ..gp.params import Given, Params
 from ..gp.poisson import Poisson
-from ..gp.priors import LogNormal, Priors
+from ..gp.priors import Priors
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.student import StudentT
 from .base import HeatGP
 
-VARIANCE = (1e-4, 1e4)
+VARIANCE_BOUNDS = (1e-4, 1e4)
 """The interval of the prior variance of f, in units of the spread of y, or of the logarithm of a rate."""
 
 
@@ -47,9 +48,8 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
-def refuse_extras(law: RegressionLikelihood, sample_weight: Any, covariates: Any, coefficient_scale: Any) -> None:
+def refuse_extras(law: RegressionLikelihood, **extras: Any) -> None:
     """Raise InvalidInput for what normal noise alone can have."""
-    extras = {"sample_weight": sample_weight, "covariates": covariates, "coefficient_scale": coefficient_scale}
     for name, value in extras.items():
         if value is not None:
             raise InvalidInput(
@@ -58,33 +58,52 @@ def refuse_extras(law: RegressionLikelihood, sample_weight: Any, covariates: Any
 
 
 def fit_observed(
-    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any, priors: Any = None
-) -> tuple[ObservedPosterior, Fit | None]:
-    """The posterior of f given y, and the result of the search where parameters are learned."""
+    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any, priors: Any = None, exposure: Any = None
+) -> tuple[ObservedPosterior, Fit | None, TimeFunction]:
+    """The posterior of f given y, the result of the search where parameters are learned, and the kernel on the data."""
     offset = known_mean(law, mean)
 
     def check(points: Array) -> Array:
         values = law.check(y)
         if values.shape != (len(points),):
             raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-        return values
+        return values if exposure is None else law.with_exposure(values, exposure)
 
     points, values, pairs = model._prepare(X, check)
     law, constant = law.adapted(values, offset), offset is None
-    given = model._given(0.0)
-    if given.amplitude is not None:
-        given = replace(given, amplitude=given.amplitude / law.unit**2)
-    params, found = given.params, None
+    params, found = scaled_given(model, law).params, None
     if params is None or law.free:
-        bounds = model._bounds(points)
-        low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE
-        bounds = Bounds(bounds.time, (low, high))
-        laws = known_priors(law, priors, bounds, model.kernel_.parameters)
-        found = fit_latent(model.kernel_, points, values, law, bounds, given, "ep", constant, laws, pairs)
+        options = search_options(model, law, points, constant, priors)
+        found = fit_latent(model.kernel_, points, values, law, *options, pairs)
         params, law = found.params, found.likelihood
         maxima = tuple((value, in_units(at, law)) for value, at in found.maxima)
         found = replace(found, params=in_units(params, law), maxima=maxima)
-    return condition_observed(model.kernel_, points, values, params, law, constant, pairs), found
+    return condition_observed(model.kernel_, points, values, params, law, constant, pairs), found, pairs
+
+
+def observed_objective(
+    model: HeatGP, law: RegressionLikelihood, posterior: ObservedPosterior, mean: Any, priors: Any, pairs: Any = None
+) -> tuple[LatentObjective, Array]:
+    """What the search of `fit_observed` maximises, and its box."""
+    law = law.adapted(posterior.y, known_mean(law, mean))
+    options = search_options(model, law, posterior.X, posterior.constant, priors)
+    objective, intervals = latent_objective(model.kernel_, posterior.X, posterior.y, law, *options, pairs)
+    return replace(objective, precise=True), box_of(objective, intervals)
+
+
+def search_options(
+    model: HeatGP, law: RegressionLikelihood, points: Array, constant: bool, priors: Any
+) -> tuple[Bounds, Given, str, bool, Any]:
+    """Arguments of `fit_latent` in the units of the likelihood."""
+    bounds, given = model._bounds(points), scaled_given(model, law)
+    low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE_BOUNDS
+    return Bounds(bounds.time, (low, high)), given, "ep", constant, scaled_priors(law, priors)
+
+
+def scaled_given(model: HeatGP, law: RegressionLikelihood) -> Given:
+    """What is held fixed, in the units of the likelihood."""
+    given = model._given(0.0)
+    return given if given.amplitude is None else replace(given, amplitude=given.amplitude / law.unit**2)
 
 
 def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
@@ -99,21 +118,11 @@ def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
     )
 
 
-def known_priors(law: RegressionLikelihood, priors: Any, bounds: Bounds, parameters: int) -> Priors | None:
-    """Priors in the units of the likelihood; the weak ones are those of normal noise."""
-    if priors is None:
-        return None
-    if isinstance(priors, Priors):
-        if priors.noise is not None:
-            raise InvalidInput(
-                f"priors.noise is of noise / prior variance with normal noise, and not possible with "
-                f"{type(law).__name__}. Leave it None."
-            )
-        known = priors.amplitude
-        scaled = None if known is None else LogNormal(known.median / law.unit**2, known.spread)
-        return replace(priors, amplitude=scaled)
-    times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
-    return Priors(times, LogNormal(1.0, WEAK_AMPLITUDE), LogNormal(0.1, WEAK_NOISE))
+def scaled_priors(law: RegressionLikelihood, priors: Any) -> Any:
+    """Priors in the units of the likelihood."""
+    if not isinstance(priors, Priors) or priors.amplitude is None:
+        return priors
+    return replace(priors, amplitude=replace(priors.amplitude, median=priors.amplitude.median / law.unit**2))
 
 
 def in_units(params: Params, law: RegressionLikelihood) -> Params:
@@ -121,6 +130,13 @@ def in_units(params: Params, law: RegressionLikelihood) -> Params:
     return replace(params, amplitude=params.amplitude * law.unit**2)
 
 
-def learned_noise(law: RegressionLikelihood) -> float | None:
-    """The noise in the units of y, where the likelihood has one."""
-    return law.noise * law.unit**2 if isinstance(law, StudentT) and law.noise is not None else None
+def moved_posterior(model: HeatGP, old: ObservedPosterior, time: Any, amplitude: Any, noise: Any) -> ObservedPosterior:
+    """The posterior of the same data at other parameters, in the units of y; None for those of `old`."""
+    law, unit = old.likelihood, old.likelihood.unit**2
+    if noise is not None:
+        if not isinstance(law, StudentT):
+            raise InvalidInput(f"noise = {noise!r}, but {type(law).__name__} has none. Leave it None.")
+        replace(law, noise=noise)  # checks it
+        law = replace(law, noise=float(noise) / unit)
+    params = model._params(in_units(old.params, law), time, amplitude, None)
+    return old.again(model.kernel_, replace(params, amplitude=params.amplitude / unit), likelihood=law)

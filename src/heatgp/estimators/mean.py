@@ -126,6 +126,14 @@ class MeanModel:
 
     def scales(self, coefficient_scale: Any) -> Any:
         """The prior standard deviations of the coefficients; one number is not for the constant, which stays flat."""
+        if coefficient_scale is not None and not set(self.names) - (
+            {"constant"} if is_number(coefficient_scale) else set()
+        ):
+            raise InvalidInput(
+                f"coefficient_scale = {coefficient_scale!r} has no effect: the mean has no coefficients"
+                + (" but the constant, which stays flat. " if self.names else ". ")
+                + "Leave it None, or give mean='linear', a function as mean, or covariates."
+            )
         if is_number(coefficient_scale):
             return np.array([np.inf if name == "constant" else float(coefficient_scale) for name in self.names])
         return coefficient_scale

@@ -11,32 +11,34 @@ from sklearn.base import RegressorMixin
 
 from ..arguments import check_flag, generator, is_number
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
+from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
 from ..gp.functions import sampled_functions
-from ..gp.gradients import regression_gradient
+from ..gp.gradients import latent_gradient, regression_gradient
 from ..gp.integration import params_at
 from ..gp.mixture import Mixture, averaged
+from ..gp.observed import ObservedPosterior, observed_log_density, observed_quantile
 from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
-from ..gp.priors import checked_priors
-from ..gp.regression import Posterior, condition
+from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
+from .few_data import is_few, warn_of_few
 from .kernels import learned_times, learned_weights
-from .latent_regression import chosen_likelihood, fit_observed, in_units, learned_noise, refuse_extras
+from .latent_regression import (
+    chosen_likelihood,
+    fit_observed,
+    in_units,
+    moved_posterior,
+    observed_objective,
+    refuse_extras,
+)
 from .mean import MeanModel
 from .smoothness import learns_smoothness
 from .summary import Parameter
 from .tables import checked_targets, rows
-
-FEW = 20
-"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
-
-FEW_INTEGRATED = 5
-"""The same with integrate="grid": 84 % at N = 3, 89 % at N = 5."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -72,11 +74,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     priors : "weak" (default), None or Priors (`heatgp.gp.priors`). Priors of the parameters that are learned, in their
         logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
         of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
-        amplitude about 0.1.
+        amplitude about 0.1; weights of a sum of kernels have none.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
         "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
-        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f): amplitude and mean
-        are those of the logarithm. Inference is by expectation propagation; a constant mean has a normal prior.
+        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
+        of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
+        propagation; a constant mean has a normal prior.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
@@ -100,7 +103,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
-    likelihood_ : the likelihood used, with its parameters; None where it is normal.
+    likelihood_ : the likelihood used, with its parameters in the units of y, such as `likelihood_.degrees` of
+        Student-t noise; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -128,7 +132,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     likelihood: Any = "normal"
 
     @learns_smoothness
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
         Parameters
@@ -140,6 +144,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
             of weight 0 is left out.
         covariates : array (N, q), or a table, default None. Columns whose coefficients are part of the mean.
+        exposure : number or array (N,), default None: ones. With likelihood="poisson", the time or the area in which
+            each count was observed: its mean is exposure * exp(f), and predictions are of the rate exp(f).
 
         Returns
         -------
@@ -159,14 +165,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([0.5])
         """
         y = checked_targets(self, y)
-        checked_priors(self.priors)
         checked_interval("noise_bounds", self.noise_bounds)
         law = chosen_likelihood(self.likelihood, self.noise)
-        if law is not None:
-            if self.integrate:
-                raise Unsupported(f"integrate='grid' is for normal noise, not for {type(law).__name__}. Leave it None.")
-            refuse_extras(law, sample_weight, covariates, self.coefficient_scale)
-            return self._fit_observed(law, X, y)
+        if law is None:
+            self._check_priors(self.priors, "GPRegressor", "noise")
+        else:
+            self._check_priors(self.priors, type(law).__name__)
+            refuse_extras(
+                law,
+                sample_weight=sample_weight,
+                covariates=covariates,
+                coefficient_scale=self.coefficient_scale,
+                noise_bounds=self.noise_bounds,
+            )
+            return self._fit_observed(law, X, y, exposure)
+        self._refuse_exposure(exposure)
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
 
@@ -209,15 +222,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._warn_of_few(len(points))
         return self
 
-    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any) -> Self:
+    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any, exposure: Any) -> Self:
         """`fit` with a likelihood that is not normal."""
         with heartbeat(f"The fit of {len(y)} points"):
-            self.posterior_, self.fit_ = fit_observed(self, law, X, y, self.mean, self.priors)
-        self.posteriors_, law = [self.posterior_], self.posterior_.likelihood
-        self.mixtures_, self.fits_ = [Mixture.of(self.posterior_)], [self.fit_]
-        params, self.likelihood_ = in_units(self.posterior_.params, law), law
+            self.posterior_, self.fit_, pairs = fit_observed(self, law, X, y, self.mean, self.priors, exposure)
+            self.mixtures_ = [self._integrated(self.posterior_, (), pairs)]
+        self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
+        law = self.posterior_.likelihood
+        params, self.likelihood_ = in_units(self.posterior_.params, law), law.in_units_of_y()
         self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
-        self.amplitude_, self.noise_ = params.amplitude, learned_noise(law)
+        self.amplitude_, self.noise_ = params.amplitude, vars(self.likelihood_).get("noise")
         self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
         self.coefficients_, self.coefficient_errors_, self.coefficient_names_ = np.empty(0), np.empty(0), []
         if self.fit_ is not None:
@@ -256,7 +270,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Raises
         ------
-        InvalidInput : if both are asked for, or the points are not possible.
+        InvalidInput : if both are asked for, or `noise` without one of them, or the points are not possible.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -269,6 +283,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std, return_cov = check_flag("return_std", return_std), check_flag("return_cov", return_cov)
         if return_std and return_cov:
             raise InvalidInput("ask for return_std or return_cov, not both.")
+        if not (return_std or return_cov or (isinstance(noise, (bool, np.bool_)) and not noise)):
+            raise InvalidInput(
+                "noise is of the uncertainty, and the mean is the same with and without it. Ask for return_std=True or "
+                "return_cov=True, or leave noise out."
+            )
         mixture, points = self._mixture_at(X, prior, covariates)
         if return_std:
             mean, variance = mixture.moments(points, noise)
@@ -277,7 +296,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
     def predict_interval(
-        self, X: Any, level: float = 0.9, *, noise: Any = True, covariates: Any = None, prior: Any = None
+        self,
+        X: Any,
+        level: float = 0.9,
+        *,
+        noise: Any = True,
+        covariates: Any = None,
+        prior: Any = None,
+        exposure: Any = None,
     ) -> tuple[Array, Array]:
         """The central interval in which a new observation, or f, lies with a given probability.
 
@@ -287,6 +313,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         level : number between 0 and 1, default 0.9. The probability of the interval; half of the rest is on each side.
         noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
         covariates, prior : default None. As in `predict`.
+        exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
 
         Returns
         -------
@@ -310,12 +337,17 @@ class GPRegressor(RegressorMixin, HeatGP):
         sides = (0.5 - level / 2, 0.5 + level / 2)
         if self.likelihood_ is not None:
             self._check_of_observations(noise)
-            lower, upper = (mixture.posteriors[0].quantile(points, side) for side in sides)
+            law, none = self.likelihood_, np.zeros(len(points))
+            _, shift = law.split(none if exposure is None else law.with_exposure(none, exposure), none)
+            lower, upper = (observed_quantile(mixture, points, side, shift) for side in sides)
         else:
+            self._refuse_exposure(exposure)
             lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
 
-    def log_density(self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None) -> Array:
+    def log_density(
+        self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None, exposure: Any = None
+    ) -> Array:
         """The log density that the model gave to new observations; their mean is the score of `nlpd_scorer`.
 
         Parameters
@@ -324,6 +356,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         y : array (M,) of observations.
         noise : bool, number or array (M,), default True. As in `predict`; False is the density of f.
         covariates, prior : default None. As in `predict`.
+        exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
 
         Returns
         -------
@@ -349,7 +382,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        return mixture.posteriors[0].log_density(points, values) if law else mixture.log_density(points, values, noise)
+        if law is not None:
+            values = values if exposure is None else law.with_exposure(values, exposure)
+            return observed_log_density(mixture, points, values)
+        self._refuse_exposure(exposure)
+        return mixture.log_density(points, values, noise)
 
     def sample_y(
         self, X: Any, n_samples: int = 1, random_state: Any = 0, *, covariates: Any = None, prior: Any = None
@@ -440,7 +477,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         -------
         float.
         gradient : array, with gradient=True. The derivatives in the natural logarithms of the times, the amplitude and
-            the noise, in this order.
+            the noise, in this order; of a likelihood that is not normal its parameters are in the place of the noise.
 
         Raises
         ------
@@ -462,9 +499,16 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
         if gradient or not (time is None and amplitude is None and noise is None):
             self._check_one_output("log_marginal_likelihood at other parameters, or its gradient,")
-            posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
+            if isinstance(posterior, ObservedPosterior):
+                posterior = moved_posterior(self, posterior, time, amplitude, noise)
+            else:
+                posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
         value = posterior.log_marginal_likelihood
-        return (value, regression_gradient(posterior)) if gradient else value
+        if not gradient:
+            return value
+        if isinstance(posterior, ObservedPosterior):
+            return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
+        return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
@@ -505,19 +549,23 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._check_one_output("plot")
         weights, means, variances = self._mixtures[0].loo()
         mean, variance = averaged(weights, means, variances)
-        y = self.posterior_.y
+        y = self.posterior_.observations if isinstance(self.posterior_, ObservedPosterior) else self.posterior_.y
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
     @property
     def _notes(self) -> list[str]:
         number = len(self.posterior_.X)
-        few = number < (FEW_INTEGRATED if self.integrate else FEW) and self.fit_ is not None
-        return [f"N = {number} is so few that intervals are too narrow"] * few
+        few = self.fit_ is not None and is_few(number, bool(self.integrate))
+        notes = [f"N = {number} is so few that intervals are too narrow"] * few
+        if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
+            notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
+        return notes
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        if posterior.y.ndim == 1 and self.likelihood_ is None:
-            return super()._summarised(posterior, mixture, about)
+        if posterior.y.ndim == 1:
+            found = super()._summarised(posterior, mixture, about)
+            return [p.scaled(self._unit**2) if p.name in ("amplitude", "noise") else p for p in found]
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         values: list[Any] = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
         for name, own, known in (("amplitude", self.amplitude_, given.amplitude), ("noise", self.noise_, given.noise)):
@@ -534,14 +582,25 @@ class GPRegressor(RegressorMixin, HeatGP):
         bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
         return bounds if interval is None else replace(bounds, noise=interval)
 
+    @staticmethod
+    def _refuse_exposure(exposure: Any) -> None:
+        """Raise InvalidInput for an exposure beside normal noise."""
+        if exposure is not None:
+            raise InvalidInput(
+                'exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.'
+            )
+
+    @property
+    def _learned_noises(self) -> int:
+        law = chosen_likelihood(self.likelihood, self.noise)
+        return int(self.noise is None) if law is None else len(law.free)
+
     def _check_of_observations(self, noise: Any) -> None:
         """Raise Unsupported where f is asked for and observations are not normal."""
         if not check_flag("noise", noise):
             raise Unsupported(f"with {type(self.likelihood_).__name__} this is of new observations: noise=True.")
 
     def _check_one_output(self, what: str) -> None:
-        if self._fitted and self.likelihood_ is not None and what != "plot":
-            raise Unsupported(f"{what} is for normal noise, not for {type(self.likelihood_).__name__}.")
         if self._fitted[0].y.ndim == 2:
             raise _for_one_output(what, self.posterior_.y.shape[1])
 
@@ -551,30 +610,22 @@ class GPRegressor(RegressorMixin, HeatGP):
         return mixture.with_basis(self._mean_model.values(points, covariates)), points
 
     def _warn_of_few(self, number: int) -> None:
-        """A SmallSampleWarning where parameters were learned from fewer than `FEW` points.
-
-        Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
-        """
+        """A SmallSampleWarning where parameters were learned from few points."""
         times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
         given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
         given |= {} if self.noise_ is None else {"noise": [self.noise]}
         learned = [name for name, values in given.items() if any(value is None for value in values)]
-        if self.integrate and number < FEW_INTEGRATED and learned:
-            warn(
-                f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW_INTEGRATED}: intervals are "
-                "somewhat too narrow even with integrate='grid', as the scale of the priors comes from the data too. "
-                "Give priors of your own.",
-                SmallSampleWarning,
-            )
-        elif number < FEW and learned and not self.integrate:
-            warn(
-                f"{', '.join(learned)} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, "
-                "those of 90 % cover 65 to 85 % of new observations. Give the parameters that are known from "
-                "elsewhere, average over them with integrate='grid', or add data.",
-                SmallSampleWarning,
-            )
+        warn_of_few(number, learned, bool(self.integrate))
 
-    def _objective(self, posterior: Posterior, pairs: Any = None) -> tuple[Any, Array]:
+    @property
+    def _unit(self) -> float:
+        """The size of f = 1 in units of y."""
+        return self.posterior_.likelihood.unit if self.likelihood_ is not None else 1.0
+
+    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
+        law = chosen_likelihood(self.likelihood, self.noise)
+        if law is not None:
+            return observed_objective(self, law, posterior, self.mean, self.priors, pairs)
         options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         bounds = self._bounds(posterior.X)
@@ -584,8 +635,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         objective = replace(objective, profiled=False)
         return objective, box_of(objective, intervals)
 
-    def _again(self, posterior: Posterior, objective: Any, z: Array, pairs: Any = None) -> Posterior:
-        return posterior.again(self.kernel_, params_at(objective, z), pairs)
+    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
+        law = {"likelihood": objective.known(z)} if isinstance(posterior, ObservedPosterior) else {}
+        return posterior.again(self.kernel_, params_at(objective, z), pairs, **law)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         mixture = self.mixtures_[0]

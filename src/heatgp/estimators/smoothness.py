@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from ..errors import InvalidInput, warn
+from ..heat.composed import ProductKernel, WrappedKernel
 from ..heat.kernel import HeatKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
 from ..heat.sums import FactorsKernel, SumKernel
@@ -19,32 +20,36 @@ CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
 
 def smoothed(kernel: HeatKernel, smoothness: Any) -> HeatKernel:
     """The kernel of a model with this smoothness."""
-    if smoothness_of(kernel) < math.inf and not smoothness == math.inf:
-        raise InvalidInput(
-            f"smoothness = {smoothness!r}, but {kernel!r} has its own. Leave one of them out, or give its heat kernel."
-        )
     return with_smoothness(kernel, check_smoothness(smoothness))
 
 
-def check_model_smoothness(smoothness: Any, precomputed: bool) -> None:
-    """Raise InvalidInput for a smoothness that no model has, before any work."""
+def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
+    """Raise InvalidInput for a smoothness that no model has, or not one with this `kernel`, before any work."""
     if isinstance(smoothness, str) and smoothness != "learn":
         raise InvalidInput(
             f"smoothness = {smoothness!r} is not known. Give a number, inf for the heat kernel, or 'learn' for the "
             "best of 1/2, 3/2, 5/2 and inf."
         )
-    if (isinstance(smoothness, str) or check_smoothness(smoothness) < math.inf) and precomputed:
+    if not isinstance(smoothness, str) and check_smoothness(smoothness) == math.inf:
+        return
+    if isinstance(kernel, str) and kernel == "precomputed":
         raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
+    for part in kernel if isinstance(kernel, (list, tuple)) else [kernel]:
+        if isinstance(part, HeatKernel) and smoothness_of(part) < math.inf:
+            raise InvalidInput(
+                f"smoothness = {smoothness!r}, but {part!r} has its own. Leave one of them out, or give its heat "
+                "kernel."
+            )
 
 
 def smoothness_of(kernel: Any) -> float:
-    """The smoothness of a model's kernel, of a sum the least; that of heat kernels, and of others, is inf."""
+    """The smoothness of a model's kernel, the least of its parts; that of heat kernels, and of others, is inf."""
     kernel = without_normalization(kernel)
-    if isinstance(kernel, SumKernel):
-        return min(map(smoothness_of, kernel.summands))
-    if isinstance(kernel, FactorsKernel):
-        return smoothness_of(kernel.base)
-    return kernel.smoothness if isinstance(kernel, MaternKernel) else math.inf
+    if isinstance(kernel, MaternKernel):
+        return kernel.smoothness
+    if isinstance(kernel, (SumKernel, ProductKernel)):
+        return min(map(smoothness_of, kernel.summands if isinstance(kernel, SumKernel) else kernel.factors))
+    return smoothness_of(kernel.base) if isinstance(kernel, (WrappedKernel, FactorsKernel)) else math.inf
 
 
 def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,7 +61,7 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(fit)
     def fitted(self: Any, X: Any, *data: Any, **options: Any) -> Any:
-        check_model_smoothness(self.smoothness, self._precomputed)
+        check_model_smoothness(self.smoothness, self.kernel)
         if not isinstance(self.smoothness, str):
             return fit(self, X, *data, **options)
         tried: list[tuple[float, Any, list[Any]]] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,10 @@ class Parameter:
     low: float
     high: float
     is_learned: bool
+
+    def scaled(self, factor: float) -> Parameter:
+        """The same in another unit."""
+        return replace(self, value=factor * self.value, low=factor * self.low, high=factor * self.high)
 
     @property
     def interval(self) -> str:
@@ -86,7 +90,9 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
     """
     names = objective.names
     z = np.clip(coordinates(objective, posterior.params, posterior), *box.T)
-    if len(mixture.weights) > 1:
+    within = np.full(box.shape, np.inf) * [-1, 1]
+    if len(mixture.weights) > 1:  # the law of a grid ends at the bounds
+        within = box
         points = np.stack([coordinates(objective, p.params, p) for p in mixture.posteriors])
         centre = mixture.weights @ points
         off = (points - centre) * np.sqrt(mixture.weights)[:, None]
@@ -98,9 +104,10 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
         if parts and all(part in names for part in parts):
             row = np.array([float(other in parts) for other in names])  # log noise = log ratio + log variance
             deviation = float(np.sqrt(row @ covariance @ row))
-            middle = float(np.log(value) + row @ (centre - z)) if value > 0 else -np.inf
-            with np.errstate(over="ignore"):
-                low, high = np.exp(middle + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1]))
+            ends = row @ centre + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1])
+            ends = np.clip(ends, *(within[row > 0].sum(axis=0)))
+            with np.errstate(over="ignore", divide="ignore"):
+                low, high = np.exp(np.log(value) + ends - row @ z)
             found.append(Parameter(f"{about}{name}", value, float(low), float(high), True))
         else:
             found.append(Parameter(f"{about}{name}", value, value, value, False))
@@ -120,12 +127,12 @@ def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[
         (name, float(value), (name,)) for name, value in zip(given.names, np.atleast_1d(params.time))
     ]
     found.append(("amplitude", params.amplitude, ("amplitude",)))
-    if given.noise != 0.0 or "noise" in objective.names:
-        both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")
-        found.append(("noise", params.noise, both if given.noise is None else ()))
     own = vars(posterior).get("likelihood")
     if own is not None:
         found += [(name, float(vars(own)[name]), (name,)) for name in own.bounds]
+    elif given.noise != 0.0:
+        both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")
+        found.append(("noise", params.noise, both if given.noise is None else ()))
     return found
 
 

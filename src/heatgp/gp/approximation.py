@@ -1,6 +1,6 @@
 """Normal approximations of the law of f given observations that are not normal."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ class Approximation:
     log_evidence: float
     implicit: Array | float = 0.0
     stationary: bool = True  # whether these derivatives are all there is
+    in_parameters: Mapping[str, float] | None = None  # of a bound: its derivatives in the logs of the parameters
 
     @property
     def sites(self) -> Array:

@@ -50,9 +50,11 @@ def expectation_propagation(
             log_evidence = evidence(log_z, mean, variance, precision, shift, factor.log_det)
             stationary = bool(np.min(derivatives[1]) >= 0)
             return Approximation(factor, precision, shift, mean, variance, log_evidence, stationary=stationary)
-        history = [*(history if change < 2 * last else []), (sites, step)][-MEMORY - 1 :]
-        # where likelihoods are not log-concave some sites oscillate; in half the steps they settle
-        sites = next_sites(history, scale, DAMPING if number < iterations // 3 else DAMPING / 2)
+        # where likelihoods are not log-concave some sites may oscillate: they settle without extrapolation, or in half
+        # the steps
+        memory = MEMORY if number < iterations // 4 else 0
+        history = [*(history if change < 2 * last else []), (sites, step)][-memory - 1 :]
+        sites = next_sites(history, scale, DAMPING if number < iterations // 2 else DAMPING / 2)
     raise NotConverged(
         f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the "
         f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude, with "

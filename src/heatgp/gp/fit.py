@@ -13,18 +13,16 @@ from .linalg import Dense
 from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
-from .priors import LogNormal, Priors, checked_priors, log_density, weak_laws
+from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
 from .search import Found, attempt, climb, scan_points
-from .targets import Mean, one_output, targets
+from .targets import Mean, Targets, one_output, targets
 from .threads import of_data
 
 Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 TIMES = 12  # times scanned, for each free one
-WEAK_AMPLITUDE = 3.0  # spread of the weak prior of the prior variance, about the mean square of y
-WEAK_NOISE = 2.0  # spread of the weak prior of noise / prior variance, about 0.1
-NEGLIGIBLE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
+WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
 FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
 
@@ -97,10 +95,7 @@ def fit_regression(
     given: Given,
     mean: Mean = "constant",
     pairs: Pairs = None,
-    *,
-    priors: Priors | str | None = None,
-    noise_scale: ArrayLike | None = None,
-    coefficient_scale: ArrayLike | None = None,
+    **options: Any,
 ) -> Fit:
     """Time, amplitude and noise of the greatest evidence, or, with priors, of the greatest posterior density.
 
@@ -131,18 +126,7 @@ def fit_regression(
     InvalidInput : if a value or an interval is not possible, or a prior has no mass on its interval.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     """
-    full, intervals = regression_objective(
-        kernel,
-        X,
-        y,
-        bounds,
-        given,
-        mean,
-        pairs,
-        priors=priors,
-        noise_scale=noise_scale,
-        coefficient_scale=coefficient_scale,
-    )
+    full, intervals = regression_objective(kernel, X, y, bounds, given, mean, pairs, **options)
     if not given.free and full.prior.form is Dense:
         full = full.spectral(np.empty(0))
     _, middle = time_intervals(kernel, bounds, given)
@@ -168,33 +152,48 @@ def regression_objective(
     """What `fit_regression` maximises, and the intervals of its coordinates by name."""
     data, _ = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     intervals, middle = time_intervals(kernel, bounds, given)
+    scale = float(mean_square(data, given))
+    variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
+    ratio, typical = noise_ratio(kernel, X, bounds, given, data, np.array(scale), middle)
+    if given.noise is None:
+        intervals["noise"] = ratio
+    if given.amplitude is None:
+        intervals["amplitude"] = variance
+    weak = {"amplitude": LogNormal(scale, WEAK_AMPLITUDE), "noise": LogNormal(typical, WEAK_NOISE)}
+    laws = laws_of(checked_priors(priors), intervals, kernel, weak)
+    return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
+
+
+def mean_square(data: Targets, given: Given) -> Array:
+    """The mean square of y about its mean, of each column, or InvalidInput where nothing is left to learn it from.
+
+    Targets that do not vary leave it open: it is 1e-12 of their size squared, near rounding, or of 1 where all are 0.
+    """
     if data.freedom < 1 and given.amplitude is None:
+        rows = "rows of targets" if data.y.ndim == 2 else "targets"
         raise InvalidInput(
             f"N = {len(data)} target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
             if len(data) == 1
-            else f"the mean has as many coefficients as there are targets, {len(data)}: nothing is left to learn "
+            else f"the mean has as many coefficients as there are {rows}, {len(data)}: nothing is left to learn "
             "variances from. Give amplitude, or fewer basis functions."
         )
-    # targets that do not vary leave the scale open: 1e-12 of their size, near rounding, and of 1 where all are 0
-    size = np.square(data.start).sum() / len(data)
-    scale = max(float(np.sum(data.y**2) / max(data.freedom, 1)), 1e-24 * float(size)) or 1e-24
-    variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-    typical = 0.1
-    if given.noise is None:
-        unit = data.typical_noise  # the parameter is the noise of weight one, which may be of no observation
-        typical, interval = typical / unit, (bounds.noise[0] / unit, bounds.noise[1] / unit)
-        if given.amplitude is not None:  # the noise must be able to explain y, whatever the amplitude given
-            typical *= scale / (given.amplitude * float(np.mean(kernel.diag(X, middle))))
-            interval = interval[0], max(interval[1], 1000 * typical)
-        intervals["noise"] = interval
-    if given.amplitude is None:
-        intervals["amplitude"] = variance
-    chosen_priors = checked_priors(priors)
-    if isinstance(chosen_priors, str):
-        laws = weak_laws(intervals, amplitude=LogNormal(scale, WEAK_AMPLITUDE), noise=LogNormal(typical, WEAK_NOISE))
-    else:
-        laws = (chosen_priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
-    return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
+    size = np.square(data.start).sum(axis=0) / len(data)
+    found = np.maximum(np.square(data.y).sum(axis=0) / max(data.freedom, 1), 1e-24 * size)
+    return np.where(found > 0, found, 1e-24)
+
+
+def noise_ratio(
+    kernel: Kernel, X: Any, bounds: Bounds, given: Given, data: Targets, scale: Array, time: Time
+) -> tuple[Interval, float]:
+    """The interval of noise / prior variance, and a typical value; `scale` is the mean square of each column of y."""
+    unit = data.typical_noise  # the parameter is the noise of weight one, which may be of no observation
+    (low, high), typical = (bound / unit for bound in bounds.noise), 0.1 / unit
+    if given.amplitude is not None and given.noise is None:
+        # the noise must be able to explain y, whatever the amplitude given
+        middle = float(np.exp(np.log(scale).mean()))
+        typical *= middle / (given.amplitude * float(np.mean(kernel.diag(X, time))))
+        high = max(high, 1000 * typical * float(scale.max()) / middle)
+    return (low, high), typical
 
 
 def time_intervals(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[str, Interval], Time]:
@@ -248,10 +247,10 @@ def finished(
     without_effect = _without_effect(kernel, objective, found[0][1])
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            negligible = side == "lower" and bound <= NEGLIGIBLE.get(name, 0.0)
-            negligible |= (name, side) in without_effect
-            if abs(values[name] / bound - 1) < TOUCHING and not negligible:
-                unit = " / prior variance" if name == "noise" else ""
+            is_answer = side == "lower" and bound <= WITHOUT_NOISE.get(name, 0.0)
+            is_answer |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
+            if abs(values[name] / bound - 1) < TOUCHING and not is_answer:
+                unit = " / prior variance" if name == "noise" and likelihood is None else ""
                 sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
                 if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():
                     undetermined.append(name)

@@ -2,41 +2,31 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
-from .classification import labels
 from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
-from .priors import LogNormal, Priors
-from .probit import WITHOUT_NOISE, Probit
+from .priors import Priors, laws_of
 from .search import climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
-SUBSET = 200  # data on which starts are looked for: each value is an inference
+SUBSET = 100  # data on which starts are looked for: each value is an inference
+SHARE = 5  # of more data, one in so many
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
+GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
 LARGE = 1e10
 """Functions times N³ up to which parameters of several functions are learned from all data: a search of a minute."""
 REDUCED = 5e8
 """The same for the data from which they are learned where all are too many."""
-WEAK_VARIANCE = LogNormal(median=2.0, spread=6.0)
-"""The weak prior of the prior variance of f: at 0.01 f is a constant, at 10,000 labels have no noise."""
-WEAK_LABEL_NOISE = LogNormal(median=0.005, spread=1.5)
-"""The weak prior of label noise: from 1 in 4,000 to 1 in 10."""
-
-
-def weak_priors(bounds: Bounds, parameters: int) -> Priors:
-    """Priors for labels that say little where the data say something."""
-    times = tuple(LogNormal.between(low, high) for low, high in bounds.times(parameters))
-    return Priors(times, WEAK_VARIANCE, label_noise=WEAK_LABEL_NOISE)
 
 
 @of_data
@@ -49,7 +39,7 @@ def fit_latent(
     given: Given,
     inference: str = "ep",
     constant: bool = False,
-    priors: Priors | None = None,
+    priors: Priors | str | None = None,
     pairs: Pairs = None,
     about: str = "",
 ) -> Fit:
@@ -58,13 +48,16 @@ def fit_latent(
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
     goes uphill from the best two places, and on from there on all data, or on as many as are `affordable`.
 
+    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
+    Without priors the upper bound is then as good as the limit and is returned without a warning.
+
     Parameters
     ----------
     kernel, X, bounds, given, pairs : as in `fit_regression`.
     y : array (N,) of observations as the likelihood takes them.
     likelihood : Likelihood; its parameters that are None are learned.
     inference, constant : as in `condition_latent`.
-    priors : Priors, default None: plain evidence.
+    priors : Priors; default None, the plain evidence; or "weak": those of the likelihood, and of `laws_of`.
     about : str, default "". How a warning begins.
 
     Returns
@@ -78,18 +71,21 @@ def fit_latent(
     """
     functions = likelihood.functions or 1
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
-    gain = 1e-10 if functions == 1 else 1e-6
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
-    coarse = some_of(full, kernel, X, middle, round(SUBSET / functions ** (1 / 3)))  # in the same time
+    coarse = some_of(
+        full, kernel, X, middle, round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))
+    )  # in the same time
     if coarse is not full:
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
     heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    rest = box[free + heights.shape[1] :].mean(axis=1)
-    points = [np.concatenate([t, h, rest]) for h in heights for t in diagonal_points(box[:free], TIMES)]
+    middles = dict(zip(likelihood.free, np.exp(box[free + heights.shape[1] :].mean(axis=1))))
+    rests = product(*(np.log(likelihood.starts.get(name, (middles[name],))) for name in likelihood.free))
+    times = diagonal_points(box[:free], TIMES)
+    points = [np.concatenate([t, h, rest]) for rest in rests for h in heights for t in times]
     searched = some_of(full, kernel, X, middle, affordable(functions, len(X)))
-    found = climb(coarse, searched, scan(coarse, loose, points), box, 2, gain)
+    found = climb(coarse, searched, scan(coarse, loose, points), box, 2, GAIN)
     best = found[0][1]
     if searched is not full:
         found = [(full.value(best), best)]
@@ -119,40 +115,17 @@ def latent_objective(
     given: Given,
     inference: str = "ep",
     constant: bool = False,
-    priors: Priors | None = None,
+    priors: Priors | str | None = None,
     pairs: Pairs = None,
 ) -> tuple[LatentObjective, dict[str, Interval]]:
     """What `fit_latent` maximises, and the intervals of its coordinates by name."""
-    # at 1e-5 the evidence of EP, stationary in its sites, is right to 1e-10; Laplace's is not stationary
-    change = 1e-5 if likelihood.functions is None else 1e-4
-    approximate = partial(chosen(inference), tolerance=change) if inference == "ep" else chosen(inference)
+    # the evidence of EP is stationary in its sites, and right to 1e-8; Laplace's is not stationary
+    approximate = partial(chosen(inference), tolerance=1e-4) if inference == "ep" else chosen(inference)
     intervals, middle = time_intervals(kernel, bounds, given)
     if given.amplitude is None:
         intervals["amplitude"] = bounds.amplitude or (1e-2, 1e4)
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
-    laws = {} if priors is None else priors.laws(intervals, kernel.parameters, kernel.weight_parameters)
+    laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.weak_times)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
     return full, intervals
-
-
-def fit_classification(
-    kernel: Kernel,
-    X: Any,
-    y: ArrayLike,
-    bounds: Bounds,
-    given: Given,
-    inference: str = "ep",
-    pairs: Pairs = None,
-    *,
-    likelihood: Probit = WITHOUT_NOISE,
-    constant: bool = False,
-    priors: Priors | None = None,
-    about: str = "",
-) -> Fit:
-    """Time and amplitude of labels -1 and 1, and their noise where it is learned; arguments as in `fit_latent`.
-
-    Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
-    Without priors the upper bound is then as good as the limit and is returned without a warning.
-    """
-    return fit_latent(kernel, X, labels(X, y), likelihood, bounds, given, inference, constant, priors, pairs, about)

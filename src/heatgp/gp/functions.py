@@ -11,7 +11,7 @@ from ..covariance import Array
 from .mixture import Mixture
 from .threads import on_one_thread
 
-NEGLIGIBLE = 1e-12
+DETERMINED = 1e-12
 """Part of the prior variance below which a value is known from the others: rounding of a covariance is near 1e-14."""
 
 
@@ -39,7 +39,7 @@ class Functions:
         given = linalg.solve_triangular(self.lower, covariance[:known, known:], lower=True, check_finite=False)
         left = covariance[known:, known:] - given.T @ given
         scale = posterior.params.amplitude * np.max(posterior.kernel.diag(new, posterior.params.time), initial=0.0)
-        root, pivots = pivoted_cholesky(left, NEGLIGIBLE * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
+        root, pivots = pivoted_cholesky(left, DETERMINED * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
         normals = self.rng.standard_normal((len(self.normals), len(pivots)))
         values = posterior.mean(new) + self.normals @ given + normals @ root.T
         self.points = np.concatenate((self.points, new[pivots]))
@@ -72,7 +72,9 @@ def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callabl
     """
     rng = generator(random_state, "random_state")
     numbers = mixture.numbers(rng, size)
-    groups = {int(g): Functions(mixture.posteriors[g], rng, int(np.sum(numbers == g))) for g in np.unique(numbers)}
+    groups = {
+        int(g): Functions(mixture.posteriors[g].process, rng, int(np.sum(numbers == g))) for g in np.unique(numbers)
+    }
     known: dict[bytes, Array] = {}
 
     @on_one_thread(len)
@@ -82,7 +84,7 @@ def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callabl
         new = points[np.array(list(first.values()), int)]
         drawn = np.empty((len(numbers), len(new)))
         for g, functions in groups.items():
-            drawn[numbers == g] = functions(new)
+            drawn[numbers == g] = mixture.posteriors[g].expected(functions(new))
         known.update(zip(first, drawn.T))
         return np.stack([known[key] for key in keys], axis=1) if keys else np.empty((len(numbers), 0))
 

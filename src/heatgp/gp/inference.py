@@ -8,19 +8,33 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput
-from .approximation import Approximation
+from ..errors import InvalidInput, NotConverged
+from .approximation import Approximation, Factorise
 from .ep import expectation_propagation
 from .kernels import PlusConstant
 from .laplace import laplace
 from .latent import Latent
 from .latent_objective import LatentObjective
-from .likelihood import Likelihood
+from .likelihood import Likelihood, NormalMixture
 from .params import Given, Params
 from .prior import Pairs, Prior
 from .threads import of_data
+from .variational import variational
 
-INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": expectation_propagation, "laplace": laplace}
+
+def converging_ep(
+    factorise: Factorise, likelihood: Likelihood, y: Array, start: Array | None = None, **options: Any
+) -> Approximation:
+    """Expectation propagation; where it does not converge, a variational approximation, if the likelihood has one."""
+    try:
+        return expectation_propagation(factorise, likelihood, y, start, **options)
+    except NotConverged:
+        if not isinstance(likelihood, NormalMixture):
+            raise
+    return variational(factorise, likelihood, y)
+
+
+INFERENCE: dict[str, Callable[..., Approximation]] = {"ep": converging_ep, "laplace": laplace}
 
 
 @dataclass(frozen=True)

@@ -130,11 +130,12 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
 
 
 def check_grid(parameters: int) -> None:
-    """InvalidInput if so many parameters are learned that a grid is too large."""
+    """Raise InvalidInput where so many learned parameters are too many for a grid."""
     if parameters > MOST_PARAMETERS:
         raise InvalidInput(
             f"integrate='grid' with {parameters} learned parameters: a grid of more than {MOST_PARAMETERS} is too "
-            "large. Give some of them, or one time for all factors or classes."
+            'large. Give some of them, learn one time for all factors (time="shared") or classes, or leave integrate '
+            "None."
         )
 
 
@@ -149,7 +150,9 @@ def coordinates(objective: Any, params: Params, posterior: Any = None) -> Array:
     variance = params.amplitude * objective.prior.height(objective.prior.at(params.time)[0])
     values = dict(zip(objective.given.time_names, np.atleast_1d(params.time)[objective.given.free]))
     values |= {"amplitude": variance, "noise": params.noise / variance}
-    return np.log([values[name] if name in values else vars(posterior.likelihood)[name] for name in objective.names])
+    if posterior is not None and "likelihood" in vars(posterior):
+        values |= vars(posterior.likelihood)
+    return np.log([values[name] for name in objective.names])
 
 
 def params_at(objective: Any, z: Array) -> Params:

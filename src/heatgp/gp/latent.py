@@ -1,5 +1,7 @@
 """The latent function at new points, given a factored covariance: what regression and classification share."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -58,6 +60,15 @@ class Latent:
     def coefficient_errors(self) -> Array:
         """The posterior standard deviations of the coefficients, (q,)."""
         return np.sqrt(np.diagonal(self.coefficient_covariance))
+
+    @property
+    def process(self) -> Latent:
+        """f itself, where predictions are of something else."""
+        return self
+
+    def expected(self, f: Array) -> Array:
+        """What predictions are of, given values of f."""
+        return f
 
     def with_basis(self, values: Array) -> Self:
         """The same, for new points at which the basis functions of the mean have these values, (M, q)."""
@@ -156,3 +167,8 @@ def checked_noise(number: int, noise: Any, own: Any, is_known: bool) -> Any:
             f"finite and not negative; got {noise!r}."
         )
     return variances.astype(float)
+
+
+def log_normal(y: Array, mean: Array, variance: Array) -> Array:
+    """The log density of a normal law."""
+    return -0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance)

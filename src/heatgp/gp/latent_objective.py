@@ -71,7 +71,11 @@ class LatentObjective:
         else:
             gradient = in_times + in_constant * in_height
         if free := self.likelihood.free:
-            gradient = np.append(gradient, self.known(z).in_parameters(self.y, *found.cavities, free))
+            if found.in_parameters is None:
+                own = self.known(z).in_parameters(self.y, *found.cavities, free)
+            else:
+                own = np.array([found.in_parameters[name] for name in free])
+            gradient = np.append(gradient, own)
         return found.log_evidence + density, gradient + slope
 
     def value(self, z: Array) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import Unsupported
+from .priors import Laws
 
 STEP = 1e-4
 """Difference of the logarithm of a parameter from which the derivative in it is taken."""
@@ -30,6 +31,17 @@ class Likelihood(ABC):
 
     bounds: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """The interval in which each parameter is searched for."""
+
+    starts: ClassVar[Mapping[str, tuple[float, ...]]] = {}
+    """The values of parameters from which the search looks for times; by default the middle of the interval."""
+
+    limits: ClassVar[frozenset[str]] = frozenset()
+    """Parameters whose bounds are laws of their own: sitting on one is an answer, and needs no warning."""
+
+    weak_priors: ClassVar[Laws] = {}
+    """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
+    weak_times: ClassVar[bool] = True
+    """Whether times have weak priors too."""
 
     @property
     def functions(self) -> int | None:
@@ -72,3 +84,19 @@ class Likelihood(ABC):
     def log_density(self, y: Array, f: Array) -> Array:
         """log p(y | f)."""
         raise Unsupported(f"{self!r} has no density for Laplace's approximation. Use inference='ep'.")
+
+
+class NormalMixture(ABC):
+    """A likelihood that is a mixture of normal laws N(y; f, noise / lambda): it has a `variational` approximation."""
+
+    @abstractmethod
+    def normal_sites(self, y: Array, mean: Array, variance: Array) -> Array:
+        """Precision and shift (2, N) of the normal factors in f, averaged over lambda given f ~ N(mean, variance)."""
+
+    @abstractmethod
+    def bound(self, y: Array, sites: Array) -> float:
+        """The bound of the log evidence, less log ∫ N(f; 0, K) Π exp(shift f - precision f² / 2) df, at these sites."""
+
+    @abstractmethod
+    def bound_slopes(self, y: Array, mean: Array, variance: Array) -> dict[str, float]:
+        """The derivatives of the bound in the logarithms of all parameters, where f ~ N(mean, variance)."""

@@ -13,6 +13,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 from ..arguments import check_count, generator
 from ..cost import check_memory
 from ..covariance import Array, Kernel
+from .latent import log_normal
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,9 @@ class Mixture:
         p(y_i | parameters, other y).
         """
         means, variances = (np.stack(part) for part in zip(*(p.loo() for p in self.posteriors)))
-        return self._without(log_normal(self.posteriors[0].y, means, variances)), means, variances
+        if len(self.weights) == 1:
+            return np.ones(means.shape), means, variances
+        return self._without(np.stack([p.loo_log_density() for p in self.posteriors])), means, variances
 
     def loo_probability(self) -> Array:
         """The probability of the label 1 given all other labels, (N,)."""
@@ -146,11 +149,6 @@ def averaged(weights: Array, means: Array, variances: Array) -> tuple[Array, Arr
         return means[0], variances[0]
     mean = (weights * means).sum(axis=0)
     return mean, (weights * (variances + (means - mean) ** 2)).sum(axis=0)
-
-
-def log_normal(y: Array, mean: Array, variance: Array) -> Array:
-    """The log density of a normal law."""
-    return -0.5 * (np.log(2 * np.pi * variance) + (y - mean) ** 2 / variance)
 
 
 def normal_quantile(weights: Array, means: Array, deviations: Array, probability: float) -> Array:

@@ -11,7 +11,7 @@ from scipy.stats import qmc
 from ..covariance import Array
 from .label_noise import with_label_noise
 from .likelihood import Likelihood
-from .probit import LABEL_NOISE, hazard
+from .probit import LABEL_NOISE, WEAK_PRIORS, hazard
 
 NODES = 1024
 """Nodes of the integral over several functions: its root mean square error is about 5e-4."""
@@ -46,6 +46,8 @@ class Multinomial(Likelihood):
     label_noise: float | None = 0.0
 
     bounds: ClassVar = {"label_noise": LABEL_NOISE}
+    weak_priors: ClassVar = WEAK_PRIORS
+    weak_times: ClassVar = False
 
     @property
     def functions(self) -> int:

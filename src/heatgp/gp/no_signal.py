@@ -11,6 +11,7 @@ from scipy.special import expit, gammaln, ndtri
 
 from ..covariance import Array
 from .integration import curvature
+from .latent_objective import LatentObjective
 from .mixture import Mixture
 
 DECIDED = 20.0
@@ -92,16 +93,28 @@ def with_no_signal(
     mixture : Mixture, the Gaussian process at one or several parameters.
     constant : NoSignal.
     log_posterior : number, the log density of labels and parameters at the best parameters.
-    objective : function that returns this density as a function of the log parameters, the best ones, and the bounds.
+    objective : function that returns this density as a function of the log parameters, the best ones, and the bounds,
+        where the priors end.
     """
     if log_posterior - constant.log_marginal_likelihood > DECIDED:
         return mixture, 1.0
     function, best, box = objective()
-    widest = np.ptp(box, axis=1).max(initial=1.0)
-    lengths = np.full(len(box), widest)
-    if log_posterior + np.log(lengths).sum() - constant.log_marginal_likelihood > -DECIDED:
-        values = np.linalg.eigvalsh(curvature(function, best, box))
-        lengths = np.sqrt(2 * np.pi / np.maximum(values, 2 * np.pi / widest**2))
-    signal = float(expit(log_posterior + np.log(lengths).sum() - constant.log_marginal_likelihood))
+    odds = log_posterior - constant.log_marginal_likelihood
+    decided = odds + log_volume(function, best, box, flat=True) < -DECIDED
+    signal = float(expit(odds + log_volume(function, best, box, flat=decided)))
     weights = np.append(signal * mixture.weights, 1 - signal)
     return Mixture([*mixture.posteriors, constant], weights), signal
+
+
+def log_volume(objective: LatentObjective, best: Array, box: Array, flat: bool = False) -> float:
+    """The log of the integral of exp(objective) over the box, less the objective at its best place.
+
+    It is that of a normal law with the same curvature, but not longer than the box. Priors have the mass one in the
+    box; flat ones are uniform. With `flat` it is the most that it can be, without curvature.
+    """
+    values = np.zeros(len(box)) if flat else np.linalg.eigvalsh(curvature(objective, best, box))
+    widths = np.ptp(box, axis=1)
+    lengths = np.sqrt(2 * np.pi / np.maximum(values, 2 * np.pi / widths.max(initial=1.0) ** 2))
+    laws = [objective.laws.get(name) for name in objective.names]
+    masses = [w if law is None else law.mass(*np.exp(side)) for law, side, w in zip(laws, box, widths)]
+    return float(np.log(lengths).sum() - np.log(masses).sum())

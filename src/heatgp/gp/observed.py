@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import logsumexp
 
 from ..arguments import check_flag
 from ..covariance import Array, Kernel
 from .inference import LatentPosterior, condition_latent
 from .latent import Latent
 from .linalg import draw
+from .mixture import Mixture
 from .params import Params
 from .prior import Pairs
+from .quadrature import quantile
 from .regression_likelihood import RegressionLikelihood
 
 
@@ -26,6 +29,26 @@ class ObservedPosterior(LatentPosterior):
 
     likelihood: RegressionLikelihood = field(kw_only=True)
     constant: bool = field(kw_only=True)  # whether a constant was added to f
+
+    @property
+    def process(self) -> LatentPosterior:
+        """f itself."""
+        own = {name: value for name, value in vars(self).items() if name != "constant"}
+        return LatentPosterior(**own)
+
+    @property
+    def observations(self) -> Array:
+        """The observations as numbers."""
+        return self.likelihood.split(self.y, 0.0)[0]
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether expectation propagation did not converge, and the evidence is a bound: see `variational`."""
+        return self.approximation.in_parameters is not None
+
+    def expected(self, f: Array) -> Array:
+        """The mean of the observations given f."""
+        return self.likelihood.expected(f)
 
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
         """Mean and variance of f."""
@@ -52,11 +75,12 @@ class ObservedPosterior(LatentPosterior):
 
     def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: Any = False) -> Array:
         """`size` draws of the mean of y given f, at Xnew: (size, M)."""
-        return self.likelihood.expected(draw(Latent.mean(self, Xnew), Latent.covariance(self, Xnew), rng, size))
+        return self.expected(draw(Latent.mean(self, Xnew), Latent.covariance(self, Xnew), rng, size))
 
-    def quantile(self, Xnew: Any, p: float) -> Array:
-        """What a new observation does not exceed with the probability p."""
-        return self.likelihood.quantile(p, *self.latent(Xnew))
+    def quantile(self, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
+        """What a new observation does not exceed with the probability p; `shift` is added to f."""
+        mean, variance = self.latent(Xnew)
+        return self.likelihood.quantile(p, mean + shift, variance)
 
     def log_density(self, Xnew: Any, y: Array) -> Array:
         """The log density of new observations."""
@@ -64,12 +88,19 @@ class ObservedPosterior(LatentPosterior):
 
     def loo(self) -> tuple[Array, Array]:
         """Mean and variance of each observation given all others, from the approximation of all: by the cavities."""
-        law, cavities = self.likelihood, self.approximation.cavities
-        return law.mean(*cavities), law.variance(*cavities)
+        law, (mean, variance) = self.likelihood, self.approximation.cavities
+        _, mean = law.split(self.y, mean)
+        return law.mean(mean, variance), law.variance(mean, variance)
 
-    def again(self, kernel: Kernel, params: Params) -> ObservedPosterior:
+    def loo_log_density(self) -> Array:
+        """The log density of each observation given all others."""
+        return self.likelihood.tilted(self.y, *self.approximation.cavities)[0]
+
+    def again(
+        self, kernel: Kernel, params: Params, pairs: Pairs = None, *, likelihood: RegressionLikelihood | None = None
+    ) -> ObservedPosterior:
         """The same data with another kernel or other parameters."""
-        return condition_observed(kernel, self.X, self.y, params, self.likelihood, self.constant)
+        return condition_observed(kernel, self.X, self.y, params, likelihood or self.likelihood, self.constant, pairs)
 
 
 def condition_observed(
@@ -84,3 +115,25 @@ def condition_observed(
     """The posterior of f given numbers or counts; parameters as in `condition_latent`."""
     found = condition_latent(kernel, X, y, params, likelihood, "ep", constant, pairs)
     return ObservedPosterior(**vars(found), constant=constant)
+
+
+def observed_quantile(mixture: Mixture, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
+    """What a new observation does not exceed with the probability p, (M,); `shift` is added to f."""
+    single = np.stack([posterior.quantile(Xnew, p, shift) for posterior in mixture.posteriors])
+    if len(single) == 1:
+        return single[0]
+    latent = [posterior.latent(Xnew) for posterior in mixture.posteriors]
+    parts = [(p.likelihood, mean + shift, variance) for p, (mean, variance) in zip(mixture.posteriors, latent)]
+
+    def distribution(y: Array) -> Array:
+        return np.tensordot(mixture.weights, [law.cumulative(y, mean, variance) for law, mean, variance in parts], 1)
+
+    low, high = single.min(axis=0), single.max(axis=0)  # the quantile is between those of the parts
+    scale = np.maximum(high - low, 1e-9 * (1.0 + np.abs(low)))
+    return quantile(distribution, p, (low + high) / 2, scale, parts[0][0].is_discrete)
+
+
+def observed_log_density(mixture: Mixture, Xnew: Any, y: Array) -> Array:
+    """The log density of new observations, (M,)."""
+    logs = [posterior.log_density(Xnew, y) for posterior in mixture.posteriors]
+    return logsumexp(np.stack(logs) + np.log(mixture.weights)[:, None], axis=0)

@@ -78,7 +78,7 @@ def fit_own_times(
     bounds: Bounds,
     given: Given,
     constant: bool = False,
-    priors: Priors | None = None,
+    priors: Priors | str | None = None,
     pairs: Pairs = None,
 ) -> Fit:
     """The parameters of the greatest approximate evidence, times the density of the priors, near those of one time.
@@ -103,7 +103,7 @@ def fit_own_times(
     if not given.free:
         return fit_latent(kernel, X, y, likelihood, bounds, given, "ep", constant, priors, several)
     first = priors
-    if priors is not None and isinstance(priors.time, (tuple, list)):
+    if isinstance(priors, Priors) and isinstance(priors.time, (tuple, list)):
         first = replace(priors, time=tuple(priors.time)[:1])
     of_one, about = Given.of(one, None, given.amplitude, 0.0), "with one time for all classes, "
     shared = fit_latent(one, X, y, likelihood, bounds, of_one, "ep", constant, first, pairs, about)

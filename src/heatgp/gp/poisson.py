@@ -1,26 +1,31 @@
 """Counts with the Poisson law."""
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, pdtr, wrightomega, xlogy
 
+from ..arguments import is_number
 from ..covariance import Array
 from ..errors import InvalidInput
 from .quadrature import tilted_moments
 from .regression_likelihood import RegressionLikelihood
+from .targets import one_each
 
+COUNTED = np.dtype([("count", float), ("exposure", float)])
+"""A count, and the time or the area that it was observed for."""
 MOST = 1e6
 """Counts up to this: beyond, the noise is below 0.1 % of the count, and the precision of the sites costs digits."""
 
 
 @dataclass(frozen=True)
 class Poisson(RegressionLikelihood):
-    """Counts y = 0, 1, 2, ... of the Poisson law with the rate exp(f).
+    """Counts y = 0, 1, 2, ... of the Poisson law with the mean exposure * exp(f); the exposure is 1 unless it is given.
 
-    `predict` is about the rate. Where f ~ N(mean, variance) its mean is exp(mean + variance / 2).
+    `predict` is about the rate exp(f), the mean count of exposure 1. Where f ~ N(mean, variance) the rate has the mean
+    exp(mean + variance / 2).
 
     Parameters
     ----------
@@ -51,23 +56,43 @@ class Poisson(RegressionLikelihood):
             )
         return counts
 
+    def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
+        """Counts beside their exposures, an array (N,) of pairs."""
+        exposures = one_each(np.full(len(y), exposure) if is_number(exposure) else exposure, len(y), "exposure")
+        for where in np.flatnonzero(exposures == 0):
+            raise InvalidInput(
+                f"exposure[{where}] = 0: nothing was observed there, so that it says nothing. Leave such points out."
+            )
+        counted = np.empty(len(y), COUNTED)
+        counted["count"], counted["exposure"] = y, exposures
+        return counted
+
+    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
+        y = np.asarray(y)
+        return (y["count"], f + np.log(y["exposure"])) if y.dtype == COUNTED else (y, f)
+
     def adapted(self, y: Array, mean: float | None) -> Self:
-        """f counts from the log of the mean count, and from that of half a count in all where every count is 0."""
-        return replace(self, rate=max(float(np.mean(y)), 0.5 / len(y)) if mean is None else float(np.exp(mean)))
+        """f counts from the log of the mean rate, and from that of half a count in all where every count is 0."""
+        counts, logs = self.split(y, np.zeros(len(y)))
+        typical = max(float(np.sum(counts)), 0.5) / float(np.sum(np.exp(logs)))
+        return replace(self, rate=typical if mean is None else float(np.exp(mean)))
 
     def log_density(self, y: Array, f: Array) -> Array:
         """y log(rate) - rate - log y!, by u = log(rate / y): without a difference of large numbers."""
+        y, f = self.split(y, f)
         u = f + np.log(self.rate / np.maximum(y, 1.0))
         constant = xlogy(y, y) - y - gammaln(y + 1.0)
         with np.errstate(over="ignore", invalid="ignore"):  # the density is 0 where the rate overflows
             return np.where(y > 0, constant - y * (np.expm1(u) - u), -self.rate * np.exp(f))
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
+        y, f = self.split(y, f)
         rate = self.expected(f)
         return y - rate, rate, -rate
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """By integration around the mode: the solution of y - rate exp(f) = (f - mean) / variance."""
+        y, mean = self.split(y, mean)
         end = mean + variance * y  # the mode is end - W(variance rate exp(end)), by Lambert's function
         mode = end - wrightomega(end + np.log(variance * self.rate))
         return tilted_moments(lambda f: self.log_density(y, f), mean, variance, mode)

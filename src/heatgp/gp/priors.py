@@ -14,11 +14,15 @@ import numpy as np
 from scipy.special import ndtr, ndtri
 
 from ..arguments import generator, is_number
-from ..covariance import Array
+from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
 LEAST_MASS = 1e-3
 """A prior with less probability than this within the bounds of the search contradicts them."""
+WEAK_AMPLITUDE = 3.0
+"""The spread of the weak prior of the prior variance, about the mean square of y."""
+WEAK_NOISE = 2.0
+"""The spread of the weak prior of noise / prior variance, about 0.1."""
 EDGE = 2.0
 """Standard deviations from the median to the bounds of a prior that comes from bounds: 95 % are within."""
 
@@ -154,23 +158,47 @@ class Priors:
         return laws
 
 
-def weak_laws(intervals: Mapping[str, tuple[float, float]], **laws: LogNormal) -> dict[str, LogNormal]:
-    """Priors of what has an interval of search: these laws, about the nearest value of the interval.
+PARAMETERS = tuple(field.name for field in fields(Priors))
 
-    A time has its bounds at two standard deviations from the middle.
+
+def laws_of(
+    priors: Priors | str | None,
+    intervals: Mapping[str, Sequence[float]],
+    kernel: Kernel,
+    weak: Laws,
+    of_times: bool = True,
+) -> dict[str, LogNormal]:
+    """The priors of what has an interval of search, by name: those given, none, or "weak" ones.
+
+    Weak priors of times have the bounds of the search at two standard deviations from the middle, or are flat where
+    `of_times` is False. Weights of a sum of kernels have none, so that a summand without effect can vanish. Others are
+    those of `weak`, about the nearest value of the interval.
     """
-    found = {}
-    for name, (low, high) in intervals.items():
-        if name.startswith("time"):
-            found[name] = LogNormal.between(low, high)
-        elif name in laws:
-            found[name] = LogNormal(float(np.clip(laws[name].median, low, high)), laws[name].spread)
+    if not isinstance(priors, str):
+        return (priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
+    times = kernel.names[: kernel.parameters - kernel.weight_parameters] if of_times else []
+    found = {name: LogNormal.between(*intervals[name]) for name in times if name in intervals}
+    for name, law in weak.items():
+        if name in intervals:
+            low, high = intervals[name]
+            found[name] = LogNormal(float(np.clip(law.median, low, high)), law.spread)
     return found
 
 
-def checked_priors(priors: Any) -> Any:
-    """The argument of estimators: "weak", None or Priors; else InvalidInput."""
-    if priors is None or isinstance(priors, Priors) or (isinstance(priors, str) and priors == "weak"):
+def checked_priors(priors: Any, parameters: Sequence[str] = PARAMETERS, model: str = "") -> Any:
+    """The argument of estimators: "weak", None or Priors; else InvalidInput.
+
+    Priors of something else than these `parameters` of the `model` are an error too: they would have no effect.
+    """
+    if isinstance(priors, Priors):
+        for name in PARAMETERS:
+            if vars(priors)[name] is not None and name not in parameters:
+                possible = " and ".join(filter(None, (", ".join(parameters[:-1]), parameters[-1])))
+                raise InvalidInput(
+                    f"priors.{name} is given, but not possible with {model}: priors are of {possible}. Leave it None."
+                )
+        return priors
+    if priors is None or (isinstance(priors, str) and priors == "weak"):
         return priors
     raise InvalidInput(f'priors = {priors!r} is not known. Use "weak", None (plain evidence) or a Priors(...).')
 

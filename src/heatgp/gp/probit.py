@@ -10,9 +10,13 @@ from ..covariance import Array
 from ..errors import Unsupported
 from .label_noise import in_label_noise, with_label_noise
 from .likelihood import Likelihood
+from .priors import LogNormal
 
 LABEL_NOISE = (1e-4, 0.5)
 """The interval in which the share of random labels is searched for."""
+WEAK_PRIORS = {"amplitude": LogNormal(median=2.0, spread=9.0), "label_noise": LogNormal(median=0.002, spread=2.0)}
+"""Weak priors of classes: where the prior variance of f is 0.01 it is a constant, where it is 10,000 labels have no
+noise; of the share of random labels from 1 in 25,000 to 1 in 10."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,8 @@ class Probit(Likelihood):
     label_noise: float | None = 0.0
 
     bounds: ClassVar = {"label_noise": LABEL_NOISE}
+    weak_priors: ClassVar = WEAK_PRIORS
+    weak_times: ClassVar = False
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Reference: Rasmussen & Williams (2006), eq. 3.58: with h the hazard, -(log Z)'' = h (z + h) / (1 + v)."""
@@ -46,12 +52,12 @@ class Probit(Likelihood):
 
     def log_density(self, y: Array, f: Array) -> Array:
         """log Phi(y f), accurate in the far tail."""
-        self._refuse_noise()
+        self.check_without_noise()
         return log_ndtr(y * f)
 
     def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
         """Reference: Rasmussen & Williams, eq. 3.16."""
-        self._refuse_noise()
+        self.check_without_noise()
         z = y * f
         h = hazard(z)
         return y * h, h * (z + h), y * h * ((z + 2 * h) * (z + h) - 1.0)
@@ -68,7 +74,8 @@ class Probit(Likelihood):
         assert self.label_noise is not None  # inference is done at known parameters
         return self.label_noise
 
-    def _refuse_noise(self) -> None:
+    def check_without_noise(self) -> None:
+        """Raise Unsupported where there is label noise, for Laplace's approximation."""
         if self.label_noise != 0:
             raise Unsupported("Laplace's approximation has no label noise. Give label_noise=0, or use inference='ep'.")
 

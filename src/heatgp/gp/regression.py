@@ -13,7 +13,7 @@ from scipy.special import wrightomega
 
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
-from .latent import Latent
+from .latent import Latent, log_normal
 from .linalg import JITTER, cholesky
 from .params import Params
 from .prior import Pairs, Prior
@@ -147,6 +147,10 @@ class Posterior(Latent):
                 "points, or more than there are coefficients."
             )
         return self.y - self.weights[:, 0] / Q, 1.0 / Q
+
+    def loo_log_density(self) -> Array:
+        """The log density of each observation given all others."""
+        return log_normal(self.y, *self.loo())
 
 
 @of_data

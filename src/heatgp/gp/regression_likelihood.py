@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from ..arguments import EXTREME, as_array, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from .likelihood import Likelihood
+from .priors import WEAK_AMPLITUDE, Laws, LogNormal
 from .quadrature import average, differences, quantile, tilted_moments
 
 
@@ -24,6 +25,8 @@ class RegressionLikelihood(Likelihood):
     is learned. A fit needs `log_density` alone. Predictions need `expected`, their intervals `distribution`, the
     variance of new observations `dispersion`. All else has defaults by numerical integration; formulas are faster.
     """
+
+    weak_priors: ClassVar[Laws] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
 
     is_discrete: ClassVar[bool] = False
     """Whether observations are whole numbers, 0 or more."""
@@ -65,6 +68,14 @@ class RegressionLikelihood(Likelihood):
             raise InvalidInput(f"y[{where}] = {values[where]} is not finite. Remove such observations.")
         return values
 
+    def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
+        """Observations with the time or the area that each was observed for, where the law knows of it."""
+        raise InvalidInput(f'exposure is of counts, likelihood="poisson", not of {type(self).__name__}. Leave it None.')
+
+    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
+        """Observations as numbers, and f as they see it: with the logarithm of the exposure of each added."""
+        return y, f
+
     def adapted(self, y: Array, mean: float | None) -> Self:
         """The same law, where f counts from the given mean, or, for None, from a typical value of y, in units of y.
 
@@ -78,6 +89,10 @@ class RegressionLikelihood(Likelihood):
     def unit(self) -> float:
         """The size of f = 1 in the units in which amplitude and noise are given: see `adapted`."""
         return 1.0
+
+    def in_units_of_y(self) -> Self:
+        """The same law with its parameters in the units of y, where f is not in units of its own: see `adapted`."""
+        return self
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """By numerical integration. It is right where p(y | f) is log-concave in f, as most likelihoods are.

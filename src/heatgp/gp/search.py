@@ -20,6 +20,10 @@ SAME = 0.5
 """Log parameters whose maxima on few data are one: the search there ends early, and some directions are flat."""
 HOPELESS = 5.0
 """How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data."""
+BEND = 0.1
+"""Step of a log parameter for differences of the gradient."""
+FLATTEST = 0.1
+"""Curvatures of the log evidence of few data count as at least this: the spread of a log parameter is at most three."""
 
 
 def scan_points(box: Array, count: int) -> Array:
@@ -67,21 +71,42 @@ def scan(objective: Any, approximate: Any, points: Iterable[Array]) -> list[Foun
     return [(attempt(lambda z: (loose.value(z), z), z)[0], z) for z in points]
 
 
-def ascend(objective: Objective, start: Array, box: Array, scale: float, tolerance: float = 1e-10) -> Found:
-    """The local maximum reached from `start` by L-BFGS-B; `scale`, the number of data, makes tolerances relative."""
+def ascend(
+    objective: Objective, start: Array, box: Array, scale: float, tolerance: float = 1e-10, unit: Array | float = 1.0
+) -> Found:
+    """The local maximum reached from `start` by L-BFGS-B.
+
+    `scale`, the number of data, makes tolerances relative. Steps are measured in the `unit` of each coordinate.
+    """
     if len(box) == 0:
         return objective(start)[0], start
     worst = 1e10  # finite, so that the line search steps back
 
-    def downhill(z: Array) -> tuple[float, Array]:
-        value, gradient = attempt(objective, z)
-        return (-value / scale, -gradient / scale) if np.isfinite(value) else (worst, gradient)
+    def downhill(steps: Array) -> tuple[float, Array]:
+        value, gradient = attempt(objective, steps * unit)
+        return (-value / scale, -gradient * unit / scale) if np.isfinite(value) else (worst, gradient)
 
     options = {"ftol": tolerance, "gtol": 1e-6, "maxiter": 100}
-    found = minimize(downhill, np.clip(start, *box.T), jac=True, method="L-BFGS-B", bounds=box, options=options)
+    sides = (box.T / unit).T
+    found = minimize(
+        downhill, np.clip(start / unit, *sides.T), jac=True, method="L-BFGS-B", bounds=sides, options=options
+    )
+    best = np.clip(found.x * unit, *box.T)
     if found.fun >= worst:
-        objective(found.x)  # raises what went wrong
-    return -float(found.fun) * scale, found.x
+        objective(best)  # raises what went wrong
+    return -float(found.fun) * scale, best
+
+
+def step_units(objective: Objective, z: Array, box: Array, scale: float) -> Array:
+    """For each coordinate the length over which the objective bends by one for each datum.
+
+    Times bend it a hundred times more than label noise does, and L-BFGS-B needs some steps to find that out.
+    """
+    steps = np.where(z + BEND < box[:, 1], BEND, -BEND)
+    _, here = objective(z)
+    there = [attempt(objective, z + step)[1][k] for k, step in enumerate(np.diag(steps))]
+    bends = (here - np.array(there)) / steps
+    return np.sqrt(scale / np.maximum(bends, FLATTEST))
 
 
 def climb(
@@ -98,4 +123,5 @@ def climb(
         return apart([ascend(full, z, box, len(full.y), tolerance) for _, z in starts], 0.05)
     found = apart([ascend(coarse, z, box, len(coarse.y), ROUGH) for _, z in starts], SAME)
     near = [z for value, z in found[:2] if value > found[0][0] - HOPELESS]
-    return apart([ascend(full, z, box, len(full.y), tolerance) for z in near], 0.05)
+    units = [step_units(coarse, z, box, len(coarse.y)) for z in near]
+    return apart([ascend(full, z, box, len(full.y), tolerance, unit) for z, unit in zip(near, units)], 0.05)

@@ -8,6 +8,8 @@ from scipy.special import digamma, gammaln, lambertw, ndtr, stdtr
 
 from ..covariance import Array
 from ..errors import InvalidInput
+from .likelihood import NormalMixture
+from .priors import WEAK_NOISE, LogNormal
 from .quadrature import DROP
 from .regression_likelihood import RegressionLikelihood
 
@@ -15,7 +17,7 @@ STEP = 0.2  # of the trapezoid rule in log lambda; the error is below e^(-pi^2 /
 
 
 @dataclass(frozen=True)
-class StudentT(RegressionLikelihood):
+class StudentT(RegressionLikelihood, NormalMixture):
     """y = f + √noise times a number of Student's t law: most observations are close to f, some are far off.
 
     The law is one of normal laws of different variances: N(y; f, noise / lambda), where lambda has the Gamma law of
@@ -49,6 +51,13 @@ class StudentT(RegressionLikelihood):
     unit: float = 1.0
 
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
+    limits: ClassVar = frozenset({"degrees"})  # the Cauchy law, and in effect the normal law
+    starts: ClassVar = {"noise": (0.01, 0.3), "degrees": (2.0,)}  # many degrees would follow the outliers
+    weak_priors: ClassVar = {
+        **RegressionLikelihood.weak_priors,
+        "noise": LogNormal(0.1, WEAK_NOISE),
+        "degrees": LogNormal.between(*bounds["degrees"]),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,6 +80,9 @@ class StudentT(RegressionLikelihood):
         unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0
         noise = None if self.noise is None else self.noise / unit**2
         return replace(self, noise=noise, center=center, unit=unit)
+
+    def in_units_of_y(self) -> Self:
+        return replace(self, noise=None if self.noise is None else self.noise * self.unit**2, center=0.0, unit=1.0)
 
     def log_density(self, y: Array, f: Array) -> Array:
         noise, a = self._known
@@ -105,6 +117,36 @@ class StudentT(RegressionLikelihood):
             "degrees": a * (np.log(a) + 1.0 - digamma(a) + s - np.exp(s)),
         }
         return np.array([np.vdot(mass, found[name]) for name in names])
+
+    def normal_sites(self, y: Array, mean: Array, variance: Array) -> Array:
+        """Given f, lambda has the Gamma law of shape a + 1/2 and rate a + E(y - f)² / 2 noise."""
+        noise, a = self._known
+        precision = (a + 0.5) / (a * noise + self._square(y, mean, variance) / 2)
+        return np.stack([precision, precision * self._scaled(y)])
+
+    def bound(self, y: Array, sites: Array) -> float:
+        """The mean of log p(y | f, lambda), and minus the divergence of the law of lambda from its prior law."""
+        noise, a = self._known
+        precision, shift = sites
+        share = noise * precision  # the mean of lambda
+        log_rate = np.log((a + 0.5) / share)
+        lambdas = gammaln(a + 0.5) - gammaln(a) + a * np.log(a) + (a + 0.5) * (1 - log_rate) - a * share
+        constant = 0.5 * np.log(2 * np.pi * noise) + np.log(self.unit)
+        return float(np.sum(lambdas - 0.5 * shift * self._scaled(y) - constant))
+
+    def bound_slopes(self, y: Array, mean: Array, variance: Array) -> dict[str, float]:
+        noise, a = self._known
+        precision, _ = self.normal_sites(y, mean, variance)
+        share = noise * precision
+        log_lambda = digamma(a + 0.5) - np.log((a + 0.5) / share)
+        return {
+            "noise": float(np.sum(0.5 * precision * self._square(y, mean, variance) - 0.5)),
+            "degrees": float(np.sum(a * (np.log(a) + 1 - digamma(a) + log_lambda - share))),
+        }
+
+    def _square(self, y: Array, mean: Array, variance: Array) -> Array:
+        """The mean of (y - f)²."""
+        return (self._scaled(y) - mean) ** 2 + variance
 
     def mean(self, mean: Array, variance: Array) -> Array:
         return self.expected(mean)

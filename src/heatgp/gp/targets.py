@@ -187,6 +187,8 @@ def targets(
         moved = columns[:, flat].T @ rest
         start[flat] += moved
         rest = rest - columns[:, flat] @ moved
+    rounding = 1e-14 * np.linalg.norm(y - known, axis=0)
+    rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
     return Targets(rest, columns, precision, scales, start, known), MeanBasis(transform, function)
 
 
@@ -214,18 +216,18 @@ def noise_scale(number: int, variances: Any = None, weights: Any = None) -> tupl
     """
     if variances is None and weights is None:
         return None, None
-    scale = np.ones(number) if variances is None else _one_each(variances, number, "noise")
+    scale = np.ones(number) if variances is None else one_each(variances, number, "noise")
     if weights is None:
         return None, scale
     weights = np.full(number, weights, dtype=float) if is_number(weights) else weights
-    weights = _one_each(weights, number, "sample_weight")
+    weights = one_each(weights, number, "sample_weight")
     kept = weights > 0
     if not kept.any():
         raise InvalidInput("sample_weight is zero for all observations, which leaves none. Give some a positive one.")
     return None if kept.all() else kept, scale[kept] / weights[kept]
 
 
-def _one_each(values: Any, number: int, name: str) -> Array:
+def one_each(values: Any, number: int, name: str) -> Array:
     """Finite numbers of at least 0, one for each observation, as floats."""
     array = as_array(values, name)
     if array.shape != (number,) or array.dtype.kind not in "fiub":

@@ -23,14 +23,14 @@ from ..arguments import is_number
 from ..array import Array
 from ..covariance import TimeFunction
 from ..errors import InvalidInput
-from ..manifolds import Euclidean, Manifold
+from ..manifolds import Euclidean, Manifold, Torus
 from .averaged.all_times import Powers, extended
 from .averaged.euclidean import BESSEL, EuclideanMatern
 from .averaged.sums import Average, Leaf, OrbitAverage
 from .averaged.table import MaternProfile, has_table
 from .composed import ProductKernel, QuotientKernel, ScaledKernel, WrappedKernel
 from .exact.fibre import FibreKernel, lift
-from .exact.flat import EuclideanProfile
+from .exact.flat import EuclideanProfile, TorusProfile
 from .kernel import HeatKernel, OrbitKernel
 from .methods import Method, heat_kernel
 from .stretched import StretchedKernel
@@ -169,8 +169,18 @@ class MaternKernel(WrappedKernel):
 
 def leaves_of(kernel: HeatKernel, points: Callable[[Array], Array] = np.asarray, parameter: int = 0) -> list[Leaf]:
     """The functions of orbit coordinates whose product a kernel is; none where it is no such product."""
+    if isinstance(kernel, OrbitKernel) and isinstance(kernel.profile, TorusProfile):
+        circle = replace(kernel, manifold=Torus(1), profile=TorusProfile(1))
+        columns = [partial(coordinate_of, i, points) for i in range(kernel.profile.dim)]
+        return [Leaf(circle, column, parameter) for column in columns]
     if isinstance(kernel, OrbitKernel):
-        return [Leaf(kernel, points, parameter)]
+        return [Leaf(kernel, points, parameter, is_gaussian=isinstance(kernel.profile, EuclideanProfile))]
+    if isinstance(kernel, StretchedKernel):
+        if not (isinstance(kernel.base, OrbitKernel) and isinstance(kernel.base.profile, EuclideanProfile)):
+            return []
+        line = replace(kernel.base, manifold=Euclidean(1), profile=EuclideanProfile(1))
+        columns = [partial(coordinate_of, i, points) for i in range(kernel.parameters)]
+        return [Leaf(line, column, parameter + i, is_gaussian=True) for i, column in enumerate(columns)]
     if isinstance(kernel, ScaledKernel):
         return [
             replace(leaf, scale=leaf.scale * kernel.manifold.scale)
@@ -193,6 +203,11 @@ def leaves_of(kernel: HeatKernel, points: Callable[[Array], Array] = np.asarray,
 def lifted(kernel: FibreKernel, points: Callable[[Array], Array], X: Array) -> Array:
     """The group elements of points."""
     return lift(kernel.manifold, points(X))
+
+
+def coordinate_of(number: int, points: Callable[[Array], Array], X: Array) -> Array:
+    """One coordinate of points of R^n, as points of R."""
+    return points(X)[..., number, None]
 
 
 def part_of(kernel: ProductKernel, number: int, points: Callable[[Array], Array], X: Array) -> Array:

@@ -93,12 +93,19 @@ class GammaTimes:
 
 
 def summed(
-    law: GammaTimes, time: float, node: Callable[[float], Evaluation], shape: tuple[int, ...], parameters: int = 1
+    law: GammaTimes,
+    time: float,
+    node: Callable[[float], Evaluation],
+    shape: tuple[int, ...],
+    parameters: int = 1,
+    own: int = 0,
 ) -> Evaluation:
     """The mean over the law of evaluations at single times, of this shape; those of fewer columns are zero at the rest.
 
-    With one parameter, which `time` is, the derivative is that of the weights; with several it is the mean of those of
-    the evaluations. Errors at different times are of one simulation: at worst they add.
+    `time` is that one of the parameters whose number is `own`; the others are given in units of it. The derivative of
+    the mean in all log times together is that of the weights. With several parameters the evaluations have the
+    derivatives in all but `own`, which is what remains. Errors at different times are of one simulation: at worst they
+    add.
     """
     places = law.places(time)
     moments = law.times(places)
@@ -117,14 +124,17 @@ def summed(
 
     def slopes() -> np.ndarray:
         """The slopes, and the values, which come with them."""
-        value, out = np.zeros(shape), np.zeros((parameters, *shape))
+        value, whole, others = np.zeros(shape), np.zeros(shape), np.zeros((parameters - 1, *shape))
         for t, weight, rate in zip(moments, weights, change):
             found = node(t)
-            slope = rate * found.relative_value if parameters == 1 else found.relative_slopes
-            value[..., : slope.shape[-1]] += weight * found.relative_value
-            out[..., : slope.shape[-1]] += weight * slope
+            part = weight * found.relative_value
+            count = part.shape[-1]
+            value[..., :count] += part
+            whole[..., :count] += rate * part
+            if parameters > 1:
+                others[..., :count] += weight * found.relative_slopes
         known.append(value)
-        return out
+        return np.insert(others, own, whole - others.sum(axis=0), axis=0)
 
     def value() -> np.ndarray:
         return known[0] if known else total(lambda e: e.relative_value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cache, cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,14 @@ from ...manifolds import Homogeneous, Manifold
 from ..kernel import CHUNK, HeatKernel, OrbitKernel, Profile, Recent, Slice
 from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import COARSE, FINE, GammaTimes, summed
-from .table import STEP, HeatProfile, has_table, heat_table
+from .table import STEP, TabulatedHeat, has_table, heat_table
 
 NEGLIGIBLE = 45.0
 """exp(-45): pairs that are further apart at a time count for nothing there."""
 KEPT = 1 << 28
 """Bytes of heat kernels that are kept for other times of the average."""
-SLICES = 512
-"""Times at which heat kernels are kept prepared."""
+SLICES = 192
+"""Times at which the heat kernel of each factor is kept prepared."""
 
 
 Block = tuple[slice, slice, tuple[int, ...]]
@@ -58,7 +58,16 @@ class Average(HeatKernel):
             return TimeFunction(lambda time: summed(law, time, function.at, shape))
 
         def at(times: tuple[float, ...]) -> Evaluation:
-            return summed(law, 1.0, lambda s: function.at(tuple(s * t for t in times)), shape, len(times))
+            def node(s: float) -> Evaluation:
+                found = function.at(tuple(s * t for t in times))
+                return Evaluation(
+                    lambda: found.relative_value,
+                    lambda: found.relative_slopes[1:],
+                    lambda: found.relative_error,
+                    found.log_scale,
+                )
+
+            return summed(law, 1.0, node, shape, len(times))
 
         return TimeFunction(at)
 
@@ -74,16 +83,12 @@ class Leaf:
     """Which of the times of the product is its own."""
     scale: float = 1.0
     """By which its distances are multiplied in the product."""
+    is_gaussian: bool = False
+    """Whether it is the heat kernel of Euclidean space."""
 
     @property
     def manifold(self) -> Homogeneous:
         return self.kernel.manifold
-
-    @cached_property
-    def limits(self) -> tuple[float, float]:
-        """The times between which its profile is asked; before, the leading term of its expansion is right."""
-        low, high = self.kernel.profile.times
-        return max(low, shortest_time(self.manifold)), high
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,58 +168,123 @@ class OrbitAverage(HeatKernel):
 
     @cached_property
     def _slices(self) -> Recent:
-        return Recent(self._slice, SLICES)
+        return Recent(self._slice, SLICES * len(self.leaves))
 
     def _slice(self, number: int, time: float) -> Slice:
         return self._profiles[number].prepare(time)
 
     @cached_property
-    def _profiles(self) -> list[Profile]:
+    def _leader(self) -> Leaf:
+        """The leaf at whose times the sum is: the first that is tabulated, if any."""
+        return next((leaf for leaf in self.leaves if has_table(leaf.manifold)), self.leaves[0])
+
+    @cached_property
+    def _profiles(self) -> list[Profile | TabulatedHeat]:
         """Of each leaf; those of one coordinate are tabulated at the times of the sum, or at many times."""
-        step = GammaTimes(self.smoothness, self.manifold.dim, FINE).step
+        step, leader = GammaTimes(self.smoothness, self.manifold.dim, FINE).step, self._leader
+
+        def own_step(leaf: Leaf) -> float:
+            return step if (leaf.parameter, leaf.scale) == (leader.parameter, leader.scale) else STEP
+
         return [
-            HeatProfile(
-                heat_table(leaf.manifold, leaf.kernel.profile, step if leaf.scale == self.parameters == 1 else STEP)
-            )
+            TabulatedHeat(heat_table(leaf.manifold, leaf.kernel.profile, own_step(leaf)))
             if has_table(leaf.manifold)
             else leaf.kernel.profile
             for leaf in self.leaves
         ]
 
+    @cached_property
+    def _limits(self) -> list[tuple[float, float]]:
+        """The times between which each leaf is asked; before, the leading term of its expansion is right."""
+        return [
+            (profile.heat.first, math.inf)
+            if isinstance(profile, TabulatedHeat)
+            else (max(profile.times[0], shortest_time(leaf.manifold)), profile.times[1])
+            for leaf, profile in zip(self.leaves, self._profiles)
+        ]
+
     def _list(self, thetas: list[np.ndarray], kept: Kept | None = None) -> TimeFunction:
         """The averages at a list of pairs, whose orbit coordinates in each leaf are given."""
         squares = [np.asarray(leaf.manifold.length(theta)) ** 2 for leaf, theta in zip(self.leaves, thetas)]
+        coordinates = [self._coordinates(i, thetas[i]) for i in self._curved]
         law = GammaTimes(self.smoothness, self.manifold.dim, FINE)
-        several, number = self.parameters > 1, len(thetas[0])
-        by_distance = None if several else SortedPairs.of(thetas, squares, self._units(None))
+        several, number = self.parameters > 1, len(squares[0])
+        by_distance = None if several else SortedPairs.of(coordinates, squares, self._units(1.0))
         keep = (kept or Kept()).of_list()
 
         def at(time: Any) -> Evaluation:
-            units = self._units(time if several else None)
-            pairs = by_distance or SortedPairs.of(thetas, squares, units)
+            units = self._units(time if several else 1.0)
+            leading = units[self.leaves.index(self._leader)]
+            pairs = by_distance or SortedPairs.of(coordinates, squares, units)
+            gaussian = self._gaussian(units, pairs.squares)
 
-            def node(t: float) -> Evaluation:
-                near = pairs.within(2 * t * (NEGLIGIBLE + self.manifold.dim))
-                found = product([self._leaf_at(i, t * unit, *near[i]) for i, unit in enumerate(units)], several)
+            def node(moment: float) -> Evaluation:
+                t = moment / leading
+                near = slice(pairs.number_within(2 * t * (NEGLIGIBLE + self.manifold.dim)))
+                factors = [
+                    self._leaf_at(i, t * units[i], own[near], pairs.squares[i][near])
+                    for i, own in zip(self._curved, pairs.coordinates)
+                ]
+                if self._flat:
+                    factors.append(gaussian(t, near))
+                found = product(factors)
                 if several:
                     return Evaluation(
                         lambda: found.relative_value,
-                        lambda: self._by_parameter(found.relative_slopes),
+                        lambda: self._other_slopes(factors),
                         lambda: found.relative_error,
                         found.log_scale,
                     )
                 return Evaluation(
-                    lambda: keep(t, lambda: found.relative_value), None, lambda: found.relative_error, found.log_scale
+                    lambda: keep(moment, lambda: found.relative_value),
+                    None,
+                    lambda: found.relative_error,
+                    found.log_scale,
                 )
 
-            average = summed(law, 1.0 if several else time, node, (number,), self.parameters)
+            own_time = leading if several else time * leading
+            average = summed(law, own_time, node, (number,), self.parameters, self._leader.parameter)
             return average.mapped(lambda values: values[..., pairs.places])
 
         return TimeFunction(at)
 
-    def _units(self, times: tuple[float, ...] | None) -> list[float]:
-        """The time of each leaf where that of the average is one."""
-        return [(1.0 if times is None else times[leaf.parameter]) / leaf.scale**2 for leaf in self.leaves]
+    def _coordinates(self, number: int, theta: np.ndarray) -> np.ndarray:
+        """Orbit coordinates as a prepared leaf takes them: places in its table where it has one."""
+        profile = self._profiles[number]
+        return profile.heat.place(theta) if isinstance(profile, TabulatedHeat) else theta
+
+    @cached_property
+    def _flat(self) -> list[int]:
+        """The leaves that are Gaussian; together they are one factor."""
+        return [i for i, leaf in enumerate(self.leaves) if leaf.is_gaussian]
+
+    @cached_property
+    def _curved(self) -> list[int]:
+        """The other leaves."""
+        return [i for i, leaf in enumerate(self.leaves) if not leaf.is_gaussian]
+
+    def _gaussian(self, units: list[float], squares: list[np.ndarray]) -> Callable[[float, slice], Evaluation]:
+        """The product of the Gaussian leaves at some of the pairs and times `units` t, and its slopes in each time."""
+        parts = [(units[i], squares[i], self.leaves[i].manifold.dim / 2) for i in self._flat]
+        whole = reduce(np.add, [square * (-0.5 / unit) for unit, square, _ in parts]) if parts else np.zeros(0)
+        halves = sum(half for _, _, half in parts)
+        height = sum(half * math.log(unit * self.leaves[i].scale ** 2) for i, (unit, _, half) in zip(self._flat, parts))
+
+        def at(t: float, near: slice) -> Evaluation:
+            value = cache(lambda: np.exp(whole[near] / t))
+
+            def slopes() -> np.ndarray:
+                return np.stack([(square[near] * (0.5 / (unit * t)) - half) * value() for unit, square, half in parts])
+
+            return Evaluation(
+                value, slopes, lambda: np.zeros(whole[near].shape), -height - halves * math.log(2 * math.pi * t)
+            )
+
+        return at
+
+    def _units(self, times: Any) -> list[float]:
+        """The time of each leaf at the time, or times, of the average."""
+        return [float(np.atleast_1d(times)[leaf.parameter]) / leaf.scale**2 for leaf in self.leaves]
 
     def _leaf_at(self, number: int, time: float, theta: np.ndarray, squares: np.ndarray) -> Evaluation:
         """One factor of the heat kernel at some pairs, at any time."""
@@ -229,43 +299,58 @@ class OrbitAverage(HeatKernel):
                 prepared.log_scale,
             )
 
-        low, high = leaf.limits
-        if low <= time <= high or has_table(leaf.manifold):  # tables have all times
+        low, high = self._limits[number]
+        if low <= time <= high:
             found = known(time)
         else:
-            found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, leaf.limits).at(time)
+            found = extended(known, Gaussian(lambda: squares, low), leaf.manifold, (low, high)).at(time)
         return found if leaf.scale == 1 else found.shifted(-leaf.manifold.dim * math.log(leaf.scale))
 
-    def _by_parameter(self, slopes: np.ndarray) -> np.ndarray:
-        """Derivatives in the times of the leaves, (leaves, pairs), as those in the parameters."""
-        out = np.zeros((self.parameters, *slopes.shape[1:]))
-        for leaf, slope in zip(self.leaves, slopes):
-            out[leaf.parameter] += slope
-        return out
+    def _other_slopes(self, factors: list[Evaluation]) -> np.ndarray:
+        """Derivatives of the product of the leaves in all parameters but the leader's; the Gaussian leaves are last."""
+        own = self._leader.parameter
+        places = [[i] for i in self._curved] + [self._flat] * bool(self._flat)
+        out = np.zeros((self.parameters, *factors[0].relative_value.shape))
+        for number, (leaves, factor) in enumerate(zip(places, factors)):
+            if all(self.leaves[i].parameter == own for i in leaves):
+                continue
+            rest = [other.relative_value for k, other in enumerate(factors) if k != number]
+            slopes = reduce(np.multiply, rest, factor.relative_slopes)
+            for i, slope in zip(leaves, slopes):
+                out[self.leaves[i].parameter] += slope
+        return np.delete(out, own, axis=0)
 
 
 @dataclass(frozen=True)
 class SortedPairs:
-    """Pairs sorted by distance, in units of the root of time: those near enough at a time are the first ones."""
+    """Pairs sorted by distance, in units of the root of time: those near enough at a time are the first ones.
 
-    thetas: list[np.ndarray]
+    They are sorted up to a hundredth only, by `distance_class`, which takes a tenth of the time.
+    """
+
+    coordinates: list[np.ndarray]
     squares: list[np.ndarray]
-    reach: np.ndarray
+    classes: np.ndarray
     places: np.ndarray
     """Where each pair is in this order."""
 
     @classmethod
-    def of(cls, thetas: list[np.ndarray], squares: list[np.ndarray], units: list[float]) -> SortedPairs:
-        reach = reduce(np.add, [square / unit for square, unit in zip(squares, units)])
-        order = np.argsort(reach, kind="stable")
+    def of(cls, coordinates: list[np.ndarray], squares: list[np.ndarray], units: list[float]) -> SortedPairs:
+        classes = distance_class(reduce(np.add, [square / unit for square, unit in zip(squares, units)]))
+        order = np.argsort(classes, kind="stable")
         places = np.empty_like(order)
         places[order] = np.arange(len(order))
-        return cls([theta[order] for theta in thetas], [square[order] for square in squares], reach[order], places)
+        return cls([part[order] for part in coordinates], [part[order] for part in squares], classes[order], places)
 
-    def within(self, reach: float) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Orbit coordinates and squared distances of the pairs up to this sum of squares over times."""
-        count = int(np.searchsorted(self.reach, reach, side="right"))
-        return [(theta[:count], square[:count]) for theta, square in zip(self.thetas, self.squares)]
+    def number_within(self, reach: float) -> int:
+        """The number of pairs up to this sum of squares over times, and a few more."""
+        return int(np.searchsorted(self.classes, distance_class(np.array(reach)), side="right"))
+
+
+def distance_class(squares: np.ndarray) -> np.ndarray:
+    """The first 16 bits of squared distances in single precision, which keep their order and are sorted fast."""
+    with np.errstate(over="ignore", under="ignore"):
+        return (squares.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
 class Kept:

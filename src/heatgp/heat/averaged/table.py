@@ -9,7 +9,7 @@ from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline
+from scipy.linalg import solve_banded
 
 from ...covariance import Evaluation, TimeFunction
 from ...manifolds import Homogeneous
@@ -22,9 +22,9 @@ POINTS = 2048
 """Intervals of the table."""
 ROWS = 1024
 """Times that a table keeps, 48 kB each."""
-NEAR = 12
+NEAR = 20
 """Times of a table that are interpolated between."""
-STEP = 0.1
+STEP = 0.15
 """Step of the logarithm of time between them."""
 
 
@@ -69,14 +69,14 @@ class MaternProfile(Profile):
         logs = logs + np.array([row.log_scale for row in rows])
         diagonal = np.log(np.sum(np.exp(logs - logs.max()) * [row.values[0] for row in rows])) + logs.max()
         weights = np.exp(logs - diagonal)
-        value, slope = (heat.sum(rows, w) for w in (weights, weights * change / time))
+        value, slope = (heat.reader(heat.sum(rows, w)) for w in (weights, weights * change / time))
         errors = np.stack([row.errors for row in rows])
-        error = heat.reader(weights @ errors) if errors.any() else no_error
+        error = heat.reader(heat.table(weights @ errors)) if errors.any() else no_error
         return Slice(value, slope, error, float(diagonal), lambda theta: resolved_log(value(theta), 1.0, FINE))
 
 
 @dataclass(frozen=True)
-class HeatProfile(Profile):
+class TabulatedHeat:
     """A heat kernel of one coordinate at any time, between the times of a table: prepared faster than by its series.
 
     Values, and the logarithm of the scale, are interpolated in the logarithm of the time by polynomials through `NEAR`
@@ -86,39 +86,49 @@ class HeatProfile(Profile):
     heat: HeatTable
 
     def prepare(self, time: float) -> Slice:
+        """The kernel at one time, whose functions take places in the table, `HeatTable.place`, for coordinates."""
         heat, place = self.heat, math.log(time) / self.heat.step
         own = abs(place - round(place)) < 1e-9
         first, number = (round(place), 1) if own else (math.floor(place) - NEAR // 2 + 1, NEAR)
         rows = [heat.row(first + i) for i in range(number)]
-        weights = np.ones(1) if own else _lagrange(place - first)[0]
-        value = heat.sum(rows, weights)
-        error = heat.reader(weights @ np.stack([row.errors for row in rows])) if rows[0].errors.any() else no_error
+        weights = np.ones(1) if own else _lagrange(place - first)
+        errors = weights @ np.stack([row.errors for row in rows])
+        error = heat.table(errors) if errors.any() else np.zeros_like
         slope = cache(lambda: self._slope(time, math.floor(place) - NEAR // 2 + 1, place))
         scale = float(weights @ np.array([row.log_scale for row in rows]))
-        return Slice(value, lambda theta: slope()(theta), error, scale)
+        return Slice(heat.sum(rows, weights), lambda places: slope()(places), error, scale)
 
-    def _slope(self, time: float, first: int, place: float) -> Callable[[np.ndarray], np.ndarray]:
+    def _slope(self, time: float, first: int, place: float) -> CubicTable:
         """The derivative in time."""
         rows = [self.heat.row(first + i) for i in range(NEAR)]
-        weights, change = _lagrange(place - first)
+        weights, change = _lagrange(place - first), _lagrange_slopes(place - first)
         rate = change @ np.array([row.log_scale for row in rows])
         return self.heat.sum(rows, (change + weights * rate) / (self.heat.step * time))
 
 
-def _lagrange(x: float) -> tuple[np.ndarray, np.ndarray]:
-    """The polynomials that are one at one of the places 0, 1, .. and zero at the others, and their slopes."""
-    places = np.arange(NEAR)
-    rest = np.tile((x - places).astype(float), (NEAR, 1))
-    np.fill_diagonal(rest, 1.0)
-    gaps = (places[:, None] - places).astype(float)
+@cache
+def _lagrange_scales() -> np.ndarray:
+    """One over the products of the distances of each of the places 0, 1, .. from the others."""
+    gaps = np.subtract.outer(np.arange(NEAR), np.arange(NEAR)).astype(float)
     np.fill_diagonal(gaps, 1.0)
-    scale = 1 / gaps.prod(axis=1)
-    slope = np.zeros(NEAR)
-    for m in places:
-        without = rest.copy()
-        without[:, m] = 1.0
-        slope += np.where(places == m, 0.0, without.prod(axis=1))
-    return scale * rest.prod(axis=1), scale * slope
+    return 1 / gaps.prod(axis=1)
+
+
+def _lagrange(x: float) -> np.ndarray:
+    """The polynomials that are one at one of the places 0, 1, .. and zero at the others."""
+    rest = np.tile(x - np.arange(NEAR), (NEAR, 1))
+    np.fill_diagonal(rest, 1.0)
+    return _lagrange_scales() * rest.prod(axis=1)
+
+
+def _lagrange_slopes(x: float) -> np.ndarray:
+    """Their derivatives: sums over the factors that are left out."""
+    places = np.arange(NEAR)
+    rest = np.tile(x - places, (NEAR, NEAR, 1))
+    rest[places, :, places] = rest[:, places, places] = 1.0
+    products = rest.prod(axis=2)
+    np.fill_diagonal(products, 0.0)
+    return _lagrange_scales() * products.sum(axis=0)
 
 
 @dataclass(frozen=True)
@@ -166,28 +176,43 @@ class HeatTable:
         """The time below which the leading term of the short-time expansion is enough."""
         return max(self.profile.times[0], shortest_time(self.manifold))
 
-    def reader(self, values: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The function of the coordinate that has these values at the points of the table."""
-        return self._reader(values, self._rises(values))
+    @cached_property
+    def first(self) -> float:
+        """The last of the table's own times up to there."""
+        return math.exp(self.step * math.floor(math.log(self.shortest) / self.step))
 
-    def sum(self, rows: list[HeatRow], weights: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """The weighted sum of rows as a function of the coordinate."""
+    def place(self, theta: np.ndarray) -> np.ndarray:
+        """The x of orbit coordinates (..., 1); beyond the end where they are infinite: the other component of O(n)."""
+        part = np.abs(np.asarray(theta, dtype=float)[..., 0]) / self.end
+        x = np.sqrt(np.sqrt(part)) if self.grade == 4 else part ** (1 / self.grade)
+        return np.where(np.isfinite(x), np.minimum(x, np.nextafter(1.0, 0.0)), 2.0)
+
+    def reader(self, table: CubicTable) -> Callable[[np.ndarray], np.ndarray]:
+        """A function of x as one of the coordinate."""
+        return lambda theta: table(self.place(theta))
+
+    def table(self, values: np.ndarray) -> CubicTable:
+        """The function of x that has these values at the points of the table."""
+        return CubicTable(1.0, values, self._rises(values), 0.0)
+
+    def sum(self, rows: list[HeatRow], weights: np.ndarray) -> CubicTable:
+        """The weighted sum of rows as a function of x."""
         values, rises = (weights @ np.stack(part) for part in zip(*((row.values, row.rises) for row in rows)))
-        return self._reader(values, rises)
+        return CubicTable(1.0, values, rises, 0.0)
+
+    @cached_property
+    def _bands(self) -> np.ndarray:
+        """The diagonals of the equations of a cubic spline, flat at x = 0 and without a knot before the end."""
+        bands = np.ones((3, POINTS + 1))
+        bands[1, 1:-1], bands[0, 1], bands[2, -2] = 4.0, 0.0, 2.0
+        return bands
 
     def _rises(self, values: np.ndarray) -> np.ndarray:
-        return CubicSpline(self.x, values, bc_type=((1, 0.0), "not-a-knot"))(self.x, 1)
-
-    def _reader(self, values: np.ndarray, rises: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        table, end, grade = CubicTable(1.0, values, rises, values[-1]), self.end, self.grade
-
-        def read(theta: np.ndarray) -> np.ndarray:
-            theta = np.abs(np.asarray(theta, dtype=float)[..., 0]) / end
-            finite = np.isfinite(theta)  # the other component of O(n) is not
-            theta = np.where(finite, theta, 0.0)
-            return finite * table(np.sqrt(np.sqrt(theta)) if grade == 4 else theta ** (1 / grade))
-
-        return read
+        """Derivatives of the cubic spline through these values."""
+        right = np.zeros(POINTS + 1)
+        right[1:-1] = 3 * (values[2:] - values[:-2])
+        right[-1] = 2.5 * values[-1] - 2 * values[-2] - 0.5 * values[-3]
+        return POINTS * solve_banded((1, 1), self._bands, right, overwrite_b=True, check_finite=False)
 
     def row(self, place: int) -> HeatRow:
         """The heat kernel at one of the times."""

@@ -20,7 +20,7 @@ Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (19
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -106,11 +106,9 @@ class JacobiSeries:
     def reach(self) -> float:
         """The angle beyond which p_t is below rounding, by its leading short-time term; at most the chamber's end."""
         c = self.profile
-        shortest = min(np.sqrt(self.time), 1e-2)
-        phi = np.geomspace(shortest, 0.4 * np.pi, 2000)
+        phi, log_sine, log_cosine = _angles(min(math.sqrt(self.time), 1e-2))
         near = c.alpha + 0.5 + 2 * (c.rank - 1)
-        decay = (2 * phi / c.speed) ** 2 / (2 * self.time) - near * np.log(phi / np.sin(phi))
-        decay += (c.beta + 0.5) * np.log(np.cos(phi))
+        decay = (2 * phi / c.speed) ** 2 / (2 * self.time) + near * log_sine + (c.beta + 0.5) * log_cosine
         beyond = int(np.flatnonzero(decay < NEGLIGIBLE)[-1]) + 1
         return float(2 * phi[beyond] / c.speed) if beyond < phi.size else np.pi / c.speed
 
@@ -141,7 +139,7 @@ class JacobiSeries:
         while True:
             middle = (np.arange(nodes, dtype=_LONG) + 0.5) * (4 * np.arctan(_LONG(1)) / nodes)
             values, logs, most = sums(self._half_range * 2 * np.sin(middle / 2) ** 2)
-            rows = values @ np.cos(middle[:, None] * np.arange(nodes)) * (_LONG(2) / nodes)
+            rows = values @ _cosines(nodes) * (_LONG(2) / nodes)
             rows[:, 0] /= 2
             terms = min(_degree(rows, c.rank - 1), most)
             if terms < nodes:
@@ -228,6 +226,19 @@ class JacobiSeries:
             return result
 
         return blocks(kernel, theta)
+
+
+@lru_cache(maxsize=4)
+def _angles(shortest: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Angles phi up to 0.4 pi, and the logarithms of sin(phi) / phi and cos(phi)."""
+    phi = np.geomspace(shortest, 0.4 * np.pi, 2000)
+    return phi, np.log(np.sin(phi) / phi), np.log(np.cos(phi))
+
+
+def _cosines(nodes: int) -> np.ndarray:
+    """cos((i + 1/2) k pi / nodes) of all i, k < nodes: these are only 4 nodes different angles."""
+    cosines = np.cos(np.arange(4 * nodes, dtype=_LONG) * (2 * np.arctan(_LONG(1)) / nodes))
+    return cosines[np.outer(2 * np.arange(nodes) + 1, np.arange(nodes)) % (4 * nodes)]
 
 
 def divided_differences(rows: np.ndarray, y: np.ndarray) -> np.ndarray:

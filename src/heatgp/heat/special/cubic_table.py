@@ -20,7 +20,7 @@ class CubicTable:
         rise = np.diff(values)
         self._scale = n / upper
         cubic = np.zeros((4, n + 1))  # the last interval takes all that lies beyond
-        cubic[0] = [*values[:-1], beyond]
+        cubic[0, :-1], cubic[0, -1] = values[:-1], beyond
         cubic[1, :-1] = slope[:-1]
         cubic[2, :-1] = 3 * rise - 2 * slope[:-1] - slope[1:]
         cubic[3, :-1] = slope[:-1] + slope[1:] - 2 * rise
