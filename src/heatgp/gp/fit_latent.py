@@ -15,7 +15,7 @@ from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
-from .search import climb, diagonal_points, scan, scan_points
+from .search import ROUGH, climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
@@ -85,7 +85,8 @@ def fit_latent(
     times = diagonal_points(box[:free], TIMES)
     points = [np.concatenate([t, h, rest]) for rest in rests for h in heights for t in times]
     searched = some_of(full, kernel, X, middle, affordable(functions, len(X)))
-    found = climb(coarse, searched, scan(coarse, loose, points), box, 2, GAIN)
+    starts, gain = (2, GAIN) if searched is full else (1, ROUGH)  # of some data the exact maximum is of no use
+    found = climb(coarse, searched, scan(coarse, loose, points), box, starts, gain)
     best = found[0][1]
     if searched is not full:
         found = [(full.value(best), best)]
