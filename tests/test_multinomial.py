@@ -1,10 +1,12 @@
 """Several classes at once, against dense matrices, two classes, closed formulas, integration and simulation."""
 
+import time
 from functools import partial
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from scipy.linalg import block_diag
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
@@ -16,6 +18,7 @@ from heatgp.gp.coupled import Coupled
 from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.latent_objective import LatentObjective
 from heatgp.gp.multinomial import Multinomial, largest, probits
+from heatgp.gp.own_times import OwnTimes
 from heatgp.gp.params import Given, Params
 from heatgp.gp.prior import Prior
 from heatgp.gp.probit import Probit
@@ -35,7 +38,7 @@ def joint_precision(K, precision):
     whole = np.zeros(((classes + 1) * n,) * 2)
     for c, s in enumerate(precision):
         rows = slice(c * n, (c + 1) * n)
-        whole[rows, rows] = np.linalg.inv(K) + np.diag(s)
+        whole[rows, rows] = np.linalg.inv(np.broadcast_to(K, (classes, n, n))[c]) + np.diag(s)
         whole[rows, -n:] = whole[-n:, rows] = -np.diag(s)
         whole[-n:, -n:] += np.diag(s)
     return whole
@@ -50,13 +53,16 @@ def minus_level(classes, n):
     return np.hstack([np.eye(classes * n), -np.tile(np.eye(n), (classes, 1))])
 
 
+@pytest.mark.parametrize("times", [0.5, (0.5, 0.2, 1.0)])
 @pytest.mark.parametrize("least", [0.5, 1e-9, 0.0])
-def test_coupled_is_the_matrix_with_all_rows(least):
+def test_coupled_is_the_matrix_with_all_rows(least, times):
     rng = np.random.default_rng(0)
     X, y = labelled(8)
-    K = 3.0 * RBF().pairs(X).at(0.5).value + 1e-6 * np.eye(8)
+    own = np.ndim(times) > 0
+    kernel = OwnTimes(RBF(), 3) if own else RBF()
+    K = 3.0 * kernel.pairs(X).at(times).value + 1e-6 * np.eye(8)
     precision = np.where(rng.uniform(size=(3, 8)) < 0.5, least, 1.0)
-    shift, dK = rng.normal(size=(3, 8)), RBF().pairs(X).at(0.5).slopes[0]
+    shift, changes = rng.normal(size=(3, 8)), kernel.pairs(X).at(times).slopes
     factor = Coupled.of(K, precision, y)
     total = with_own(precision, y)
     covariance = np.linalg.inv(joint_precision(K, total))
@@ -66,22 +72,27 @@ def test_coupled_is_the_matrix_with_all_rows(least):
     np.testing.assert_allclose(factor.posterior_mean(shift).ravel(), of_g @ shift.ravel(), atol=1e-6)
     # the determinant of the whole over that of the prior
     _, whole = np.linalg.slogdet(joint_precision(K, total))
-    np.testing.assert_allclose(factor.log_det, whole + 3 * np.linalg.slogdet(K)[1], atol=1e-5)
+    np.testing.assert_allclose(factor.log_det, whole + np.sum((1 if own else 3) * np.linalg.slogdet(K)[1]), atol=1e-5)
     # R = S - S cov(g) S, whose blocks on the diagonal stand beside dK and v
     S = np.diag(total.ravel())
     R = S - S @ of_g @ S
     v = rng.normal(size=(3, 8))
     blocks = [R[8 * c : 8 * c + 8, 8 * c : 8 * c + 8] for c in range(3)]
     np.testing.assert_allclose(factor.solve(v), [block @ part for block, part in zip(blocks, v)], atol=1e-6)
-    expected = np.vdot(v @ dK, v) - 0.5 * sum(np.trace(block @ dK) for block in blocks)
-    np.testing.assert_allclose(factor.slope(dK, v, v), expected, rtol=1e-6)
+    parts = [
+        a @ dK @ a - 0.5 * np.trace(block @ dK) for block, dK, a in zip(blocks, np.broadcast_to(changes, (3, 8, 8)), v)
+    ]
+    expected = parts if own else [sum(parts)]
+    np.testing.assert_allclose(factor.slopes(changes, v, v), expected, rtol=1e-6)
     # new points, of which f_c = k(new, X) K^-1 f_c + what is independent
-    cross = rng.normal(size=(2, 8))
+    cross = rng.normal(size=(3, 2, 8) if own else (2, 8))
     explained, of_level = factor.explained(cross)
-    weights = np.linalg.solve(K, cross.T)
+    crosses = np.broadcast_to(cross, (3, 2, 8))
+    weights = np.linalg.solve(K, crosses.swapaxes(1, 2))  # (3, 8, 2)
     for m in range(2):
-        mix = np.kron(np.eye(3), weights[:, m]) @ covariance[:24, :24] @ np.kron(np.eye(3), weights[:, m]).T
-        mix -= cross[m] @ weights[:, m] * np.eye(3)
+        every = block_diag(*weights[:, :, m])
+        mix = every @ covariance[:24, :24] @ every.T
+        mix -= np.diag([crosses[c, m] @ weights[c, :, m] for c in range(3)])
         np.testing.assert_allclose(of_level[m] - np.diag(explained[:, m]), mix, atol=1e-6 * np.abs(mix).max())
 
 
@@ -306,6 +317,57 @@ def test_a_hundred_classes_and_classes_of_one():
     assert P.shape == (120, 100)
     np.testing.assert_allclose(P.sum(axis=1), 1)
     assert P[np.arange(120), y].mean() > 0.05  # five times that of chance
+
+
+@pytest.mark.slow
+def test_a_hundred_classes_are_learned_within_a_minute():
+    rng = np.random.default_rng(0)
+    S2 = Sphere(2)
+    X, centres = S2.random(rng, 700), S2.random(rng, 100)
+    y = (10 * X @ centres.T + 0.3 * rng.normal(size=(700, 100))).argmax(axis=1)
+    y[:100] = np.arange(100)  # every class is there, some of them once
+    assert np.bincount(y[:500]).min() == 1
+    start = time.process_time()
+    gp = GPClassifier(S2).fit(X[:500], y[:500])
+    assert time.process_time() - start < 60
+    P = gp.predict_proba(X[500:])
+    assert P.shape == (200, 100)
+    np.testing.assert_allclose(P.sum(axis=1), 1)
+    shares = (np.bincount(y[:500]) + 1) / 600
+    assert np.log(P[np.arange(200), y[500:]]).mean() > np.log(shares[y[500:]]).mean() + 1
+    assert gp.fits_[0].data == 171
+
+
+@pytest.mark.parametrize("class_times", ["shared", "own"])
+def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog, class_times):
+    X, y = labelled(60)
+    monkeypatch.setattr("heatgp.gp.fit_latent.LARGE", 3 * 59**3)
+    monkeypatch.setattr("heatgp.gp.fit_latent.REDUCED", 3 * 30**3)
+    with caplog.at_level("INFO", "heatgp"):
+        gp = GPClassifier(Euclidean(2), class_times=class_times).fit(X, y)
+    assert "60 points in 3 classes: what is learned is learned from 30 random points" in caplog.text
+    assert gp.fits_[0].data == 30
+    assert len(gp.posteriors_[0].X) == 60
+    assert "note: parameters were learned from 30 random points" in str(gp.summary())
+    # the evidence and the density are those of all data
+    np.testing.assert_allclose(gp.fits_[0].log_marginal_likelihood, gp.log_marginal_likelihood(), atol=1e-3)
+    monkeypatch.undo()
+    every = GPClassifier(Euclidean(2), class_times=class_times).fit(X, y)
+    assert every.fits_[0].data == 60
+    assert every.fits_[0].log_posterior >= gp.fits_[0].log_posterior - 1e-3
+    assert "learned from" not in str(every.summary())
+
+
+def test_long_inference_is_announced_and_hopeless_one_refused(monkeypatch, caplog):
+    X, y = labelled(9)
+    options = {"time": 1.0, "amplitude": 1.0, "label_noise": 0.0}
+    monkeypatch.setattr("heatgp.estimators.classifier.INFERENCE", 30 / (3 * 9**3))
+    with caplog.at_level("INFO", "heatgp"):
+        GPClassifier(Euclidean(2), **options).fit(X, y)
+    assert "The joint model of 9 points in 3 classes: about 30 s" in caplog.text
+    monkeypatch.setattr("heatgp.estimators.classifier.INFERENCE", 90_000 / (3 * 9**3))
+    with pytest.raises(InvalidInput, match=r"would take about 25 hours; more than a day is refused.*one-vs-rest"):
+        GPClassifier(Euclidean(2), **options).fit(X, y)
 
 
 def test_the_estimator():

@@ -225,9 +225,19 @@ class HeatGP(BaseEstimator):
         return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
 
     def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs)
+        kernel = chosen_kernel(self.manifold_, self.kernel, self._kernel_time, self.rng, self.n_jobs)
         kernel = smoothed(kernel, self.smoothness).as_positive_definite()
         return Normalized(kernel) if self.normalize else kernel
+
+    @property
+    def _kernel_time(self) -> Any:
+        """The argument `time`, as far as it says how many times the kernel has."""
+        return self.time
+
+    @property
+    def _prior_kernel(self) -> Kernel:
+        """The covariance of all functions of a model, which may have times of their own."""
+        return self.kernel_
 
     def _learned(
         self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
@@ -248,7 +258,8 @@ class HeatGP(BaseEstimator):
 
     def _given(self, noise: Any) -> Given:
         """The parameters that are held fixed."""
-        return Given.of(self.kernel_, None if isinstance(self.time, str) else self.time, self.amplitude, noise)
+        time = None if isinstance(self.time, str) else self.time
+        return Given.of(self._prior_kernel, time, self.amplitude, noise)
 
     def _bounds(self, points: Array) -> Bounds:
         """Where parameters are searched for."""
@@ -278,7 +289,7 @@ class HeatGP(BaseEstimator):
         if self._precomputed and time is not None:
             raise InvalidInput(f"time = {time!r}, but a precomputed kernel has none. Leave it None.")
         given = Given.of(
-            self.kernel_,
+            self._prior_kernel,
             old.time if time is None else time,
             old.amplitude if amplitude is None else amplitude,
             old.noise if noise is None else noise,

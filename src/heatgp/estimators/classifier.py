@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from ..arguments import as_labels, check_flag, is_number, refuse_missing
-from ..cost import check_memory
+from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput
 from ..gp.classification import (
@@ -20,7 +20,7 @@ from ..gp.classification import (
     one_against_rest,
 )
 from ..gp.fit import Fit, box_of
-from ..gp.fit_latent import fit_latent, latent_objective
+from ..gp.fit_latent import affordable, fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
 from ..gp.integration import params_at
@@ -28,10 +28,11 @@ from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
+from ..gp.own_times import OwnTimes, at_each, fit_own_times
 from ..gp.params import Params
 from ..gp.priors import Priors
 from ..gp.probit import Probit
-from ..progress import heartbeat
+from ..progress import heartbeat, log
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
@@ -39,6 +40,9 @@ from .tables import checked_targets
 
 CERTAIN = 0.99
 """Probability of a signal from which on the summary of a model does not mention it."""
+
+INFERENCE = 3.5e-9
+"""Seconds of inference at the parameters found, for each class and triple of points: thirty sweeps."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,9 +70,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
     multiclass : "auto" (default), "joint" or "one-vs-rest", for more than two classes. "joint" is one model, in which
-        all f_c have the same time and amplitude. "one-vs-rest" is a model of two classes for each class, with a time
-        and an amplitude of its own; the probabilities are divided by their sum. "auto" is "joint" with inference="ep",
-        and "one-vs-rest" with "laplace".
+        all f_c have the same amplitude and, unless `class_times` says other, the same time. "one-vs-rest" is a model
+        of two classes for each class, with a time and an amplitude of its own; the probabilities are divided by their
+        sum. "auto" is "joint" with inference="ep", and "one-vs-rest" with "laplace". Where classes times N³ is above
+        1e10, the parameters of "joint" are learned from random points, and all points are conditioned on.
+    class_times : "shared" (default) or "own", for more than two classes jointly. With "own" each f_c has a time of its
+        own, which suits classes whose regions differ in size. The search starts from the best shared time. `time` may
+        then be a tuple of one for each class; kernels of several times are refused.
     amplitude_bounds : tuple (low, high), default None: (0.01, 10,000). Where the prior variance of f is searched for.
     normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
@@ -79,7 +87,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         Predictions are averages, with this weight, of the Gaussian process and of the shares of the classes. It is 1
         unless priors="weak", mean="constant" and the amplitude is learned.
     fits_ : list of Fit, the searches for the parameters. mixtures_ : list of Mixture, what predictions average over.
-    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class.
+    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class, and with
+        class_times="own" a tuple of times, in the order of `classes_`.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
     kernel_ : Kernel, the covariance used.
@@ -104,6 +113,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     label_noise: float | None = None
     priors: Priors | Literal["weak"] | None = "weak"
     multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
+    class_times: Literal["shared", "own"] = "shared"
 
     @learns_smoothness
     def fit(self, X: Any, y: Any) -> Self:
@@ -134,8 +144,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         self._check_options()
         y = checked_targets(self, y)
-        points, (self.classes_, numbers), pairs = self._prepare(X, lambda points: _classes(points, y))
+
+        def class_numbers(points: Array) -> Array:
+            self.classes_, numbers = _classes(points, y)
+            return numbers
+
+        points, numbers, pairs = self._prepare(X, class_numbers)
         count = len(self.classes_)
+        self._check_class_times()
         self.fits_: list[Fit] = []
         with heartbeat(f"The fit of {len(points)} points in {count} classes"):
             if count > 2 and self._jointly:
@@ -185,6 +201,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
                 'inference = "ep". Use it, or multiclass = "one-vs-rest".'
             )
+        if not (isinstance(self.class_times, str) and self.class_times in ("shared", "own")):
+            raise InvalidInput(f'class_times = {self.class_times!r} is not known. Use "shared" or "own".')
+        if self.class_times == "own" and (self._precomputed or self.time in ("each", "coordinates")):
+            what = 'kernel = "precomputed"' if self._precomputed else f'time = "{self.time}"'
+            raise InvalidInput(
+                f'class_times = "own" needs a kernel of one time; got {what}. Use class_times = "shared".'
+            )
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
@@ -195,11 +218,27 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _learned_noises(self) -> int:
         return int(self.label_noise is None and self.inference != "laplace")
 
+    def _check_class_times(self) -> None:
+        """Errors of times of their own, once the kernel and the classes are known."""
+        if not self._has_own_times:
+            return
+        if self.kernel_.parameters != 1:
+            raise InvalidInput(
+                f'class_times = "own" needs a kernel of one time; this one takes {self.kernel_.parameters} numbers. '
+                'Use class_times = "shared", or for a product time = "shared".'
+            )
+        if np.ndim(self.time) and 0 < sum(time is None for time in self.time) < len(self.time):
+            raise InvalidInput(
+                f'time = {self.time!r} with class_times = "own": give the times of all classes, or none.'
+            )
+
     @property
     def _notes(self) -> list[str]:
+        few = [fit.data for fit in self.fits_ if fit.data is not None and fit.data < len(self.posteriors_[0].X)]
+        learned = [f"parameters were learned from {number} random points, to save time" for number in few]
         signals = zip(self._model_names, np.atleast_1d(self.signal_))
         about = "" if len(self.posteriors_) == 1 else "of class {} "
-        return [
+        return learned + [
             f"labels {about.format(name)}depend on the points with the probability {signal:.2g}"
             for name, signal in signals
             if signal < CERTAIN
@@ -217,6 +256,23 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _jointly(self) -> bool:
         """Whether more than two classes have one model."""
         return self.multiclass == "joint" or (self.multiclass == "auto" and self.inference == "ep")
+
+    @property
+    def _has_own_times(self) -> bool:
+        """Whether the functions of one model of several classes have times of their own."""
+        return self.class_times == "own" and len(self.classes_) > 2 and self._jointly
+
+    @property
+    def _kernel_time(self) -> Any:
+        return "shared" if self.class_times == "own" and np.ndim(self.time) else self.time
+
+    @property
+    def _prior_kernel(self) -> Kernel:
+        return self._of_classes(self.kernel_)
+
+    def _of_classes(self, kernel: Kernel) -> Kernel:
+        """The covariance of the functions of all classes."""
+        return OwnTimes(kernel, len(self.classes_)) if self._has_own_times else kernel
 
     @property
     def _constant(self) -> bool:
@@ -240,9 +296,18 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The posterior of all classes together."""
         count = len(self.classes_)
         what = f"The joint model of {len(points):,} points in {count:,} classes"
-        check_memory(24.0 * count * len(points) ** 2, what, 'Use multiclass="one-vs-rest", or fewer points.')
+        arrays = 6 if self._has_own_times else 3
+        cost = Cost(INFERENCE * count * len(points) ** 3, 8.0 * arrays * count * len(points) ** 2)
+        cost.accept(what, 'Use multiclass="one-vs-rest", or fewer points.')
+        if (data := affordable(count, len(points))) < len(points):
+            log.info("%s: what is learned is learned from %d random points", what, data)
         params, likelihood, start = self._parameters(points, numbers, pairs)
-        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
+        function, kernel = self._at_times(pairs), self._prior_kernel
+        return condition_joint(kernel, points, numbers, params, likelihood, self._constant, function, start)
+
+    def _at_times(self, pairs: TimeFunction | None) -> TimeFunction | None:
+        """The covariances of the functions of all classes, from that of the kernel."""
+        return at_each(pairs) if self._has_own_times and pairs is not None else pairs
 
     def _parameters(
         self, points: Array, y: Array, pairs: TimeFunction, about: str = ""
@@ -251,8 +316,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         given, likelihood = self._given(0.0), self._likelihood
         if given.params is not None and not likelihood.free:
             return given.params, likelihood, None
-        options = (self._bounds(points), given, self.inference, self._constant, self.priors, pairs)
-        found = fit_latent(self.kernel_, points, y, likelihood, *options, about)
+        bounds, kernel = self._bounds(points), self._prior_kernel
+        data = (points, y, likelihood, bounds, given)
+        if isinstance(kernel, OwnTimes):
+            found = fit_own_times(kernel, *data, self._constant, self.priors, pairs)
+        else:
+            found = fit_latent(kernel, *data, self.inference, self._constant, self.priors, pairs, about)
         self.fits_.append(found)
         return found.params, found.likelihood, found.sites
 
@@ -352,7 +421,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         Parameters
         ----------
-        time, amplitude, label_noise : numbers, default None: those of the fit. A kernel of several times takes a tuple.
+        time, amplitude, label_noise : numbers, default None: those of the fit. A kernel of several times takes a tuple,
+            and so do classes with times of their own.
         gradient : bool, default False. Also return the derivatives.
 
         Returns
@@ -386,7 +456,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         value = sum(posterior.log_marginal_likelihood for posterior in posteriors)
         if not gradient:
             return value
-        slopes = [latent_gradient(self.kernel_, p, self.inference, self._constant) for p in posteriors]
+        slopes = [latent_gradient(self._prior_kernel, p, self.inference, self._constant) for p in posteriors]
         return value, slopes[0] if len(slopes) == 1 else np.stack(slopes)
 
     def loo(self) -> Array:
@@ -436,7 +506,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     @property
     def _model_names(self) -> Sequence[Any]:
-        return self.classes_
+        return list(self.classes_)
 
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
@@ -444,10 +514,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        bounds, data = self._bounds(posterior.X), (self.kernel_, posterior.X, posterior.y)
+        bounds, data = self._bounds(posterior.X), (self._prior_kernel, posterior.X, posterior.y)
         given = self._given(0.0)
         objective, intervals = latent_objective(
-            *data, self._likelihood, bounds, given, self.inference, self._constant, self.priors, pairs
+            *data, self._likelihood, bounds, given, self.inference, self._constant, self.priors, self._at_times(pairs)
         )
         return replace(objective, precise=True), box_of(objective, intervals)
 
@@ -456,10 +526,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _condition(self, kernel: Kernel, old: Any, params: Params, likelihood: Any = None, pairs: Any = None) -> Any:
         """The posterior of the labels of `old` with any kernel and parameters."""
-        data, likelihood = (kernel, old.X, old.y, params), likelihood or old.likelihood
+        data, likelihood = (old.X, old.y, params), likelihood or old.likelihood
         if isinstance(old, JointPosterior):
-            return condition_joint(*data, likelihood, self._constant, pairs)
-        return condition_classifier(*data, self.inference, pairs, likelihood=likelihood, constant=self._constant)
+            return condition_joint(self._of_classes(kernel), *data, likelihood, self._constant, self._at_times(pairs))
+        return condition_classifier(
+            kernel, *data, self.inference, pairs, likelihood=likelihood, constant=self._constant
+        )
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         def again(old: Any) -> Any:

@@ -57,7 +57,7 @@ class Approximation:
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
-        return np.array([self.factor.slope(slope, self._left, self.weights) for slope in slopes])
+        return self.factor.slopes(slopes, self._left, self.weights)
 
     @property
     def cavities(self) -> tuple[Array, Array]:

@@ -72,6 +72,7 @@ class Fit:
     likelihood : Likelihood with the values of its parameters; None where the noise is normal.
     evaluations : int, how often the evidence was computed, on all data or on some.
     sites : array, where the inference at these parameters can start; None where the noise is normal.
+    data : int, how many data the parameters were learned from, where not from all of them for sure; else None.
     """
 
     params: Params
@@ -82,6 +83,7 @@ class Fit:
     likelihood: Any = None
     evaluations: int = 0
     sites: Array | None = None
+    data: int | None = None
 
 
 @of_data

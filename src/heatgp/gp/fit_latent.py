@@ -15,7 +15,7 @@ from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
-from .search import climb, diagonal_points, scan, scan_points
+from .search import ROUGH, climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
@@ -23,6 +23,10 @@ SHARE = 5  # of more data, one in so many
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
+LARGE = 1e10
+"""Functions times N³ up to which parameters of several functions are learned from all data: a search of a minute."""
+REDUCED = 5e8
+"""The same for the data from which they are learned where all are too many."""
 
 
 @of_data
@@ -42,7 +46,7 @@ def fit_latent(
     """The parameters of the greatest approximate evidence, times the density of the priors where there are some.
 
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
-    goes uphill from the best two places, and on from there on all data.
+    goes uphill from the best two places, and on from there on all data, or on as many as are `affordable`.
 
     Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
     Without priors the upper bound is then as good as the limit and is returned without a warning.
@@ -80,12 +84,27 @@ def fit_latent(
     rests = product(*(np.log(likelihood.starts.get(name, (middles[name],))) for name in likelihood.free))
     times = diagonal_points(box[:free], TIMES)
     points = [np.concatenate([t, h, rest]) for rest in rests for h in heights for t in times]
-    found = climb(coarse, full, scan(coarse, loose, points), box, 2, GAIN)
+    searched = some_of(full, kernel, X, middle, affordable(functions, len(X)))
+    starts, gain = (2, GAIN) if searched is full else (1, ROUGH)  # of some data the exact maximum is of no use
+    found = climb(coarse, searched, scan(coarse, loose, points), box, starts, gain)
     best = found[0][1]
+    if searched is not full:
+        found = [(full.value(best), best)]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
-    return replace(finished(kernel, full, found, intervals, full.known(best), about), sites=full.last[-1])
+    fit = finished(kernel, full, found, intervals, full.known(best), about)
+    return replace(fit, sites=full.last[-1], data=len(searched.y))
+
+
+def affordable(functions: int, number: int) -> int:
+    """On how many of the data a search ends: fewer than all where a sweep over several functions takes too long.
+
+    >>> affordable(1, 5000), affordable(4, 1000), affordable(100, 500)
+    (5000, 1000, 171)
+    """
+    few = functions == 1 or functions * number**3 <= LARGE
+    return number if few else min(number, round((REDUCED / functions) ** (1 / 3)))
 
 
 def latent_objective(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,10 @@ def condition_latent(
     prior = Prior.of(kernel, X, params.time, pairs, dense=likelihood.functions is not None)
     times = tuple(np.atleast_1d(params.time).tolist())
     given = Given(times, params.amplitude, 0.0)
-    objective = LatentObjective(prior, y, given, likelihood, chosen(inference), constant)
+    approximate = chosen(inference)
+    if likelihood.functions is not None and start is not None:
+        approximate = partial(approximate, tolerance=1e-4)  # as in the fit; probabilities are right to 5e-4
+    objective = LatentObjective(prior, y, given, likelihood, approximate, constant)
     if start is not None:
         objective.last[:] = [start]
     found = objective.approximation(np.empty(0))

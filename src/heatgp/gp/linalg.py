@@ -16,6 +16,7 @@ K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K,
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -91,6 +92,14 @@ class Cholesky(ABC):
         """R v."""
 
     @abstractmethod
+    def slope(self, change: Array, u: Array, v: Array) -> float:
+        """u' dK v - tr(R dK) / 2: the derivative of an evidence along a change of the values."""
+
+    def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
+        """The same for several changes."""
+        return np.array([self.slope(change, u, v) for change in changes])
+
+    @abstractmethod
     def reduced(self, weights: Array) -> Array:
         """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
 
@@ -115,7 +124,7 @@ class Dense(Cholesky):
     @staticmethod
     def variances(K: Array, slope: Array | None = None) -> Array:
         """The diagonal of K, or its derivative for a slope of K."""
-        return np.diagonal(K if slope is None else slope)
+        return np.diagonal(K if slope is None else slope, axis1=-2, axis2=-1)
 
     @staticmethod
     def plus_constant(K: Array, variance: float) -> Array:

@@ -16,7 +16,10 @@ from .mixture import Mixture
 from .search import scan
 
 DECIDED = 15.0
-"""Log odds at the best parameters from which on labels depend on the points, however few parameters do as well."""
+"""Log odds at the best parameters from which on labels depend on the points, however few parameters do as well.
+
+As many against it, and they do not.
+"""
 PLACES = 32
 """Parameters over which the evidence is averaged, and half of them for more than `MANY` labels times functions."""
 MANY = 1000
@@ -93,10 +96,12 @@ def with_no_signal(
     log_marginal_likelihood : number, the evidence of the Gaussian process at the best parameters.
     objective : function that returns the evidence with priors as a function of the log parameters, and their bounds.
     """
-    least = constant.log_marginal_likelihood
-    if log_marginal_likelihood - least > DECIDED:
+    odds = log_marginal_likelihood - constant.log_marginal_likelihood
+    if odds > DECIDED:
         return mixture, 1.0
-    signal = float(expit(average_evidence(*objective()) - least))
+    if odds > -DECIDED:
+        odds = average_evidence(*objective()) - constant.log_marginal_likelihood
+    signal = float(expit(odds))
     weights = np.append(signal * mixture.weights, 1 - signal)
     return Mixture([*mixture.posteriors, constant], weights), signal
 

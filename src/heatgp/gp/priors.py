@@ -182,7 +182,7 @@ def laws_of(
     if not isinstance(priors, str):
         return (priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
     times = kernel.names[: kernel.parameters - kernel.weight_parameters]
-    found = {name: LogNormal.between(*intervals[name], edge=edge) for name in times if name in intervals}
+    found = {name: LogNormal.between(*map(float, intervals[name][:2]), edge) for name in times if name in intervals}
     for name, law in weak.items():
         if name in intervals:
             low, high = intervals[name]

@@ -1,7 +1,8 @@
 """Maximising an evidence over the logs of the parameters that are not given."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -120,8 +121,23 @@ def climb(
     usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
     starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
     if coarse is full:
-        return apart([ascend(full, z, box, len(full.y), tolerance) for _, z in starts], 0.05)
-    found = apart([ascend(coarse, z, box, len(coarse.y), ROUGH) for _, z in starts], SAME)
+        return apart(maxima(full, [z for _, z in starts], box, tolerance), 0.05)
+    found = apart(maxima(coarse, [z for _, z in starts], box, ROUGH), SAME)
     near = [z for value, z in found[:2] if value > found[0][0] - HOPELESS]
     units = [step_units(coarse, z, box, len(coarse.y)) for z in near]
-    return apart([ascend(full, z, box, len(full.y), tolerance, unit) for z, unit in zip(near, units)], 0.05)
+    return apart(maxima(full, near, box, tolerance, units), 0.05)
+
+
+def maxima(
+    objective: Any, starts: Sequence[Array], box: Array, tolerance: float, units: Iterable[Array | float] = repeat(1.0)
+) -> list[Found]:
+    """Those reached from starts by `ascend`. Starts that fail are left out, but not all of them."""
+    found, failed = [], None
+    for z, unit in zip(starts, units):
+        try:
+            found.append(ascend(objective, z, box, len(objective.y), tolerance, unit))
+        except (NotPositiveDefinite, NotConverged) as error:
+            failed = error
+    if failed is not None and not found:
+        raise failed
+    return found
