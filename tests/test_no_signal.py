@@ -1,11 +1,14 @@
 """Labels that do not depend on the points: the evidence of that, and predictions that allow for it."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
+from scipy.special import logsumexp
 
 from heatgp import ComplexProjective, GPClassifier, SpecialOrthogonal, Sphere
-from heatgp.gp.no_signal import NoSignal
+from heatgp.gp.no_signal import NoSignal, evidences
 from heatgp.gp.scores import cross_entropy
 
 S2 = Sphere(2)
@@ -36,13 +39,38 @@ def test_signal_is_told_from_none():
     assert GPClassifier(S2).fit(X, X[:, 2] > 0).signal_ == 1.0
     weak = GPClassifier(S2).fit(X, rng.uniform(size=120) < 0.5 + 0.2 * X[:, 2])
     assert 0 < weak.signal_ < 1
-    shares = weak.mixtures_[0].posteriors[-1].probabilities(X[:1])
-    alone = GPClassifier(S2, time=weak.time_, amplitude=weak.amplitude_, label_noise=weak.label_noise_)
-    process = alone.fit(X, weak.posteriors_[0].y > 0).predict_proba(X[:1])
-    np.testing.assert_allclose(
-        weak.predict_proba(X[:1]), weak.signal_ * process + (1 - weak.signal_) * shares, atol=1e-6
-    )
+    *processes, shares = weak.mixtures_[0].posteriors
+    *weights, last = weak.mixtures_[0].weights
+    assert last == pytest.approx(1 - weak.signal_) and sum(weights) == pytest.approx(weak.signal_)
+    average = last * shares.probabilities(X[:1])
+    for weight, p in zip(weights, processes):
+        given = GPClassifier(S2, time=p.params.time, amplitude=p.params.amplitude, label_noise=p.likelihood.label_noise)
+        average += weight * given.fit(X, shares.y > 0).predict_proba(X[:1])
+    np.testing.assert_allclose(weak.predict_proba(X[:1]), average, atol=1e-6)
+    assert weak.summary().parameters[0].value == weak.time_
     assert GPClassifier(S2, priors=None).fit(X, X[:, 0] > X[:, 1]).signal_ == 1.0
+
+
+@pytest.mark.parametrize("number, members, seed", [(30, 1, 0), (100, 1, 1), (100, 2, 2)])
+def test_few_labels_of_a_class_are_no_signal_and_no_error(number, members, seed):
+    """Whether they are noise or a small region is open, and expectation propagation of label noise is slow there."""
+    rng = np.random.default_rng(seed)
+    X = S2.random(rng, number)
+    gp = GPClassifier(S2).fit(X, np.isin(np.arange(number), rng.permutation(number)[:members]))
+    assert gp.predict_proba(S2.random(rng, 50))[:, 1].mean() < 2 * (members + 1) / (number + 2)
+
+
+def test_the_average_evidence_is_an_integral():
+    """Beside a lattice over the quantiles of the priors."""
+    rng = np.random.default_rng(0)
+    X = S2.random(rng, 20)
+    gp = GPClassifier(S2, label_noise=0.0).fit(X, rng.uniform(size=20) < 0.5 + 0.3 * X[:, 2])
+    objective, box = gp._objective(gp.posteriors_[0])
+    middles = (np.arange(20) + 0.5) / 20
+    places = (objective.laws[name].log_quantile(middles, *side) for name, side in zip(objective.names, box))
+    values = [objective.value(z) - objective.log_prior(z) for z in map(np.array, itertools.product(*places))]
+    average = logsumexp(evidences(objective, box)[0]) - np.log(32)
+    assert average == pytest.approx(logsumexp(values) - np.log(len(values)), abs=0.1)
 
 
 def excess(manifold, labels, seeds, number=80):

@@ -90,6 +90,8 @@ class HeatGP(BaseEstimator):
         log evidence  33.526
         """
         posteriors, mixtures = self._fitted, [processes(mixture) for mixture in self._mixtures]
+        if self.integrate is None:  # without signal there are several, but not a grid
+            mixtures = [Mixture.of(posterior) for posterior in posteriors]
         labels = [""] if len(posteriors) == 1 else [f"{label}: " for label in self._model_names]
         parameters: list[Parameter] = []
         for posterior, mixture, label in zip(posteriors, mixtures, labels):

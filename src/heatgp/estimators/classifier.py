@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_number, refuse_missing
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotConverged
 from ..gp.classification import (
     ClassPosterior,
     JointPosterior,
@@ -185,8 +185,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
             function, box = self._objective(posterior, pairs)
             return replace(function, approximate=partial(chosen(self.inference), tolerance=1e-2, iterations=60)), box
 
+        def condition(function: Any, z: Array) -> Any:
+            return self._again(posterior, function, z, pairs)
+
         constant = NoSignal.of(posterior, len(self.classes_) if posterior.y.dtype.kind != "f" else None)
-        return with_no_signal(mixture, constant, self.fits_[number].log_marginal_likelihood, objective)
+        return with_no_signal(mixture, constant, self.fits_[number].log_marginal_likelihood, objective, condition)
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
@@ -312,7 +315,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _parameters(
         self, points: Array, y: Array, pairs: TimeFunction, about: str = ""
     ) -> tuple[Params, Any, Array | None]:
-        """The parameters of f and the likelihood, learned where they are not given, and where inference can start."""
+        """The parameters of f and the likelihood, learned where they are not given, and where inference can start.
+
+        Where expectation propagation of noisy labels converges nowhere, as it may with one label of a class, labels
+        have no noise: it then converges always.
+        """
         given, likelihood = self._given(0.0), self._likelihood
         if given.params is not None and not likelihood.free:
             return given.params, likelihood, None
@@ -321,7 +328,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if isinstance(kernel, OwnTimes):
             found = fit_own_times(kernel, *data, self._constant, self.priors, pairs)
         else:
-            found = fit_latent(kernel, *data, self.inference, self._constant, self.priors, pairs, about)
+            options = (self.inference, self._constant, self.priors, pairs, about)
+            try:
+                found = fit_latent(kernel, *data, *options)
+            except NotConverged:
+                if "label_noise" not in likelihood.free:
+                    raise
+                found = fit_latent(kernel, points, y, likelihood.with_values(np.zeros(1)), bounds, given, *options)
         self.fits_.append(found)
         return found.params, found.likelihood, found.sites
 

@@ -9,6 +9,11 @@ from .likelihood import Likelihood
 
 DAMPING = 0.7  # undamped parallel updates can oscillate; below 0.7 they only get slower
 MEMORY = 5  # past iterations that a step extrapolates from
+QUARTERS = ((DAMPING, MEMORY), (DAMPING, 0), (DAMPING / 2, 0), (DAMPING / 2, MEMORY))
+"""Both in each quarter of the iterations. The first is enough where likelihoods are log-concave. Elsewhere a site can
+oscillate; the others begin again without sites and without extrapolation, which comes back near the fixed point."""
+ENOUGH = 1e-4
+"""The change of a site that is small enough in the end, where convergence is slow."""
 
 
 def expectation_propagation(
@@ -24,7 +29,7 @@ def expectation_propagation(
     All sites are updated from the same marginals, with one factorisation for N sites, where the textbook's loop makes N
     rank-one updates; the fixed points are the same. Steps are damped and extrapolated (`next_sites`). It has converged
     when no site would change its marginal: |change of precision| * variance and |change of shift| * deviation are below
-    `tolerance`.
+    `tolerance`, in the end below `ENOUGH`.
 
     Precisions are at least 0. A likelihood that is not log-concave can ask for less, at an observation that the others
     contradict: its site then has precision 0 and matches the mean alone. The evidence is stationary in the sites, so
@@ -38,9 +43,9 @@ def expectation_propagation(
     history: list[tuple[Array, Array]] = []
     change = np.inf
     for number in range(iterations):
-        if number == iterations // 4:
-            # where likelihoods are not log-concave some sites may oscillate: they settle without extrapolation from
-            # nothing, or in half the steps
+        quarter, new = divmod(4 * number, iterations)
+        damping, memory = QUARTERS[quarter]
+        if quarter == 1 and new < 4:
             sites = nothing
         precision, shift = sites
         factor = factorise(precision)
@@ -51,13 +56,12 @@ def expectation_propagation(
         step = matching_sites(center, spread, *derivatives) - sites
         scale = np.stack([variance, np.sqrt(variance)])
         last, change = change, float(np.max(np.abs(step * scale)))
-        if change < tolerance:
+        if change < tolerance or (change < ENOUGH and number == iterations - 1):
             log_evidence = evidence(log_z, mean, variance, precision, shift, factor.log_det)
             stationary = bool(np.min(derivatives[1]) >= 0)
             return Approximation(factor, precision, shift, mean, variance, log_evidence, stationary=stationary)
-        memory = MEMORY if number < iterations // 4 else 0
         history = [*(history if change < 2 * last else []), (sites, step)][-memory - 1 :]
-        sites = next_sites(history, scale, DAMPING if number < iterations // 2 else DAMPING / 2)
+        sites = next_sites(history, scale, damping)
     raise NotConverged(
         f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the "
         f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude, with "

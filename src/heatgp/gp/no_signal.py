@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, gammaln, logsumexp, ndtri
+from scipy.special import expit, gammaln, logsumexp, ndtri, softmax
 from scipy.stats import qmc
 
 from ..covariance import Array
@@ -23,6 +23,10 @@ As many against it, and they do not.
 PLACES = 32
 """Parameters over which the evidence is averaged, and half of them for more than `MANY` labels times functions."""
 MANY = 1000
+KEPT = 16
+"""Parameters in the mixture, beside the best ones."""
+LEARNED = 1 / 3
+"""The part of its prior that a learned parameter has left, where labels have a signal."""
 
 
 @dataclass(frozen=True)
@@ -84,33 +88,47 @@ def with_no_signal(
     constant: NoSignal,
     log_marginal_likelihood: float,
     objective: Callable[[], tuple[LatentObjective, Array]],
+    condition: Callable[[LatentObjective, Array], Any],
 ) -> tuple[Mixture, float]:
     """A mixture that allows for labels without signal, and the probability that they have one.
 
-    Both models have the prior probability one half.
+    Both models have the prior probability one half. Where it is in doubt, many parameters explain the labels as well as
+    the best ones, and predict less. The evidence is averaged over some of them, and the mixture has the heaviest of
+    these. The best ones stand for what `LEARNED` leaves of the priors.
 
     Parameters
     ----------
-    mixture : Mixture, the Gaussian process at one or several parameters.
+    mixture : Mixture, the Gaussian process at the best parameters, or at several, which are kept.
     constant : NoSignal.
     log_marginal_likelihood : number, the evidence of the Gaussian process at the best parameters.
     objective : function that returns the evidence with priors as a function of the log parameters, and their bounds.
+    condition : function of this function and of log parameters that returns the posterior there.
     """
     odds = log_marginal_likelihood - constant.log_marginal_likelihood
     if odds > DECIDED:
         return mixture, 1.0
     if odds > -DECIDED:
-        odds = average_evidence(*objective()) - constant.log_marginal_likelihood
+        function, box = objective()
+        logs, places = evidences(function, box)
+        near = LEARNED ** len(box)
+        best, rest = log_marginal_likelihood + np.log(near), logsumexp(logs, b=(1 - near) / len(logs))
+        odds = float(np.logaddexp(best, rest) - constant.log_marginal_likelihood)
+        if len(mixture.weights) == 1:
+            heaviest = np.argsort(-logs)[:KEPT]
+            others = [condition(function, z) for z in places[heaviest]]
+            share = expit(best - rest)
+            weights = np.append(share, (1 - share) * softmax(logs[heaviest]))
+            mixture = Mixture([*mixture.posteriors, *others], weights)
     signal = float(expit(odds))
     weights = np.append(signal * mixture.weights, 1 - signal)
     return Mixture([*mixture.posteriors, constant], weights), signal
 
 
-def average_evidence(objective: LatentObjective, box: Array) -> float:
-    """The log of the evidence averaged over the priors, which end at the bounds; flat ones are uniform there.
+def evidences(objective: LatentObjective, box: Array) -> tuple[Array, Array]:
+    """Log evidences at log parameters that stand for the priors, which end at the bounds; flat ones are uniform there.
 
-    The average is over a Sobol sequence. Labels with little signal change little along it; with much signal it is right
-    to about one, and far above that of no signal.
+    The places are of a Sobol sequence. Labels with little signal change little along it; with much signal the average
+    is right to about one, and far above that of no signal.
     """
     few = len(objective.y) * (objective.likelihood.functions or 1) > MANY
     unit = qmc.Sobol(len(box), scramble=False).random(PLACES // 2 if few else PLACES)
@@ -119,6 +137,6 @@ def average_evidence(objective: LatentObjective, box: Array) -> float:
     for k, name in enumerate(objective.names):
         law, (low, high), u = objective.laws.get(name), box[k], unit[:, k]
         places[:, k] = low + u * (high - low) if law is None else law.log_quantile(u, low, high)
-    along = places[np.argsort(places[:, objective.names.index("amplitude")])]
-    found = scan(objective, objective.approximate, along)
-    return float(logsumexp([value - objective.log_prior(z) for value, z in found]) - np.log(len(found)))
+    places = places[np.argsort(places[:, objective.names.index("amplitude")])]
+    found = scan(objective, objective.approximate, places)
+    return np.array([value - objective.log_prior(z) for value, z in found]), places

@@ -182,11 +182,12 @@ def laws_of(
     if not isinstance(priors, str):
         return (priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
     times = kernel.names[: kernel.parameters - kernel.weight_parameters]
-    found = {name: LogNormal.between(*map(float, intervals[name][:2]), edge) for name in times if name in intervals}
-    for name, law in weak.items():
-        if name in intervals:
-            low, high = intervals[name]
-            found[name] = LogNormal(float(np.clip(law.median, low, high)), law.spread)
+    found = {}
+    for name, (low, high) in intervals.items():
+        if name in times:
+            found[name] = LogNormal.between(low, high, edge)
+        elif name in weak:
+            found[name] = LogNormal(float(np.clip(weak[name].median, low, high)), weak[name].spread)
     return found
 
 
