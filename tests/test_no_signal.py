@@ -41,7 +41,8 @@ def test_signal_is_told_from_none():
     assert 0 < weak.signal_ < 1
     *processes, shares = weak.mixtures_[0].posteriors
     *weights, last = weak.mixtures_[0].weights
-    assert last == pytest.approx(1 - weak.signal_) and sum(weights) == pytest.approx(weak.signal_)
+    assert last == pytest.approx(1 - weak.signal_)
+    assert sum(weights) == pytest.approx(weak.signal_)
     average = last * shares.probabilities(X[:1])
     for weight, p in zip(weights, processes):
         given = GPClassifier(S2, time=p.params.time, amplitude=p.params.amplitude, label_noise=p.likelihood.label_noise)

@@ -31,6 +31,9 @@ from .summary import Parameter, Summary, learned_parameters, search_path
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
 
+of_its_data = on_one_thread(lambda model, posterior, *others, **options: len(posterior.X))
+"""For methods of an estimator, of a posterior and more."""
+
 
 @dataclass(eq=False, repr=False)
 class HeatGP(BaseEstimator):
@@ -109,6 +112,7 @@ class HeatGP(BaseEstimator):
             (*notes, *self._notes),
         )
 
+    @of_its_data
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
         """The parameters of one model."""
         return learned_parameters(*self._objective(posterior), mixture, posterior, about)
@@ -270,6 +274,7 @@ class HeatGP(BaseEstimator):
             times = time_bounds(without_normalization(self.kernel_), points, self.time_bounds)
         return Bounds(times, checked_interval("amplitude_bounds", self.amplitude_bounds))
 
+    @of_its_data
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
         if self.integrate is None:
@@ -284,7 +289,7 @@ class HeatGP(BaseEstimator):
             16.0 * number * size**2, f"integrate='grid': {number} posteriors of {size:,} points", "Leave it None."
         )
         shared = None if pairs is None else remembered(pairs)
-        return Mixture([self._again(posterior, objective, z, shared) for z in found.points], found.weights)
+        return Mixture.over(lambda z: self._again(posterior, objective, z, shared), found.points, found.weights)
 
     def _params(self, old: Params, time: Any, amplitude: Any, noise: Any) -> Params:
         """Checked parameters; None for those of `old`."""

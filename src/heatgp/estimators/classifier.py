@@ -324,17 +324,19 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if given.params is not None and not likelihood.free:
             return given.params, likelihood, None
         bounds, kernel = self._bounds(points), self._prior_kernel
-        data = (points, y, likelihood, bounds, given)
-        if isinstance(kernel, OwnTimes):
-            found = fit_own_times(kernel, *data, self._constant, self.priors, pairs)
-        else:
-            options = (self.inference, self._constant, self.priors, pairs, about)
-            try:
-                found = fit_latent(kernel, *data, *options)
-            except NotConverged:
-                if "label_noise" not in likelihood.free:
-                    raise
-                found = fit_latent(kernel, points, y, likelihood.with_values(np.zeros(1)), bounds, given, *options)
+
+        def learned(likelihood: Likelihood) -> Fit:
+            data = (points, y, likelihood, bounds, given)
+            if isinstance(kernel, OwnTimes):
+                return fit_own_times(kernel, *data, self._constant, self.priors, pairs)
+            return fit_latent(kernel, *data, self.inference, self._constant, self.priors, pairs, about)
+
+        try:
+            found = learned(likelihood)
+        except NotConverged:
+            if "label_noise" not in likelihood.free:
+                raise
+            found = learned(likelihood.with_values(np.zeros(1)))
         self.fits_.append(found)
         return found.params, found.likelihood, found.sites
 
@@ -528,9 +530,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
         bounds, data = self._bounds(posterior.X), (self._prior_kernel, posterior.X, posterior.y)
-        given = self._given(0.0)
+        given, likelihood = self._given(0.0), self._likelihood
+        if posterior.likelihood.label_noise == 0:  # given, or not learned since inference did not converge
+            likelihood = posterior.likelihood
         objective, intervals = latent_objective(
-            *data, self._likelihood, bounds, given, self.inference, self._constant, self.priors, self._at_times(pairs)
+            *data, likelihood, bounds, given, self.inference, self._constant, self.priors, self._at_times(pairs)
         )
         return replace(objective, precise=True), box_of(objective, intervals)
 

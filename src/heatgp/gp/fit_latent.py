@@ -1,5 +1,6 @@
 """Learning the parameters of a latent function and of its likelihood, by the evidence or with priors."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -15,7 +16,7 @@ from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
-from .search import ROUGH, climb, diagonal_points, scan, scan_points
+from .search import ROUGH, Found, climb, diagonal_points, scan, scan_points
 from .threads import of_data
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
@@ -73,20 +74,19 @@ def fit_latent(
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
-    coarse = some_of(
-        full, kernel, X, middle, round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))
-    )  # in the same time
+    number = round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))  # of several functions in the same time
+    coarse = some_of(full, kernel, X, middle, number)
     if coarse is not full:
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
-    heights = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1] if given.amplitude is None else np.empty((1, 0))
-    middles = dict(zip(likelihood.free, np.exp(box[free + heights.shape[1] :].mean(axis=1))))
-    rests = product(*(np.log(likelihood.starts.get(name, (middles[name],))) for name in likelihood.free))
-    times = diagonal_points(box[:free], TIMES)
-    points = [np.concatenate([t, h, rest]) for rest in rests for h in heights for t in times]
+    scanned: list[Found] = []
+    places = [start for start in likelihood.starts if not start.keys().isdisjoint(likelihood.free)] or [{}]
+    for place in places:
+        values = scan(coarse, loose, start_points(box, free, full.names[free:], place))
+        scanned += values if len(places) == 1 else [max(values, key=lambda pair: pair[0])]
     searched = some_of(full, kernel, X, middle, affordable(functions, len(X)))
     starts, gain = (2, GAIN) if searched is full else (1, ROUGH)  # of some data the exact maximum is of no use
-    found = climb(coarse, searched, scan(coarse, loose, points), box, starts, gain)
+    found = climb(coarse, searched, scanned, box, starts, gain)
     best = found[0][1]
     if searched is not full:
         found = [(full.value(best), best)]
@@ -95,6 +95,19 @@ def fit_latent(
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
     fit = finished(kernel, full, found, intervals, full.known(best), about)
     return replace(fit, sites=full.last[-1], data=len(searched.y))
+
+
+def start_points(box: Array, free: int, names: list[str], start: Mapping[str, float]) -> list[Array]:
+    """Where the search looks for times: all of a kernel together, with the values of `start` for what else is learned.
+
+    What `start` does not name is in the middle of its interval, prior variances are at `HEIGHTS` places.
+    """
+    values = dict(zip(names, box[free:].mean(axis=1, keepdims=True)))
+    if "amplitude" in names:
+        values["amplitude"] = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1, 0]
+    values |= {name: np.log([start[name]]) for name in names if name in start}
+    times = diagonal_points(box[:free], TIMES)
+    return [np.clip([*t, *rest], *box.T) for rest in product(*values.values()) for t in times]
 
 
 def affordable(functions: int, number: int) -> int:

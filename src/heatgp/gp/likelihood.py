@@ -32,8 +32,11 @@ class Likelihood(ABC):
     bounds: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """The interval in which each parameter is searched for."""
 
-    starts: ClassVar[Mapping[str, tuple[float, ...]]] = {}
-    """The values of parameters from which the search looks for times; by default the middle of the interval."""
+    starts: ClassVar[tuple[Mapping[str, float], ...]] = ({},)
+    """Values of parameters, and of the prior variance, "amplitude", with which the search looks for times.
+
+    From the best times of each the search goes uphill; by default from the best two at the middle of the intervals.
+    """
 
     limits: ClassVar[frozenset[str]] = frozenset()
     """Parameters whose bounds are laws of their own: sitting on one is an answer, and needs no warning."""

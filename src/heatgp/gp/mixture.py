@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 from ..arguments import check_count, generator
 from ..cost import check_memory
 from ..covariance import Array, Kernel
+from ..errors import NotConverged
 from .latent import log_normal
 
 
@@ -33,6 +34,24 @@ class Mixture:
     def of(cls, posterior: Any) -> Mixture:
         """Parameters that count as known."""
         return cls([posterior], np.ones(1))
+
+    @classmethod
+    def over(cls, condition: Callable[[Any], Any], parameters: Iterable[Any], weights: Iterable[float]) -> Mixture:
+        """The posteriors that `condition` returns, without parameters at which the inference does not converge.
+
+        NotConverged is raised where none is left.
+        """
+        found: list[tuple[float, Any]] = []
+        failed = NotConverged("the inference converges for none of the parameters.")
+        for weight, z in zip(weights, parameters):
+            try:
+                found.append((weight, condition(z)))
+            except NotConverged as error:
+                failed = error
+        if not found:
+            raise failed
+        kept = np.array([weight for weight, _ in found])
+        return cls([posterior for _, posterior in found], kept / kept.sum())
 
     def with_kernels(self, new: Callable[[Kernel], Kernel]) -> Mixture:
         """The same with other kernels, each a function of the old one."""

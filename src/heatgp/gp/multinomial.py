@@ -11,7 +11,7 @@ from scipy.stats import qmc
 from ..covariance import Array
 from .label_noise import with_label_noise
 from .likelihood import Likelihood
-from .probit import LABEL_NOISE, TIME_EDGE, WEAK_PRIORS, hazard
+from .probit import LABEL_NOISE, STARTS, TIME_EDGE, WEAK_PRIORS, hazard
 
 NODES = 1024
 """Nodes of the integral over several functions: its root mean square error is about 5e-4."""
@@ -48,6 +48,7 @@ class Multinomial(Likelihood):
     bounds: ClassVar = {"label_noise": LABEL_NOISE}
     weak_priors: ClassVar = WEAK_PRIORS
     time_edge: ClassVar = TIME_EDGE
+    starts: ClassVar = STARTS
 
     @property
     def functions(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,17 +15,18 @@ from ..covariance import Array
 from .latent_objective import LatentObjective
 from .mixture import Mixture
 from .search import scan
+from .threads import on_one_thread
 
 DECIDED = 15.0
 """Log odds at the best parameters from which on labels depend on the points, however few parameters do as well.
 
-As many against it, and they do not.
+Labels do not depend on the points where the odds are as much against it.
 """
 PLACES = 32
-"""Parameters over which the evidence is averaged, and half of them for more than `MANY` labels times functions."""
+"""Parameters over which the evidence is averaged; fewer for more than `MANY` labels times functions, but four."""
 MANY = 1000
-KEPT = 16
-"""Parameters in the mixture, beside the best ones."""
+NEGLIGIBLE = -5.0
+"""Log odds of a signal below which other parameters than the best ones do not matter."""
 LEARNED = 1 / 3
 """The part of its prior that a learned parameter has left, where labels have a signal."""
 
@@ -83,6 +85,7 @@ def processes(mixture: Mixture) -> Mixture:
     return Mixture([mixture.posteriors[k] for k in kept], weights / weights.sum())
 
 
+@on_one_thread(lambda mixture, *others: len(mixture.posteriors[0].X))
 def with_no_signal(
     mixture: Mixture,
     constant: NoSignal,
@@ -93,8 +96,8 @@ def with_no_signal(
     """A mixture that allows for labels without signal, and the probability that they have one.
 
     Both models have the prior probability one half. Where it is in doubt, many parameters explain the labels as well as
-    the best ones, and predict less. The evidence is averaged over some of them, and the mixture has the heaviest of
-    these. The best ones stand for what `LEARNED` leaves of the priors.
+    the best ones, and predict less. The evidence is averaged over some of them, and the mixture has the heavier half
+    of these. The best ones stand for what `LEARNED` leaves of the priors.
 
     Parameters
     ----------
@@ -113,12 +116,12 @@ def with_no_signal(
         near = LEARNED ** len(box)
         best, rest = log_marginal_likelihood + np.log(near), logsumexp(logs, b=(1 - near) / len(logs))
         odds = float(np.logaddexp(best, rest) - constant.log_marginal_likelihood)
-        if len(mixture.weights) == 1:
-            heaviest = np.argsort(-logs)[:KEPT]
-            others = [condition(function, z) for z in places[heaviest]]
+        if len(mixture.weights) == 1 and odds > NEGLIGIBLE:
+            heaviest = np.argsort(-logs)[: len(logs) // 2]
             share = expit(best - rest)
-            weights = np.append(share, (1 - share) * softmax(logs[heaviest]))
-            mixture = Mixture([*mixture.posteriors, *others], weights)
+            others = Mixture.over(partial(condition, function), places[heaviest], softmax(logs[heaviest]))
+            weights = np.append(share, (1 - share) * others.weights)
+            mixture = Mixture([*mixture.posteriors, *others.posteriors], weights)
     signal = float(expit(odds))
     weights = np.append(signal * mixture.weights, 1 - signal)
     return Mixture([*mixture.posteriors, constant], weights), signal
@@ -130,13 +133,14 @@ def evidences(objective: LatentObjective, box: Array) -> tuple[Array, Array]:
     The places are of a Sobol sequence. Labels with little signal change little along it; with much signal the average
     is right to about one, and far above that of no signal.
     """
-    few = len(objective.y) * (objective.likelihood.functions or 1) > MANY
-    unit = qmc.Sobol(len(box), scramble=False).random(PLACES // 2 if few else PLACES)
+    size = len(objective.y) * (objective.likelihood.functions or 1)
+    unit = qmc.Sobol(len(box), scramble=False).random(max(PLACES >> (size // MANY), 4))
     unit += 0.5 / len(unit)
     places = np.empty(unit.shape)
     for k, name in enumerate(objective.names):
         law, (low, high), u = objective.laws.get(name), box[k], unit[:, k]
         places[:, k] = low + u * (high - low) if law is None else law.log_quantile(u, low, high)
     places = places[np.argsort(places[:, objective.names.index("amplitude")])]
-    found = scan(objective, objective.approximate, places)
-    return np.array([value - objective.log_prior(z) for value, z in found]), places
+    found = [(value - objective.log_prior(z), z) for value, z in scan(objective, objective.approximate, places)]
+    converged = [pair for pair in found if np.isfinite(pair[0])] or found[:1]
+    return np.array([value for value, _ in converged]), np.array([z for _, z in converged])

@@ -17,6 +17,8 @@ LABEL_NOISE = (1e-4, 0.5)
 WEAK_PRIORS = {"amplitude": LogNormal(median=2.0, spread=9.0), "label_noise": LogNormal(median=0.002, spread=2.0)}
 """Weak priors of classes: where the prior variance of f is 0.01 it is a constant, where it is 10,000 labels have no
 noise; of the share of random labels from 1 in 25,000 to 1 in 10."""
+STARTS = ({"label_noise": 0.005}, {"label_noise": 0.15, "amplitude": 100.0})
+"""Labels that f explains, with a short time and a small variance, or random labels beside a large f of a long time."""
 TIME_EDGE = 1.0
 """How many standard deviations from the middle of its weak prior the bounds of a time of classes are."""
 
@@ -40,6 +42,7 @@ class Probit(Likelihood):
     bounds: ClassVar = {"label_noise": LABEL_NOISE}
     weak_priors: ClassVar = WEAK_PRIORS
     time_edge: ClassVar = TIME_EDGE
+    starts: ClassVar = STARTS
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Reference: Rasmussen & Williams (2006), eq. 3.58: with h the hazard, -(log Z)'' = h (z + h) / (1 + v)."""

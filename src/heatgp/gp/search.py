@@ -15,7 +15,7 @@ from ..errors import NotConverged, NotPositiveDefinite
 Objective = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
 Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 
-ROUGH = 1e-5
+ROUGH = 1e-4
 """Relative change of the evidence per datum at which the search on few data ends."""
 SAME = 0.5
 """Log parameters whose maxima on few data are one: the search there ends early, and some directions are flat."""
@@ -103,10 +103,10 @@ def step_units(objective: Objective, z: Array, box: Array, scale: float) -> Arra
 
     Times bend it a hundred times more than label noise does, and L-BFGS-B needs some steps to find that out.
     """
-    steps = np.where(z + BEND < box[:, 1], BEND, -BEND)
+    steps = np.minimum(BEND, np.ptp(box, axis=1) / 2) * np.where(z < box.mean(axis=1), 1, -1)
     _, here = objective(z)
     there = [attempt(objective, z + step)[1][k] for k, step in enumerate(np.diag(steps))]
-    bends = (here - np.array(there)) / steps
+    bends = (here - np.array(there)) / np.where(steps == 0, np.inf, steps)
     return np.sqrt(scale / np.maximum(bends, FLATTEST))
 
 

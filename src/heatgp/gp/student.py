@@ -52,7 +52,10 @@ class StudentT(RegressionLikelihood, NormalMixture):
 
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
     limits: ClassVar = frozenset({"degrees"})  # the Cauchy law, and in effect the normal law
-    starts: ClassVar = {"noise": (0.01, 0.3), "degrees": (2.0,)}  # many degrees would follow the outliers
+    starts: ClassVar = (  # many degrees would follow the outliers
+        {"noise": 0.01, "degrees": 2.0},
+        {"noise": 0.3, "degrees": 2.0},
+    )
     weak_priors: ClassVar = {
         **RegressionLikelihood.weak_priors,
         "noise": LogNormal(0.1, WEAK_NOISE),
