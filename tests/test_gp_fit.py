@@ -20,7 +20,7 @@ from heatgp.gp.params import Given, Params
 from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
-from heatgp.gp.search import ascend
+from heatgp.gp.search import ascend, step_units
 
 BOUNDS = Bounds(time=(1e-3, 1e2))
 
@@ -297,3 +297,17 @@ def test_errors_say_what_to_do(wrong, message):
     arguments = {"bounds": BOUNDS, **wrong}
     with pytest.raises(InvalidInput, match=message):
         fit_regression(RBF(), X, y, **arguments)
+
+
+def test_units_of_a_search_are_measured_within_the_bounds():
+    """The curvature of a parabola, where one interval is shorter than the usual step."""
+    box = np.array([[-0.01, 0.02], [-3.0, 3.0], [1.0, 1.0]])
+    seen = []
+
+    def parabola(z):
+        seen.append(z)
+        return -np.sum(z**2), -2 * z
+
+    units = step_units(parabola, np.array([0.02, -3.0, 1.0]), box, 50.0)
+    np.testing.assert_allclose(units[:2], 5.0)  # √(50 / 2)
+    assert np.all((np.array(seen) >= box[:, 0]) & (np.array(seen) <= box[:, 1]))

@@ -8,6 +8,9 @@ from scipy.integrate import dblquad, quad
 from scipy.special import logsumexp
 
 from heatgp import ComplexProjective, GPClassifier, SpecialOrthogonal, Sphere
+from heatgp.errors import NotConverged
+from heatgp.estimators import classifier
+from heatgp.gp.mixture import Mixture
 from heatgp.gp.no_signal import NoSignal, evidences
 from heatgp.gp.scores import cross_entropy
 
@@ -95,3 +98,43 @@ def test_labels_without_signal_cost_little(manifold, shares):
         return rng.choice(len(shares), number, p=shares)
 
     assert excess(manifold, labels, range(12)) < 0.01
+
+
+def test_random_labels_are_found_beside_a_large_function():
+    """Labels that f explains with a short time are another maximum, ten nats below."""
+    rng = np.random.default_rng(0)
+    X = S2.random(rng, 200)
+    gp = GPClassifier(S2).fit(X, (X[:, 2] > 0) ^ (rng.uniform(size=200) < 0.15))
+    assert 0.1 < gp.label_noise_ < 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"class_times": "own"}], ids=["two", "own times"])
+def test_labels_have_no_noise_where_inference_converges_nowhere(options, monkeypatch):
+    def failing(fit):
+        def wrapped(kernel, X, y, likelihood, *others):
+            if likelihood.free:
+                raise NotConverged("nowhere")
+            return fit(kernel, X, y, likelihood, *others)
+
+        return wrapped
+
+    for name in ("fit_latent", "fit_own_times"):
+        path = f"heatgp.estimators.classifier.{name}"
+        monkeypatch.setattr(path, failing(getattr(classifier, name)))
+    X = S2.random(np.random.default_rng(0), 40)
+    y = (X[:, 2] > 0).astype(int) + (options != {}) * (X[:, 0] > 0.5)
+    gp = GPClassifier(S2, **options).fit(X, y)
+    assert gp.label_noise_ == 0
+    assert "label noise" not in [parameter.name for parameter in gp.summary().parameters]
+
+
+def test_parameters_without_convergence_are_left_out():
+    def condition(z):
+        if z == 1:
+            raise NotConverged("at 1")
+        return z
+
+    mixture = Mixture.over(condition, [0, 1, 2], [0.25, 0.5, 0.25])
+    assert (mixture.posteriors, mixture.weights.tolist()) == ([0, 2], [0.5, 0.5])
+    with pytest.raises(NotConverged, match="at 1"):
+        Mixture.over(condition, [1], [1.0])
