@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_score
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, SmallSampleWarning, Unsupported
@@ -369,3 +372,54 @@ def test_exposures_that_are_not_possible():
     for ask in (lambda: normal.predict_interval(X, exposure=2.0), lambda: normal.log_density(X, y, exposure=2.0)):
         with pytest.raises(InvalidInput, match='it needs likelihood="poisson"'):
             ask()
+
+
+def counted(n=40):
+    """Counts in places of very different exposures."""
+    X, truth, rng = on_sphere(n)
+    exposure = rng.uniform(0.5, 50, n)
+    return X, rng.poisson(exposure * np.exp(truth / 2)), exposure
+
+
+def test_scores_of_counts_know_their_exposures():
+    X, y, exposure = counted()
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y, exposure=exposure)
+    rate, spread = gp.predict(X, return_std=True)
+    mean, of_mean = gp.predict(X, return_std=True, exposure=exposure)
+    np.testing.assert_allclose(mean, exposure * rate, rtol=1e-12)
+    np.testing.assert_allclose(of_mean, exposure * spread, rtol=1e-12)
+    of_counts = gp.predict(X, return_std=True, noise=True, exposure=exposure)[1]
+    np.testing.assert_allclose(of_counts**2, exposure * rate + (exposure * spread) ** 2, rtol=1e-12)  # total variance
+    covariance = gp.predict(X, return_cov=True, noise=True, exposure=exposure)[1]
+    np.testing.assert_allclose(np.diagonal(covariance), of_counts**2, rtol=1e-10)
+    assert gp.score(X, y, exposure=exposure) == pytest.approx(r2_score(y, exposure * rate))
+    assert gp.score(X, y, exposure, exposure=exposure) == pytest.approx(
+        r2_score(y, exposure * rate, sample_weight=exposure)
+    )
+    assert hg.nlpd_scorer(gp, X, y, exposure=exposure) == np.mean(gp.log_density(X, y, exposure=exposure))
+    for ask in (gp.score, gp.log_density, lambda X, y: hg.nlpd_scorer(gp, X, y)):
+        with pytest.raises(InvalidInput, match=r"fitted with exposure.*Give `exposure` of these observations"):
+            ask(X, y)
+    with pytest.raises(InvalidInput, match="exposure is for GPRegressor, and PoissonRegressor has none"):
+        hg.nlpd_scorer(PoissonRegressor().fit(X, y), X, y, exposure=exposure)
+    without = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y)
+    assert without.score(X, y) == pytest.approx(r2_score(y, without.predict(X)))
+
+
+def test_cross_validation_with_exposure_and_with_covariates():
+    """By scikit-learn's metadata routing; without it a score is an error, not a number."""
+    X, y, exposure = counted()
+    counts = hg.GPRegressor(S2, **KNOWN, likelihood="poisson")
+    normal = hg.GPRegressor(S2, **KNOWN, noise=0.1)
+    for gp, data in ((counts, {"exposure": exposure}), (normal, {"covariates": exposure[:, None]})):
+        with pytest.raises(InvalidInput, match=f"fitted with .*{next(iter(data))}"):
+            cross_val_score(gp, X, y, params=data, cv=3, error_score="raise")
+        by_hand = []
+        for train, test in KFold(3).split(X):
+            fold = {name: values[train] for name, values in data.items()}
+            fitted = clone(gp).fit(X[train], y[train], **fold)
+            by_hand.append(fitted.score(X[test], y[test], **{name: values[test] for name, values in data.items()}))
+        with config_context(enable_metadata_routing=True):
+            asked = dict.fromkeys(data, True)
+            routed = clone(gp).set_fit_request(**asked).set_score_request(**asked)
+            np.testing.assert_allclose(cross_val_score(routed, X, y, params=data, cv=3), by_hand, rtol=1e-12)

@@ -77,10 +77,9 @@ class ObservedPosterior(LatentPosterior):
         """`size` draws of the mean of y given f, at Xnew: (size, M)."""
         return self.expected(draw(Latent.mean(self, Xnew), Latent.covariance(self, Xnew), rng, size))
 
-    def quantile(self, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
-        """What a new observation does not exceed with the probability p; `shift` is added to f."""
-        mean, variance = self.latent(Xnew)
-        return self.likelihood.quantile(p, mean + shift, variance)
+    def quantile(self, Xnew: Any, p: float) -> Array:
+        """What a new observation does not exceed with the probability p."""
+        return self.likelihood.quantile(p, *self.latent(Xnew))
 
     def log_density(self, Xnew: Any, y: Array) -> Array:
         """The log density of new observations."""
@@ -117,13 +116,12 @@ def condition_observed(
     return ObservedPosterior(**vars(found), constant=constant)
 
 
-def observed_quantile(mixture: Mixture, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
-    """What a new observation does not exceed with the probability p, (M,); `shift` is added to f."""
-    single = np.stack([posterior.quantile(Xnew, p, shift) for posterior in mixture.posteriors])
+def observed_quantile(mixture: Mixture, Xnew: Any, p: float) -> Array:
+    """What a new observation does not exceed with the probability p, (M,)."""
+    single = np.stack([posterior.quantile(Xnew, p) for posterior in mixture.posteriors])
     if len(single) == 1:
         return single[0]
-    latent = [posterior.latent(Xnew) for posterior in mixture.posteriors]
-    parts = [(p.likelihood, mean + shift, variance) for p, (mean, variance) in zip(mixture.posteriors, latent)]
+    parts = [(posterior.likelihood, *posterior.latent(Xnew)) for posterior in mixture.posteriors]
 
     def distribution(y: Array) -> Array:
         return np.tensordot(mixture.weights, [law.cumulative(y, mean, variance) for law, mean, variance in parts], 1)
