@@ -165,6 +165,8 @@ def test_a_likelihood_with_a_log_density_alone():
     assert np.mean(np.abs(mean - truth)) < 2 * np.mean(np.sqrt(variance))
     with pytest.raises(Unsupported, match=r"Define Waiting.expected\(f\)"):
         gp.predict(X)
+    with pytest.raises(Unsupported, match=r"set expected_increases = True in the class"):
+        gp.predict_interval(X, noise=False)
 
 
 def test_mean_as_a_number():
@@ -423,3 +425,29 @@ def test_cross_validation_with_exposure_and_with_covariates():
             asked = dict.fromkeys(data, True)
             routed = clone(gp).set_fit_request(**asked).set_score_request(**asked)
             np.testing.assert_allclose(cross_val_score(routed, X, y, params=data, cv=3), by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [KNOWN, {"time": 0.5, "integrate": "grid"}], ids=["known", "grid"])
+def test_intervals_without_noise_are_those_of_draws(options):
+    """Of f in the units of y, and of rates: against functions drawn from the posterior."""
+    X, truth, rng = on_sphere(25)
+    new, size = S2.random(rng, 3), 20_000
+    student = hg.GPRegressor(S2, **options, likelihood="student-t").fit(X, 100 + 20 * truth)
+    counts = hg.GPRegressor(S2, **options, likelihood="poisson").fit(X, rng.poisson(np.exp(1 + truth / 2)))
+    for gp in (student, counts):
+        draws = gp.sample_y(new, size)
+        for end, p in zip(gp.predict_interval(new, 0.8, noise=False), (0.1, 0.9)):
+            below = np.mean(draws <= end[:, None], axis=1)
+            assert np.all(np.abs(below - p) < 5 * (p * (1 - p) / size) ** 0.5)
+    once, twice = (counts.predict_interval(new, noise=False, exposure=e) for e in (1.0, 2.0))
+    np.testing.assert_allclose(twice, 2 * np.array(once), rtol=1e-9)
+    with pytest.raises(Unsupported, match=r"with Poisson y is not f with noise added"):
+        counts.log_density(new, [1, 2, 3], noise=False)
+
+
+def test_the_density_of_f_under_student_t_noise():
+    X, truth, _ = on_sphere(25)
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="student-t").fit(X, 100 + 20 * truth)
+    mean, std = gp.predict(X[:4], return_std=True)
+    y = mean + [0.0, 1.0, -2.0, 5.0] * std
+    np.testing.assert_allclose(gp.log_density(X[:4], y, noise=False), stats.norm.logpdf(y, mean, std), rtol=1e-9)

@@ -18,11 +18,12 @@ from ..gp.functions import sampled_functions
 from ..gp.gradients import latent_gradient, regression_gradient
 from ..gp.integration import params_at
 from ..gp.mixture import Mixture, averaged
-from ..gp.observed import ObservedPosterior, observed_log_density, observed_quantile
+from ..gp.observed import ObservedPosterior, expected_quantile, observed_log_density, observed_quantile
 from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
@@ -318,7 +319,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of M points, as in `predict`.
         level : number between 0 and 1, default 0.9. The probability of the interval; half of the rest is on each side.
-        noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
+        noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f,
+            for counts of the rate.
         covariates, prior : default None. As in `predict`.
         exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
 
@@ -329,6 +331,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         Raises
         ------
         InvalidInput : if the level or the points are not possible.
+        Unsupported : with noise=False, if a likelihood of one's own does not say that its mean increases with f.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -343,8 +346,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         mixture, points = self._mixture_at(X, prior, covariates, exposure)
         sides = (0.5 - level / 2, 0.5 + level / 2)
         if self.likelihood_ is not None:
-            self._check_of_observations(noise)
-            lower, upper = (observed_quantile(mixture, points, side) for side in sides)
+            of_law = observed_quantile if check_flag("noise", noise) else expected_quantile
+            lower, upper = (of_law(mixture, points, side) for side in sides)
         else:
             lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
@@ -392,7 +395,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of M points, as in `predict`.
         y : array (M,) of observations.
-        noise : bool, number or array (M,), default True. As in `predict`; False is the density of f.
+        noise : bool, number or array (M,), default True. As in `predict`; False is the density of f, where y has normal
+            or Student-t noise.
         covariates, prior : default None. As in `predict`.
         exposure : number or array (M,), default None. That of the counts y, which a model that was fitted with exposure
             must be told.
@@ -404,6 +408,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         Raises
         ------
         InvalidInput : if the points or the observations are not possible.
+        Unsupported : with noise=False, if y is no value of f with noise, such as a count.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -416,13 +421,17 @@ class GPRegressor(RegressorMixin, HeatGP):
         mixture, points = self._mixture_at(X, prior, covariates)
         self._check_exposure_of_observations(exposure)
         law = self.likelihood_
-        if law is not None:
-            self._check_of_observations(noise)
+        of_f = law is not None and not check_flag("noise", noise)
+        if of_f and not isinstance(law, StudentT):
+            raise Unsupported(
+                f"log_density(noise=False) is the density of f at y, and with {type(law).__name__} y is not f with "
+                "noise added. Leave noise True, or ask predict_interval(noise=False)."
+            )
         values = np.asarray(law.check(y) if law is not None else targets(points, y, "zero")[0].y)
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        if law is not None:
+        if law is not None and not of_f:
             values = values if exposure is None else law.with_exposure(values, exposure)
             return observed_log_density(mixture, points, values)
         if exposure is not None:
@@ -635,11 +644,6 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _learned_noises(self) -> int:
         law = chosen_likelihood(self.likelihood, self.noise)
         return int(self.noise is None) if law is None else len(law.free)
-
-    def _check_of_observations(self, noise: Any) -> None:
-        """Raise Unsupported where f is asked for and observations are not normal."""
-        if not check_flag("noise", noise):
-            raise Unsupported(f"with {type(self.likelihood_).__name__} this is of new observations: noise=True.")
 
     def _check_one_output(self, what: str) -> None:
         if self._fitted[0].y.ndim == 2:

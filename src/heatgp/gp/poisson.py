@@ -40,6 +40,7 @@ class Poisson(RegressionLikelihood):
     rate: float = 1.0
 
     is_discrete: ClassVar[bool] = True
+    expected_increases: ClassVar[bool] = True
 
     def check(self, y: ArrayLike) -> Array:
         """Whole numbers from 0 to a million, or InvalidInput."""

@@ -30,6 +30,8 @@ class RegressionLikelihood(Likelihood):
 
     is_discrete: ClassVar[bool] = False
     """Whether observations are whole numbers, 0 or more."""
+    expected_increases: ClassVar[bool] = False
+    """Whether `expected` increases with f and depends on no learned parameter: its quantiles are those of f, mapped."""
 
     def __post_init__(self) -> None:
         for name in self.bounds:

@@ -50,6 +50,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
     center: float = 0.0
     unit: float = 1.0
 
+    expected_increases: ClassVar[bool] = True
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
     limits: ClassVar = frozenset({"degrees"})  # the Cauchy law, and in effect the normal law
     starts: ClassVar = {"noise": (0.01, 0.3), "degrees": (2.0,)}  # many degrees would follow the outliers
