@@ -117,6 +117,9 @@ def test_precomputed_kernels():
         ({"likelihood": "student-t", "noise": "a"}, [1, 2], "must be one number, or None"),
         ({"likelihood": "student-t", "mean": "cubic"}, [1, 2], '"constant", "zero" or a number'),
         ({"likelihood": "student-t"}, [1e200, 2.0], "beyond floating point. Change its unit"),
+        ({"likelihood": Poisson(5.0), "mean": "zero"}, [1, 2], "rate = 5.0 of Poisson is set from the data"),
+        ({"likelihood": StudentT(center=5.0)}, [1, 2], "center = 5.0 of StudentT is set from the data.*`mean`"),
+        ({"likelihood": StudentT(unit=2.0)}, [1, 2], "unit = 2.0 of StudentT is set from the data"),
     ],
 )
 def test_what_is_not_possible(options, y, message):

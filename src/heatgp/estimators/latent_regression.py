@@ -1,6 +1,6 @@
 """GPRegressor with a likelihood that is not normal: which one, and its fit."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ..arguments import is_number
@@ -40,6 +40,14 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
         raise InvalidInput(
             f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a RegressionLikelihood.'
         )
+    for field in fields(chosen):
+        value = vars(chosen)[field.name]
+        if field.name in chosen.from_data and value != field.default:
+            raise InvalidInput(
+                f"{field.name} = {value!r} of {type(chosen).__name__} is set from the data, so that yours would be "
+                "ignored. Leave it out: `mean` and `amplitude` of GPRegressor are in the units of y, of counts those "
+                "of the log rate."
+            )
     if noise is not None:
         raise InvalidInput(
             f"noise = {noise!r}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "

@@ -32,6 +32,8 @@ class RegressionLikelihood(Likelihood):
     """Whether observations are whole numbers, 0 or more."""
     expected_increases: ClassVar[bool] = False
     """Whether `expected` increases with f and depends on no learned parameter: its quantiles are those of f, mapped."""
+    from_data: ClassVar[frozenset[str]] = frozenset()
+    """Fields that `adapted` sets from the data; a model refuses them as arguments, which it would ignore."""
 
     def __post_init__(self) -> None:
         for name in self.bounds:
