@@ -454,3 +454,40 @@ def test_the_density_of_f_under_student_t_noise():
     mean, std = gp.predict(X[:4], return_std=True)
     y = mean + [0.0, 1.0, -2.0, 5.0] * std
     np.testing.assert_allclose(gp.log_density(X[:4], y, noise=False), stats.norm.logpdf(y, mean, std), rtol=1e-9)
+
+
+@dataclass(frozen=True)
+class Mistaken(Waiting):
+    """A law whose log density has the mistake of this name."""
+
+    mistake: str | None = None
+
+    def log_density(self, y, f):
+        right = super().log_density(y, f)
+        cases = {"nan": np.where(y > 1, np.nan, right), "inf": np.where(f > 2, np.inf, right), "sum": np.sum(right)}
+        return cases[self.mistake] if self.mistake else self.mistake * right
+
+
+@pytest.mark.parametrize(
+    "mistake, message",
+    [
+        ("nan", r"Mistaken.log_density\(y, f\) is nan for y\[2\] = 3 at f = 0, and at no f a finite number.*`check`"),
+        ("inf", r"Mistaken.log_density\(y, f\) is inf for y\[0\] = 0.5 at f = 10\. "),
+        ("sum", r"Mistaken.log_density\(y, f\) has shape \(\).*needed is \(16, 3\).*without a sum"),
+        ("none", r"Mistaken.log_density\(y, f\) raised KeyError: 'none'.*called with arrays y, \(N,\)"),
+        (None, r"raised TypeError: .* mistake is None and not in `bounds`: give it a value, or name it there"),
+    ],
+)
+def test_mistakes_in_a_likelihood_of_ones_own(mistake, message):
+    X = S2.random(np.random.default_rng(0), 3)
+    with pytest.raises(InvalidInput, match=message):
+        hg.GPRegressor(S2, likelihood=Mistaken(mistake)).fit(X, [0.5, 1.0, 3.0])
+
+
+def test_bounds_of_what_is_no_field():
+    @dataclass(frozen=True)
+    class Named(Waiting):
+        bounds = {"shape": (0.1, 10.0)}  # noqa: RUF012
+
+    with pytest.raises(InvalidInput, match=r"Named.bounds names 'shape', which is no field of it. Declare it"):
+        Named()

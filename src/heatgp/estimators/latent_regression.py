@@ -13,7 +13,7 @@ from ..gp.observed import ObservedPosterior, condition_observed
 from ..gp.params import Given, Params
 from ..gp.poisson import Poisson
 from ..gp.priors import Priors
-from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.regression_likelihood import RegressionLikelihood, check_log_density
 from ..gp.student import StudentT
 from .base import HeatGP
 
@@ -75,7 +75,9 @@ def fit_observed(
         values = law.check(y)
         if values.shape != (len(points),):
             raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-        return values if exposure is None else law.with_exposure(values, exposure)
+        values = values if exposure is None else law.with_exposure(values, exposure)
+        check_log_density(law.adapted(values, offset), values)
+        return values
 
     points, values, pairs = model._prepare(X, check)
     law, constant = law.adapted(values, offset), offset is None
