@@ -518,6 +518,12 @@ class GPRegressor(RegressorMixin, HeatGP):
     ) -> Any:
         """The logarithm of the evidence, log p(y), of the data of the fit at any parameters.
 
+        It compares kernels, smoothness and parameters of models with one and the same mean. Models with different
+        `mean` or covariates it does not compare: coefficients with a flat prior, the default, are integrated out
+        (restricted likelihood), so that it is the density of N - q numbers, q the number of these coefficients, which
+        are others for another mean. Compare such models by cross-validation with `nlpd_scorer`. Evidence under a
+        likelihood that is not normal has a proper prior of the constant, and is comparable.
+
         Parameters
         ----------
         time, amplitude, noise : numbers, default None: those of the fit. A kernel of several times takes a tuple.
