@@ -5,8 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.linear_model import PoissonRegressor
+from sklearn.metrics import r2_score
+from sklearn.model_selection import KFold, cross_val_score
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, SmallSampleWarning, Unsupported
@@ -114,6 +117,9 @@ def test_precomputed_kernels():
         ({"likelihood": "student-t", "noise": "a"}, [1, 2], "must be one number, or None"),
         ({"likelihood": "student-t", "mean": "cubic"}, [1, 2], '"constant", "zero" or a number'),
         ({"likelihood": "student-t"}, [1e200, 2.0], "beyond floating point. Change its unit"),
+        ({"likelihood": Poisson(5.0), "mean": "zero"}, [1, 2], "rate = 5.0 of Poisson is set from the data"),
+        ({"likelihood": StudentT(center=5.0)}, [1, 2], "center = 5.0 of StudentT is set from the data.*`mean`"),
+        ({"likelihood": StudentT(unit=2.0)}, [1, 2], "unit = 2.0 of StudentT is set from the data"),
     ],
 )
 def test_what_is_not_possible(options, y, message):
@@ -162,6 +168,8 @@ def test_a_likelihood_with_a_log_density_alone():
     assert np.mean(np.abs(mean - truth)) < 2 * np.mean(np.sqrt(variance))
     with pytest.raises(Unsupported, match=r"Define Waiting.expected\(f\)"):
         gp.predict(X)
+    with pytest.raises(Unsupported, match=r"set expected_increases = True in the class"):
+        gp.predict_interval(X, noise=False)
 
 
 def test_mean_as_a_number():
@@ -369,3 +377,117 @@ def test_exposures_that_are_not_possible():
     for ask in (lambda: normal.predict_interval(X, exposure=2.0), lambda: normal.log_density(X, y, exposure=2.0)):
         with pytest.raises(InvalidInput, match='it needs likelihood="poisson"'):
             ask()
+
+
+def counted(n=40):
+    """Counts in places of very different exposures."""
+    X, truth, rng = on_sphere(n)
+    exposure = rng.uniform(0.5, 50, n)
+    return X, rng.poisson(exposure * np.exp(truth / 2)), exposure
+
+
+def test_scores_of_counts_know_their_exposures():
+    X, y, exposure = counted()
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y, exposure=exposure)
+    rate, spread = gp.predict(X, return_std=True)
+    mean, of_mean = gp.predict(X, return_std=True, exposure=exposure)
+    np.testing.assert_allclose(mean, exposure * rate, rtol=1e-12)
+    np.testing.assert_allclose(of_mean, exposure * spread, rtol=1e-12)
+    of_counts = gp.predict(X, return_std=True, noise=True, exposure=exposure)[1]
+    np.testing.assert_allclose(of_counts**2, exposure * rate + (exposure * spread) ** 2, rtol=1e-12)  # total variance
+    covariance = gp.predict(X, return_cov=True, noise=True, exposure=exposure)[1]
+    np.testing.assert_allclose(np.diagonal(covariance), of_counts**2, rtol=1e-10)
+    assert gp.score(X, y, exposure=exposure) == pytest.approx(r2_score(y, exposure * rate))
+    assert gp.score(X, y, exposure, exposure=exposure) == pytest.approx(
+        r2_score(y, exposure * rate, sample_weight=exposure)
+    )
+    assert hg.nlpd_scorer(gp, X, y, exposure=exposure) == np.mean(gp.log_density(X, y, exposure=exposure))
+    for ask in (gp.score, gp.log_density, lambda X, y: hg.nlpd_scorer(gp, X, y)):
+        with pytest.raises(InvalidInput, match=r"fitted with exposure.*Give `exposure` of these observations"):
+            ask(X, y)
+    with pytest.raises(InvalidInput, match="exposure is for GPRegressor, and PoissonRegressor has none"):
+        hg.nlpd_scorer(PoissonRegressor().fit(X, y), X, y, exposure=exposure)
+    without = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y)
+    assert without.score(X, y) == pytest.approx(r2_score(y, without.predict(X)))
+
+
+def test_cross_validation_with_exposure_and_with_covariates():
+    """By scikit-learn's metadata routing; without it a score is an error, not a number."""
+    X, y, exposure = counted()
+    counts = hg.GPRegressor(S2, **KNOWN, likelihood="poisson")
+    normal = hg.GPRegressor(S2, **KNOWN, noise=0.1)
+    for gp, data in ((counts, {"exposure": exposure}), (normal, {"covariates": exposure[:, None]})):
+        with pytest.raises(InvalidInput, match=f"fitted with .*{next(iter(data))}"):
+            cross_val_score(gp, X, y, params=data, cv=3, error_score="raise")
+        by_hand = []
+        for train, test in KFold(3).split(X):
+            fold = {name: values[train] for name, values in data.items()}
+            fitted = clone(gp).fit(X[train], y[train], **fold)
+            by_hand.append(fitted.score(X[test], y[test], **{name: values[test] for name, values in data.items()}))
+        with config_context(enable_metadata_routing=True):
+            asked = dict.fromkeys(data, True)
+            routed = clone(gp).set_fit_request(**asked).set_score_request(**asked)
+            np.testing.assert_allclose(cross_val_score(routed, X, y, params=data, cv=3), by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("options", [KNOWN, {"time": 0.5, "integrate": "grid"}], ids=["known", "grid"])
+def test_intervals_without_noise_are_those_of_draws(options):
+    """Of f in the units of y, and of rates: against functions drawn from the posterior."""
+    X, truth, rng = on_sphere(25)
+    new, size = S2.random(rng, 3), 20_000
+    student = hg.GPRegressor(S2, **options, likelihood="student-t").fit(X, 100 + 20 * truth)
+    counts = hg.GPRegressor(S2, **options, likelihood="poisson").fit(X, rng.poisson(np.exp(1 + truth / 2)))
+    for gp in (student, counts):
+        draws = gp.sample_y(new, size)
+        for end, p in zip(gp.predict_interval(new, 0.8, noise=False), (0.1, 0.9)):
+            below = np.mean(draws <= end[:, None], axis=1)
+            assert np.all(np.abs(below - p) < 5 * (p * (1 - p) / size) ** 0.5)
+    once, twice = (counts.predict_interval(new, noise=False, exposure=e) for e in (1.0, 2.0))
+    np.testing.assert_allclose(twice, 2 * np.array(once), rtol=1e-9)
+    with pytest.raises(Unsupported, match=r"with Poisson y is not f with noise added"):
+        counts.log_density(new, [1, 2, 3], noise=False)
+
+
+def test_the_density_of_f_under_student_t_noise():
+    X, truth, _ = on_sphere(25)
+    gp = hg.GPRegressor(S2, **KNOWN, likelihood="student-t").fit(X, 100 + 20 * truth)
+    mean, std = gp.predict(X[:4], return_std=True)
+    y = mean + [0.0, 1.0, -2.0, 5.0] * std
+    np.testing.assert_allclose(gp.log_density(X[:4], y, noise=False), stats.norm.logpdf(y, mean, std), rtol=1e-9)
+
+
+@dataclass(frozen=True)
+class Mistaken(Waiting):
+    """A law whose log density has the mistake of this name."""
+
+    mistake: str | None = None
+
+    def log_density(self, y, f):
+        right = super().log_density(y, f)
+        cases = {"nan": np.where(y > 1, np.nan, right), "inf": np.where(f > 2, np.inf, right), "sum": np.sum(right)}
+        return cases[self.mistake] if self.mistake else self.mistake * right
+
+
+@pytest.mark.parametrize(
+    "mistake, message",
+    [
+        ("nan", r"Mistaken.log_density\(y, f\) is nan for y\[2\] = 3 at f = 0, and at no f a finite number.*`check`"),
+        ("inf", r"Mistaken.log_density\(y, f\) is inf for y\[0\] = 0.5 at f = 10\. "),
+        ("sum", r"Mistaken.log_density\(y, f\) has shape \(\).*needed is \(16, 3\).*without a sum"),
+        ("none", r"Mistaken.log_density\(y, f\) raised KeyError: 'none'.*called with arrays y, \(N,\)"),
+        (None, r"raised TypeError: .* mistake is None and not in `bounds`: give it a value, or name it there"),
+    ],
+)
+def test_mistakes_in_a_likelihood_of_ones_own(mistake, message):
+    X = S2.random(np.random.default_rng(0), 3)
+    with pytest.raises(InvalidInput, match=message):
+        hg.GPRegressor(S2, likelihood=Mistaken(mistake)).fit(X, [0.5, 1.0, 3.0])
+
+
+def test_bounds_of_what_is_no_field():
+    @dataclass(frozen=True)
+    class Named(Waiting):
+        bounds = {"shape": (0.1, 10.0)}  # noqa: RUF012
+
+    with pytest.raises(InvalidInput, match=r"Named.bounds names 'shape', which is no field of it. Declare it"):
+        Named()

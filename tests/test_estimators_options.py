@@ -76,14 +76,14 @@ def test_densities_need_one_observation_for_each_point(options, y, message):
         hg.GPRegressor(S2, **FIXED, **options).fit(X, Y).log_density(X[:2], y)
 
 
-def test_student_t_is_of_new_observations():
+def test_student_t_noise_is_of_one_size_or_left_out():
     gp = hg.GPRegressor(S2, likelihood="student-t", **FIXED).fit(X, Y)
     assert gp.coefficients_.size == 0
-    for ask in (lambda: gp.log_density(X[:2], Y[:2], noise=False), lambda: gp.predict_interval(X[:2], noise=False)):
-        with pytest.raises(Unsupported, match="with StudentT this is of new observations: noise=True"):
+    for ask in (lambda: gp.log_density(X[:2], Y[:2], noise=0.1), lambda: gp.predict_interval(X[:2], noise=0.1)):
+        with pytest.raises(InvalidInput, match="noise must be True or False"):
             ask()
-    lower, upper = gp.predict_interval(X[:2], noise=np.True_)
-    assert (lower < upper).all()
+    (lower, upper), (low, high) = (gp.predict_interval(X[:2], noise=noise) for noise in (np.True_, False))
+    assert np.all((lower < low) & (low < high) & (high < upper))
 
 
 def test_known_noise_is_not_a_parameter_of_the_evidence():

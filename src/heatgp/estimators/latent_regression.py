@@ -1,6 +1,6 @@
 """GPRegressor with a likelihood that is not normal: which one, and its fit."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from ..arguments import is_number
@@ -13,7 +13,7 @@ from ..gp.observed import ObservedPosterior, condition_observed
 from ..gp.params import Given, Params
 from ..gp.poisson import Poisson
 from ..gp.priors import Priors
-from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.regression_likelihood import RegressionLikelihood, check_log_density
 from ..gp.student import StudentT
 from .base import HeatGP
 
@@ -40,6 +40,14 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
         raise InvalidInput(
             f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a RegressionLikelihood.'
         )
+    for field in fields(chosen):
+        value = vars(chosen)[field.name]
+        if field.name in chosen.from_data and value != field.default:
+            raise InvalidInput(
+                f"{field.name} = {value!r} of {type(chosen).__name__} is set from the data, so that yours would be "
+                "ignored. Leave it out: `mean` and `amplitude` of GPRegressor are in the units of y, of counts those "
+                "of the log rate."
+            )
     if noise is not None:
         raise InvalidInput(
             f"noise = {noise!r}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "
@@ -67,7 +75,9 @@ def fit_observed(
         values = law.check(y)
         if values.shape != (len(points),):
             raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-        return values if exposure is None else law.with_exposure(values, exposure)
+        values = values if exposure is None else law.with_exposure(values, exposure)
+        check_log_density(law.adapted(values, offset), values)
+        return values
 
     points, values, pairs = model._prepare(X, check)
     law, constant = law.adapted(values, offset), offset is None

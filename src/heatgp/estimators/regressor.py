@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import ndtr
 from sklearn.base import RegressorMixin
+from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_number
 from ..covariance import Array, Kernel
@@ -17,11 +18,12 @@ from ..gp.functions import sampled_functions
 from ..gp.gradients import latent_gradient, regression_gradient
 from ..gp.integration import params_at
 from ..gp.mixture import Mixture, averaged
-from ..gp.observed import ObservedPosterior, observed_log_density, observed_quantile
+from ..gp.observed import ObservedPosterior, expected_quantile, observed_log_density, observed_quantile
 from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
@@ -179,7 +181,8 @@ class GPRegressor(RegressorMixin, HeatGP):
                 noise_bounds=self.noise_bounds,
             )
             return self._fit_observed(law, X, y, exposure)
-        self._refuse_exposure(exposure)
+        if exposure is not None:
+            raise _without_exposure()
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
 
@@ -219,6 +222,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.coefficient_errors_ = self.posterior_.coefficient_errors
         self.coefficient_names_ = self._mean_model.names
         self.likelihood_: RegressionLikelihood | None = None
+        self._has_exposure = False
         self._warn_of_few(len(points))
         return self
 
@@ -232,6 +236,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         params, self.likelihood_ = in_units(self.posterior_.params, law), law.in_units_of_y()
         self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
         self.amplitude_, self.noise_ = params.amplitude, vars(self.likelihood_).get("noise")
+        self._has_exposure = exposure is not None
         self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
         self.coefficients_, self.coefficient_errors_, self.coefficient_names_ = np.empty(0), np.empty(0), []
         if self.fit_ is not None:
@@ -247,6 +252,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         noise: Any = False,
         covariates: Any = None,
         prior: Any = None,
+        exposure: Any = None,
     ) -> Any:
         """Mean of f at new points, and its uncertainty.
 
@@ -260,6 +266,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         covariates : array (M, q), default None. Those of the new points, where the model was fitted with covariates.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
             does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.
+        exposure : number or array (M,), default None: 1. Of new counts, as in `fit`: the mean is that of the count.
+            Without it, the mean is the rate.
 
         Returns
         -------
@@ -288,7 +296,7 @@ class GPRegressor(RegressorMixin, HeatGP):
                 "noise is of the uncertainty, and the mean is the same with and without it. Ask for return_std=True or "
                 "return_cov=True, or leave noise out."
             )
-        mixture, points = self._mixture_at(X, prior, covariates)
+        mixture, points = self._mixture_at(X, prior, covariates, exposure)
         if return_std:
             mean, variance = mixture.moments(points, noise)
             return mean, np.sqrt(variance)
@@ -311,7 +319,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of M points, as in `predict`.
         level : number between 0 and 1, default 0.9. The probability of the interval; half of the rest is on each side.
-        noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f.
+        noise : bool, number or array (M,), default True: intervals of new observations, as in `predict`; False: of f,
+            for counts of the rate.
         covariates, prior : default None. As in `predict`.
         exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
 
@@ -322,6 +331,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         Raises
         ------
         InvalidInput : if the level or the points are not possible.
+        Unsupported : with noise=False, if a likelihood of one's own does not say that its mean increases with f.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -333,17 +343,48 @@ class GPRegressor(RegressorMixin, HeatGP):
         (array([0.281]), array([1.719]))
         """
         level = checked_level(level)
-        mixture, points = self._mixture_at(X, prior, covariates)
+        mixture, points = self._mixture_at(X, prior, covariates, exposure)
         sides = (0.5 - level / 2, 0.5 + level / 2)
         if self.likelihood_ is not None:
-            self._check_of_observations(noise)
-            law, none = self.likelihood_, np.zeros(len(points))
-            _, shift = law.split(none if exposure is None else law.with_exposure(none, exposure), none)
-            lower, upper = (observed_quantile(mixture, points, side, shift) for side in sides)
+            of_law = observed_quantile if check_flag("noise", noise) else expected_quantile
+            lower, upper = (of_law(mixture, points, side) for side in sides)
         else:
-            self._refuse_exposure(exposure)
             lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
+
+    def score(
+        self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None
+    ) -> float:
+        """R², the share of the variance of y that the means of `predict` explain, as in scikit-learn.
+
+        Parameters
+        ----------
+        X : array of M points, as in `predict`.
+        y : array (M,) of observations, or (M, p).
+        sample_weight : array (M,), default None: ones.
+        covariates : array (M, q), default None, as in `predict`.
+        exposure : number or array (M,), default None. That of the counts y, which a model that was fitted with exposure
+            must be told.
+
+        Returns
+        -------
+        float, 1 at best. `nlpd_scorer` also sees whether the stated uncertainty is right.
+
+        Raises
+        ------
+        InvalidInput : if the model was fitted with covariates or exposure, and they are not given here.
+        NotFittedError : if the model is not fitted.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> round(gp.score([[0.0], [1.0]], [0.0, 1.0]), 3)
+        0.959
+        """
+        self._check_exposure_of_observations(exposure)
+        mean = self.predict(X, covariates=covariates, exposure=exposure)
+        return float(r2_score(y, mean, sample_weight=sample_weight))
 
     def log_density(
         self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None, exposure: Any = None
@@ -354,9 +395,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of M points, as in `predict`.
         y : array (M,) of observations.
-        noise : bool, number or array (M,), default True. As in `predict`; False is the density of f.
+        noise : bool, number or array (M,), default True. As in `predict`; False is the density of f, where y has normal
+            or Student-t noise.
         covariates, prior : default None. As in `predict`.
-        exposure : number or array (M,), default None: 1. That of new counts, as in `fit`.
+        exposure : number or array (M,), default None. That of the counts y, which a model that was fitted with exposure
+            must be told.
 
         Returns
         -------
@@ -365,6 +408,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         Raises
         ------
         InvalidInput : if the points or the observations are not possible.
+        Unsupported : with noise=False, if y is no value of f with noise, such as a count.
         NotFittedError : if the model is not fitted.
 
         Examples
@@ -375,17 +419,23 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([-0.084])
         """
         mixture, points = self._mixture_at(X, prior, covariates)
+        self._check_exposure_of_observations(exposure)
         law = self.likelihood_
-        if law is not None:
-            self._check_of_observations(noise)
+        of_f = law is not None and not check_flag("noise", noise)
+        if of_f and not isinstance(law, StudentT):
+            raise Unsupported(
+                f"log_density(noise=False) is the density of f at y, and with {type(law).__name__} y is not f with "
+                "noise added. Leave noise True, or ask predict_interval(noise=False)."
+            )
         values = np.asarray(law.check(y) if law is not None else targets(points, y, "zero")[0].y)
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        if law is not None:
+        if law is not None and not of_f:
             values = values if exposure is None else law.with_exposure(values, exposure)
             return observed_log_density(mixture, points, values)
-        self._refuse_exposure(exposure)
+        if exposure is not None:
+            raise _without_exposure()
         return mixture.log_density(points, values, noise)
 
     def sample_y(
@@ -467,6 +517,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         self, time: Any = None, amplitude: Any = None, noise: Any = None, *, gradient: bool = False
     ) -> Any:
         """The logarithm of the evidence, log p(y), of the data of the fit at any parameters.
+
+        It compares kernels, smoothness and parameters of models with one and the same mean. Models with different
+        `mean` or covariates it does not compare: coefficients with a flat prior, the default, are integrated out
+        (restricted likelihood), so that it is the density of N - q numbers, q the number of these coefficients, which
+        are others for another mean. Compare such models by cross-validation with `nlpd_scorer`. Evidence under a
+        likelihood that is not normal has a proper prior of the constant, and is comparable.
 
         Parameters
         ----------
@@ -582,12 +638,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
         return bounds if interval is None else replace(bounds, noise=interval)
 
-    @staticmethod
-    def _refuse_exposure(exposure: Any) -> None:
-        """Raise InvalidInput for an exposure beside normal noise."""
-        if exposure is not None:
+    def _check_exposure_of_observations(self, exposure: Any) -> None:
+        """Raise InvalidInput where observations had an exposure in the fit, and new ones are given without."""
+        if self._fitted and exposure is None and self._has_exposure:
             raise InvalidInput(
-                'exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.'
+                "the model was fitted with exposure: its rates are compared with counts whose exposure is known. "
+                "Give `exposure` of these observations, 1.0 where it is one unit."
             )
 
     @property
@@ -595,19 +651,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         law = chosen_likelihood(self.likelihood, self.noise)
         return int(self.noise is None) if law is None else len(law.free)
 
-    def _check_of_observations(self, noise: Any) -> None:
-        """Raise Unsupported where f is asked for and observations are not normal."""
-        if not check_flag("noise", noise):
-            raise Unsupported(f"with {type(self.likelihood_).__name__} this is of new observations: noise=True.")
-
     def _check_one_output(self, what: str) -> None:
         if self._fitted[0].y.ndim == 2:
             raise _for_one_output(what, self.posterior_.y.shape[1])
 
-    def _mixture_at(self, X: Any, prior: Any, covariates: Any) -> tuple[Mixture, Array]:
-        """The posteriors, with the basis functions of the mean at the points X, and these points."""
+    def _mixture_at(self, X: Any, prior: Any, covariates: Any, exposure: Any = None) -> tuple[Mixture, Array]:
+        """The posteriors, with the mean of f at the points X for observations of this exposure, and these points."""
         (mixture,), points = self._at(X, prior)
-        return mixture.with_basis(self._mean_model.values(points, covariates)), points
+        mixture = mixture.with_basis(self._mean_model.values(points, covariates))
+        if exposure is None:
+            return mixture, points
+        if self.likelihood_ is None:
+            raise _without_exposure()
+        none = np.zeros(len(points))
+        _, shift = self.likelihood_.split(self.likelihood_.with_exposure(none, exposure), none)
+        return mixture.shifted(shift), points
 
     def _warn_of_few(self, number: int) -> None:
         """A SmallSampleWarning where parameters were learned from few points."""
@@ -654,6 +712,10 @@ class GPRegressor(RegressorMixin, HeatGP):
 
 def _for_one_output(what: str, number: int) -> Unsupported:
     return Unsupported(f"{what} is for one output, and y has {number} columns. Fit one model for each column.")
+
+
+def _without_exposure() -> InvalidInput:
+    return InvalidInput('exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.')
 
 
 def checked_level(level: Any) -> float:

@@ -1,5 +1,6 @@
 """Predictions scored by their log density, for cross-validation with scikit-learn."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -7,11 +8,12 @@ from sklearn.base import is_classifier
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
+from ..errors import InvalidInput
 from ..gp.scores import classification_scores, negative_log_density
 from .regressor import GPRegressor
 
 
-def nlpd_scorer(estimator: Any, X: Any, y: Any) -> float:
+def nlpd_scorer(estimator: Any, X: Any, y: Any, *, covariates: Any = None, exposure: Any = None) -> float:
     """The mean log density of observations, or the mean log probability of labels: a scorer of scikit-learn.
 
     It is minus the negative log predictive density (NLPD), or minus the cross entropy: greater is better. Other than
@@ -22,10 +24,17 @@ def nlpd_scorer(estimator: Any, X: Any, y: Any) -> float:
     estimator : a fitted regressor or classifier, or a pipeline or search of one. Regressors of other libraries must
         have `predict(X, return_std=True)` with the standard deviation of observations; classifiers `predict_proba`.
     X, y : the data to score.
+    covariates, exposure : default None. Those of the data to score, where a GPRegressor was fitted with them. Functions
+        of scikit-learn that take `scoring=` do not pass them on: docs/api.md has the few lines of a cross-validation.
 
     Returns
     -------
     float, in nats. A label that was not in the training data counts as one of probability 1e-15.
+
+    Raises
+    ------
+    InvalidInput : if a GPRegressor was fitted with covariates or exposure and they are not given here, or if they are
+        given to another estimator.
 
     Examples
     --------
@@ -36,7 +45,9 @@ def nlpd_scorer(estimator: Any, X: Any, y: Any) -> float:
     >>> bool(cross_val_score(gp, X, X[:, 0], scoring=hg.nlpd_scorer, cv=3).min() > 0)
     True
     """
+    given = {name: value for name, value in (("covariates", covariates), ("exposure", exposure)) if value is not None}
     if is_classifier(estimator):
+        _refuse(given, estimator)
         return -classification_scores(estimator.classes_, estimator.predict_proba(X), y)["cross_entropy"]
     while isinstance(estimator, (Pipeline, BaseSearchCV)):
         if isinstance(estimator, Pipeline):
@@ -44,6 +55,12 @@ def nlpd_scorer(estimator: Any, X: Any, y: Any) -> float:
         else:
             estimator = estimator.best_estimator_
     if isinstance(estimator, GPRegressor):
-        return float(np.mean(estimator.log_density(X, y)))
+        return float(np.mean(estimator.log_density(X, y, **given)))
+    _refuse(given, estimator)
     mean, deviation = estimator.predict(X, return_std=True)
     return -negative_log_density(y, mean, np.square(deviation))
+
+
+def _refuse(given: Iterable[str], estimator: Any) -> None:
+    for name in given:
+        raise InvalidInput(f"{name} is for GPRegressor, and {type(estimator).__name__} has none. Leave it None.")

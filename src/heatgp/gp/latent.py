@@ -39,7 +39,7 @@ class Latent:
     factor: Dense | LowRank
     weights: Array  # (N, 1 + q): R (y - mean) in regression, then R H, H the columns of the basis
     log_marginal_likelihood: float
-    offset: float = 0.0  # the known part of the mean
+    offset: Any = 0.0  # the known part of the mean: a number, or one for each new point
     basis: MeanBasis = NO_BASIS
     inner: Array = field(default_factory=lambda: np.empty(0))  # (q,), the coefficients of the columns of `basis`
     lower: Array = field(default_factory=lambda: np.empty((0, 0)))  # (q, q), L L' is their posterior precision

@@ -61,6 +61,10 @@ class Mixture:
         """The same, for new points at which the basis functions of the mean have these values."""
         return replace(self, posteriors=[p.with_basis(values) for p in self.posteriors])
 
+    def shifted(self, shift: Array) -> Mixture:
+        """The same, for new points at which these numbers (M,) are added to f."""
+        return replace(self, posteriors=[replace(p, offset=p.offset + shift) for p in self.posteriors])
+
     def mean(self, points: Any) -> Array:
         """The mean of f."""
         return self._average([p.mean(points) for p in self.posteriors])

@@ -10,10 +10,11 @@ from scipy.special import logsumexp
 
 from ..arguments import check_flag
 from ..covariance import Array, Kernel
+from ..errors import Unsupported
 from .inference import LatentPosterior, condition_latent
 from .latent import Latent
 from .linalg import draw
-from .mixture import Mixture
+from .mixture import Mixture, normal_quantile
 from .params import Params
 from .prior import Pairs
 from .quadrature import quantile
@@ -77,10 +78,9 @@ class ObservedPosterior(LatentPosterior):
         """`size` draws of the mean of y given f, at Xnew: (size, M)."""
         return self.expected(draw(Latent.mean(self, Xnew), Latent.covariance(self, Xnew), rng, size))
 
-    def quantile(self, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
-        """What a new observation does not exceed with the probability p; `shift` is added to f."""
-        mean, variance = self.latent(Xnew)
-        return self.likelihood.quantile(p, mean + shift, variance)
+    def quantile(self, Xnew: Any, p: float) -> Array:
+        """What a new observation does not exceed with the probability p."""
+        return self.likelihood.quantile(p, *self.latent(Xnew))
 
     def log_density(self, Xnew: Any, y: Array) -> Array:
         """The log density of new observations."""
@@ -117,13 +117,12 @@ def condition_observed(
     return ObservedPosterior(**vars(found), constant=constant)
 
 
-def observed_quantile(mixture: Mixture, Xnew: Any, p: float, shift: Array | float = 0.0) -> Array:
-    """What a new observation does not exceed with the probability p, (M,); `shift` is added to f."""
-    single = np.stack([posterior.quantile(Xnew, p, shift) for posterior in mixture.posteriors])
+def observed_quantile(mixture: Mixture, Xnew: Any, p: float) -> Array:
+    """What a new observation does not exceed with the probability p, (M,)."""
+    single = np.stack([posterior.quantile(Xnew, p) for posterior in mixture.posteriors])
     if len(single) == 1:
         return single[0]
-    latent = [posterior.latent(Xnew) for posterior in mixture.posteriors]
-    parts = [(p.likelihood, mean + shift, variance) for p, (mean, variance) in zip(mixture.posteriors, latent)]
+    parts = [(posterior.likelihood, *posterior.latent(Xnew)) for posterior in mixture.posteriors]
 
     def distribution(y: Array) -> Array:
         return np.tensordot(mixture.weights, [law.cumulative(y, mean, variance) for law, mean, variance in parts], 1)
@@ -131,6 +130,19 @@ def observed_quantile(mixture: Mixture, Xnew: Any, p: float, shift: Array | floa
     low, high = single.min(axis=0), single.max(axis=0)  # the quantile is between those of the parts
     scale = np.maximum(high - low, 1e-9 * (1.0 + np.abs(low)))
     return quantile(distribution, p, (low + high) / 2, scale, parts[0][0].is_discrete)
+
+
+def expected_quantile(mixture: Mixture, Xnew: Any, p: float) -> Array:
+    """What the mean of y given f does not exceed with the probability p, (M,): that mean at the quantile of f."""
+    law = mixture.posteriors[0].likelihood
+    if not law.expected_increases:
+        name = type(law).__name__
+        raise Unsupported(
+            f"with {name} intervals are of new observations, noise=True. Where {name}.expected(f) increases with f and "
+            "depends on no parameter that is learned, set expected_increases = True in the class."
+        )
+    means, variances = (np.stack(part) for part in zip(*(q.latent(Xnew) for q in mixture.posteriors)))
+    return law.expected(normal_quantile(mixture.weights, means, np.sqrt(variances), p))
 
 
 def observed_log_density(mixture: Mixture, Xnew: Any, y: Array) -> Array:

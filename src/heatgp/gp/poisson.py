@@ -29,7 +29,8 @@ class Poisson(RegressionLikelihood):
 
     Parameters
     ----------
-    rate : positive number, default 1. What f = 0 is: the rate is rate * exp(f).
+    rate : positive number, default 1. What f = 0 is: the rate is rate * exp(f). GPRegressor sets it from the data; its
+        own argument for the mean log rate is `mean`.
 
     Examples
     --------
@@ -40,6 +41,8 @@ class Poisson(RegressionLikelihood):
     rate: float = 1.0
 
     is_discrete: ClassVar[bool] = True
+    expected_increases: ClassVar[bool] = True
+    from_data: ClassVar = frozenset({"rate"})
 
     def check(self, y: ArrayLike) -> Array:
         """Whole numbers from 0 to a million, or InvalidInput."""

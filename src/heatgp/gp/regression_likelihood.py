@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,9 +30,18 @@ class RegressionLikelihood(Likelihood):
 
     is_discrete: ClassVar[bool] = False
     """Whether observations are whole numbers, 0 or more."""
+    expected_increases: ClassVar[bool] = False
+    """Whether `expected` increases with f and depends on no learned parameter: its quantiles are those of f, mapped."""
+    from_data: ClassVar[frozenset[str]] = frozenset()
+    """Fields that `adapted` sets from the data; a model refuses them as arguments, which it would ignore."""
 
     def __post_init__(self) -> None:
         for name in self.bounds:
+            if name not in vars(self):
+                raise InvalidInput(
+                    f"{type(self).__name__}.bounds names {name!r}, which is no field of it. Declare it in the class, "
+                    f"such as {name}: float | None = None, and make the class a dataclass(frozen=True)."
+                )
             value = vars(self)[name]
             if not (value is None or (is_number(value) and value > 0)):
                 raise InvalidInput(
@@ -136,3 +145,39 @@ class RegressionLikelihood(Likelihood):
     def _missing(self, member: str) -> Unsupported:
         name = type(self).__name__
         return Unsupported(f"{name} does not say this of new observations. Define {name}.{member}.")
+
+
+def check_log_density(law: RegressionLikelihood, y: Array) -> None:
+    """Raise InvalidInput where the log density of a likelihood is not possible for these observations (N,).
+
+    It is computed once: at values of f from -1000 to 1000 and at f = y, with learned parameters in the middle of their
+    bounds. It may be minus infinity, or not a number, where f is not possible, but not at all f.
+    """
+    what = f"{type(law).__name__}.log_density"
+    numbers = law.split(y, 0.0)[0]
+    powers = 10.0 ** np.arange(-3, 4)
+    f = np.vstack([np.outer(np.concatenate([[0.0], powers, -powers]), np.ones(len(y))), numbers])
+    middle = np.array([np.sqrt(np.prod(law.bounds[name])) for name in law.free])
+    try:
+        with np.errstate(all="ignore"):
+            values = np.asarray(law.with_values(middle).log_density(y, f), dtype=float)
+    except Exception as error:  # whatever the code of a user raises
+        unknown = [
+            field.name for field in fields(law) if vars(law)[field.name] is None and field.name not in law.bounds
+        ]
+        remedy = "It is called with arrays y, (N,), and f, (K, N)."
+        if unknown:
+            remedy = f"{unknown[0]} is None and not in `bounds`: give it a value, or name it there to learn it."
+        raise InvalidInput(f"{what}(y, f) raised {type(error).__name__}: {error}. {remedy}") from error
+    if values.shape != f.shape:
+        raise InvalidInput(
+            f"{what}(y, f) has shape {values.shape} for y of shape {np.shape(y)} and f of shape {f.shape}; needed is "
+            f"{f.shape}. Return one number for each y and f, by functions of NumPy that broadcast, without a sum."
+        )
+    for where in np.flatnonzero(~np.isfinite(values).any(axis=0) | (values == np.inf).any(axis=0)):
+        k = int(np.argmax(values[:, where] == np.inf))  # 0 where none is infinite, as f is there
+        raise InvalidInput(
+            f"{what}(y, f) is {values[k, where]} for y[{where}] = {numbers[where]:g} at f = {f[k, where]:g}"
+            + (". " if values[k, where] == np.inf else ", and at no f a finite number. ")
+            + "It must be finite wherever the observation is possible: correct it, or refuse such y in `check`."
+        )

@@ -31,6 +31,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
     degrees : positive number, default 4. The degrees of freedom: 1 is the Cauchy law, 30 is close to the normal law.
         None learns them.
     center, unit : numbers, default 0 and 1. What f = 0 and f = 1 are: y = center + unit (f + √noise t).
+        GPRegressor sets them from the data; its own argument for the mean of f is `mean`.
 
     Raises
     ------
@@ -50,6 +51,8 @@ class StudentT(RegressionLikelihood, NormalMixture):
     center: float = 0.0
     unit: float = 1.0
 
+    expected_increases: ClassVar[bool] = True
+    from_data: ClassVar = frozenset({"center", "unit"})
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
     limits: ClassVar = frozenset({"degrees"})  # the Cauchy law, and in effect the normal law
     starts: ClassVar = (  # many degrees would follow the outliers
