@@ -26,7 +26,7 @@ from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
-from .smoothness import smoothed, smoothness_of
+from .smoothness import CANDIDATES, smoothed, smoothness_of
 from .summary import Parameter, Summary, learned_parameters, search_path
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
@@ -66,7 +66,8 @@ class HeatGP(BaseEstimator):
         """The parameters with their intervals, the evidence, how they were found, and what to be careful with.
 
         Intervals of learned parameters have a probability of 90 %. They come from the curvature of the log posterior
-        density in the logarithms of the parameters; with integrate="grid" from the grid.
+        density in the logarithms of the parameters; with integrate="grid" from the grid. They end at the bounds of the
+        search. Coefficients of the mean have a normal law; their rows say its standard deviation too.
 
         Returns
         -------
@@ -80,13 +81,14 @@ class HeatGP(BaseEstimator):
         --------
         >>> import heatgp as hg
         >>> X = hg.Sphere(2).random(np.random.default_rng(0), 60)
-        >>> gp = hg.GPRegressor(hg.Sphere(2), time=0.5, amplitude=1.0, noise=0.01).fit(X, X[:, 0])
+        >>> gp = hg.GPRegressor(hg.Sphere(2), time=0.5, amplitude=1.0, noise=0.01).fit(X, 2 + X[:, 0])
         >>> print(gp.summary())
         GPRegressor(manifold=Sphere(2)), N = 60
-        parameter  value  90 % interval
-        time       0.5    given
-        amplitude  1      given
-        noise      0.01   given
+        parameter       value  90 % interval
+        time            0.5    given
+        amplitude       1      given
+        noise           0.01   given
+        mean: constant  2      1.21 to 2.79, standard error 0.48
         log evidence  33.526
         """
         posteriors, mixtures = self._fitted, [processes(mixture) for mixture in self._mixtures]
@@ -96,6 +98,7 @@ class HeatGP(BaseEstimator):
         parameters: list[Parameter] = []
         for posterior, mixture, label in zip(posteriors, mixtures, labels):
             parameters += self._summarised(posterior, mixture, label)
+        parameters += self._smoothness_row + self._mean_rows
         fits = [fit for fit in self.fits_ if fit is not None]
         notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
         if not self._precomputed and self.moved_ > 0:
@@ -105,8 +108,8 @@ class HeatGP(BaseEstimator):
             f"{type(self).__name__}({where}), N = {len(posteriors[0].X)}",
             tuple(parameters),
             sum(posterior.log_marginal_likelihood for posterior in posteriors),
-            tuple(search_path(fits, mixtures)),
-            (*notes, *self._notes),
+            tuple(search_path(fits, mixtures, self._prior_kernel.names, self._has_normal_noise)),
+            (*notes, *self._notes_on(parameters)),
         )
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
@@ -118,10 +121,29 @@ class HeatGP(BaseEstimator):
         """What tells several models apart."""
         return range(len(self._fitted))
 
-    @property
-    def _notes(self) -> Sequence[str]:
-        """More for the summary to say."""
+    def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:
+        """More for the summary of these parameters to say."""
         return ()
+
+    @property
+    def _smoothness_row(self) -> list[Parameter]:
+        """The smoothness of the kernel, where it is not that of heat alone."""
+        value, learned = self.smoothness_, isinstance(self.smoothness, str)
+        if math.isinf(value) and not learned:
+            return []
+        words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence" if learned else ""
+        ends = (math.nan,) * 2 if learned else (value,) * 2
+        return [Parameter("smoothness", value, *ends, learned, words)]
+
+    @property
+    def _mean_rows(self) -> list[Parameter]:
+        """The coefficients of the mean."""
+        return []
+
+    @property
+    def _has_normal_noise(self) -> bool:
+        """Whether observations have normal noise of one variance."""
+        return False
 
     def kernel_error(self, X: Any) -> KernelError:
         """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?

@@ -19,7 +19,7 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import Fit, box_of
+from ..gp.fit import TOUCHING, Fit, box_of
 from ..gp.fit_latent import affordable, fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
@@ -36,6 +36,7 @@ from ..progress import heartbeat, log
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
+from .summary import Parameter
 from .tables import checked_targets
 
 CERTAIN = 0.99
@@ -235,12 +236,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 f'time = {self.time!r} with class_times = "own": give the times of all classes, or none.'
             )
 
-    @property
-    def _notes(self) -> list[str]:
+    def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         few = [fit.data for fit in self.fits_ if fit.data is not None and fit.data < len(self.posteriors_[0].X)]
         learned = [f"parameters were learned from {number} random points, to save time" for number in few]
         signals = zip(self._model_names, np.atleast_1d(self.signal_))
         about = "" if len(self.posteriors_) == 1 else "of class {} "
+        warned = any("amplitude" in fit.on_bound for fit in self.fits_)
+        endless = [p.name for p in parameters if p.is_learned and p.name.endswith("amplitude") and _at_top(p)]
+        for name in [] if warned else endless:
+            learned.append(f"{name} is at its upper bound: labels without noise; a larger one changes nothing")
         return learned + [
             f"labels {about.format(name)}depend on the points with the probability {signal:.2g}"
             for name, signal in signals
@@ -556,6 +560,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
         else:
             probabilities = self._all_classes([mixture.probability(points) for mixture in mixtures])
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
+
+
+def _at_top(parameter: Parameter) -> bool:
+    """Whether the upper bound of its search, which ends the interval, is the value."""
+    return parameter.value >= parameter.high * (1 - TOUCHING)
 
 
 def _classes(points: Array, y: Any) -> tuple[Array, Array]:
