@@ -77,7 +77,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         1e10, the parameters of "joint" are learned from random points, and all points are conditioned on.
     class_times : "shared" (default) or "own", for more than two classes jointly. With "own" each f_c has a time of its
         own, which suits classes whose regions differ in size. The search starts from the best shared time. `time` may
-        then be a tuple of one for each class; kernels of several times are refused.
+        then be a tuple of one for each class; kernels of several times are refused. Two classes have one function, and
+        the models of "one-vs-rest" (also with inference="laplace") have their own times anyway: "own" changes nothing.
     amplitude_bounds : tuple (low, high), default None: (0.01, 10,000). Where the prior variance of f is searched for.
     normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
@@ -207,7 +208,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
             )
         if not (isinstance(self.class_times, str) and self.class_times in ("shared", "own")):
             raise InvalidInput(f'class_times = {self.class_times!r} is not known. Use "shared" or "own".')
-        if self.class_times == "own" and (self._precomputed or self.time in ("each", "coordinates")):
+        several = isinstance(self.time, str) and self.time in ("each", "coordinates")
+        if self.class_times == "own" and (self._precomputed or several):
             what = 'kernel = "precomputed"' if self._precomputed else f'time = "{self.time}"'
             raise InvalidInput(
                 f'class_times = "own" needs a kernel of one time; got {what}. Use class_times = "shared".'
