@@ -202,6 +202,11 @@ class HeatGP(BaseEstimator):
         """How many parameters of the law of y given f are learned."""
 
     @property
+    def _matrices(self) -> int:
+        """How many matrices of N² numbers a posterior keeps: the covariance and its factor."""
+        return 2
+
+    @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -302,9 +307,8 @@ class HeatGP(BaseEstimator):
         starts = [coordinates(objective, params, posterior) for params in (posterior.params, *maxima)]
         found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
         number, size = len(found.weights), len(posterior.X)
-        check_memory(
-            16.0 * number * size**2, f"integrate='grid': {number} posteriors of {size:,} points", "Leave it None."
-        )
+        what = f"integrate='grid': {number} posteriors of {size:,} points"
+        check_memory(8.0 * self._matrices * number * size**2, what, "Leave it None.")
         shared = None if pairs is None else remembered(pairs)
         return Mixture([self._again(posterior, objective, z, shared) for z in found.points], found.weights)
 

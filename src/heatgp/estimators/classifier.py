@@ -224,6 +224,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _learned_noises(self) -> int:
         return int(self.label_noise is None and self.inference != "laplace")
 
+    @property
+    def _matrices(self) -> int:
+        count = len(self.classes_)
+        if count == 2 or not self._jointly:
+            return super()._matrices
+        # the covariances, one inverse and its product with the factor of the level for each class, and this factor
+        return (count if self._has_own_times else 1) + 2 * count + 1
+
     def _check_class_times(self) -> None:
         """Errors of times of their own, once the kernel and the classes are known."""
         if not self._has_own_times:
