@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import check_flag, check_jobs, check_seed, is_number
+from ..arguments import check_flag, check_jobs, check_seed, is_number, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
@@ -219,7 +219,7 @@ class HeatGP(BaseEstimator):
             number = isinstance(value, Real) and not isinstance(value, bool)
             known = name == "noise" and np.ndim(value) > 0  # variances, which GPRegressor checks
             if name in ("amplitude", "noise") and not (value is None or number or known):
-                raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
+                raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)
         if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
@@ -230,10 +230,10 @@ class HeatGP(BaseEstimator):
         check_seed(self.rng)
         check_jobs(self.n_jobs)
         if self._precomputed and self.time is not None:
-            raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
+            raise InvalidInput(f"time = {shown(self.time)}, but a precomputed kernel has none. Leave it None.")
         if self._precomputed and self.time_bounds is not None:
             raise InvalidInput(
-                f"time_bounds = {self.time_bounds!r}, but a precomputed kernel has no time. Leave it None."
+                f"time_bounds = {shown(self.time_bounds)}, but a precomputed kernel has no time. Leave it None."
             )
         X = checked_table(self, X, fitting=True)
         gram = gram_kernel(X) if self._precomputed else None
@@ -315,7 +315,7 @@ class HeatGP(BaseEstimator):
     def _params(self, old: Params, time: Any, amplitude: Any, noise: Any) -> Params:
         """Checked parameters; None for those of `old`."""
         if self._precomputed and time is not None:
-            raise InvalidInput(f"time = {time!r}, but a precomputed kernel has none. Leave it None.")
+            raise InvalidInput(f"time = {shown(time)}, but a precomputed kernel has none. Leave it None.")
         given = Given.of(
             self._prior_kernel,
             old.time if time is None else time,
@@ -362,6 +362,6 @@ def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
     pair = isinstance(interval, (tuple, list, np.ndarray)) and np.shape(interval) == (2,)
     if not (pair and all(map(is_number, interval)) and 0 < interval[0] < interval[1] < np.inf):
         raise InvalidInput(
-            f"{name} = {interval!r} must be two positive numbers, the smaller first, such as (0.01, 100)."
+            f"{name} = {shown(interval)} must be two positive numbers, the smaller first, such as (0.01, 100)."
         )
     return float(interval[0]), float(interval[1])

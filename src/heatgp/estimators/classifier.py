@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, check_flag, is_number, refuse_missing
+from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, NotConverged
@@ -215,7 +215,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 f'class_times = "own" needs a kernel of one time; got {what}. Use class_times = "shared".'
             )
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
-            raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
+            raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
         if self.inference == "laplace":
             Probit(self.label_noise or 0.0).check_without_noise()
@@ -243,7 +243,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             )
         if np.ndim(self.time) and 0 < sum(time is None for time in self.time) < len(self.time):
             raise InvalidInput(
-                f'time = {self.time!r} with class_times = "own": give the times of all classes, or none.'
+                f'time = {shown(self.time)} with class_times = "own": give the times of all classes, or none.'
             )
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
@@ -265,8 +265,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _check_label_noise(noise: Any) -> None:
         if noise is not None and not (is_number(noise) and 0 <= noise < 1):
             raise InvalidInput(
-                f"label_noise = {noise!r} is the share of labels that were drawn at random, from 0 to less than 1. "
-                "Give None to learn it."
+                f"label_noise = {shown(noise)} is the share of labels that were drawn at random, from 0 to less than "
+                "1. Give None to learn it."
             )
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import ndtr
 from sklearn.base import RegressorMixin
 
-from ..arguments import check_flag, generator, is_number
+from ..arguments import check_flag, generator, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
@@ -679,5 +679,5 @@ def _for_one_output(what: str, number: int) -> Unsupported:
 def checked_level(level: Any) -> float:
     """A probability between 0 and 1."""
     if not (is_number(level) and 0 < level < 1):
-        raise InvalidInput(f"level = {level!r} must be a probability between 0 and 1, such as 0.9.")
+        raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
     return float(level)
