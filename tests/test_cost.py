@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -27,6 +28,7 @@ from heatgp import (
 from heatgp import cost as costs
 from heatgp.cost import Cost, available_memory, check_memory
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from heatgp.estimators import base
 from heatgp.paths.walk import walk
 from heatgp.progress import tracked
 
@@ -278,3 +280,21 @@ def test_estimates_of_time_are_right_within_a_factor_of_three(method, manifold):
         if 1 / 3 < ratios[-1] < 3:
             return
     raise AssertionError(f"estimate over truth: {ratios}")
+
+
+@pytest.mark.parametrize("options", [{"multiclass": "one-vs-rest"}, {}, {"class_times": "own", "amplitude": 1.0}])
+def test_a_grid_of_classes_counts_the_memory_that_it_keeps(options, monkeypatch):
+    """Against the sizes of the matrices that the posteriors have after predictions."""
+    asked = []
+    monkeypatch.setattr(base, "check_memory", lambda number, *rest: asked.append(number))
+    X = hg.Sphere(2).random(np.random.default_rng(0), 24)
+    few = {"priors": None, "label_noise": 0.0, "time_bounds": (0.2, 0.3), "amplitude_bounds": (1.0, 1.5)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        gp = hg.GPClassifier(hg.Sphere(2), integrate="grid", **few | options).fit(X, np.arange(24) % 3)
+    for mixture, number in zip(gp.mixtures_, asked, strict=True):
+        kept = 0
+        for posterior in mixture.posteriors:
+            values = vars(posterior.approximation.factor).values()
+            kept += sum(value.nbytes for value in values if np.ndim(value) > 1 and value.shape[-2:] == (24, 24))
+        assert 0.75 * kept <= number <= 1.5 * kept

@@ -230,3 +230,52 @@ def test_the_smoothness_of_a_composed_kernel_is_the_least_of_its_parts():
     kernel = hg.matern_kernel(PLANE, 1.5)
     model = hg.GPRegressor(PLANE, kernel=kernel, time=(1.0, 2.0), amplitude=1.0, noise=0.1).fit(points, points[:, 0])
     assert model.smoothness_ == 1.5
+
+
+NAMES = [f"column {k}" for k in range(79)]
+MANY = np.random.default_rng(0).normal(size=(40, 79))
+
+
+@pytest.mark.parametrize(
+    ("model", "labels"),
+    [
+        (hg.GPRegressor(S2, noise=np.ones(40), likelihood="student-t"), False),
+        (hg.GPRegressor(S2, noise=np.ones(40), likelihood="poisson"), False),
+        (hg.GPRegressor(S2, amplitude=np.ones(40)), False),
+        (hg.GPRegressor(S2, time=np.ones(40)), False),
+        (hg.GPRegressor("euclidean", time=(1.0,) * 40), False),
+        (hg.GPRegressor(S2, time_bounds=np.ones(40)), False),
+        (hg.GPRegressor(S2, noise_bounds=np.ones(40)), False),
+        (hg.GPRegressor(S2, coefficient_scale=np.ones(40)), False),
+        (hg.GPRegressor(S2, smoothness=np.ones(40)), False),
+        (hg.GPRegressor(S2, likelihood="student-t", mean=np.ones(40)), False),
+        (hg.GPClassifier(S2, label_noise=np.ones(40)), True),
+        (hg.GPClassifier(S2, mean=np.ones(40)), True),
+    ],
+)
+def test_errors_do_not_print_whole_arrays(model, labels):
+    with pytest.raises(InvalidInput, match=r"\[1\.0, 1\.0, 1\.0, \.\.\.\] \(40 values\)") as error:
+        model.fit(X, Y > 0 if labels else Y)
+    assert len(str(error.value)) < 250
+
+
+def test_errors_do_not_list_all_covariates():
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(MANY, columns=NAMES)
+    gp = hg.GPRegressor(S2, coefficient_scale=1.0, **FIXED).fit(X, Y, covariates=table)
+    with pytest.raises(InvalidInput, match=r"\['column 78', 'column 77', 'column 76', \.\.\.\] \(79 values\)"):
+        gp.predict(X, covariates=table[NAMES[::-1]])
+    twice = table[NAMES[:30]].assign(again=table["column 0"])
+    with pytest.raises(InvalidInput, match=r"\(constant, covariate column 0, covariate column 1, \.\.\., 31 in all\)"):
+        hg.GPRegressor(S2, **FIXED).fit(X, Y, covariates=twice)
+    vectors = hg.GPRegressor("euclidean", **FIXED).fit(table, Y)
+    with pytest.raises(InvalidInput, match=r"X has \['column 78', 'column 77', 'column 76', \.\.\.\] \(79 values\)"):
+        vectors.predict(table[NAMES[::-1]])
+
+
+def test_counts_are_compared_as_numbers():
+    counts = np.arange(40) // 3
+    with pytest.raises(InvalidInput, match=r"smallest class, 1; got 5\. If y holds numbers .* task='regression'"):
+        hg.compare(S2, X, counts)
+    with pytest.raises(InvalidInput, match=r"smallest class, 1; got 5\.$"):
+        hg.compare(S2, X, counts.astype(str))

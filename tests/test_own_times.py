@@ -11,6 +11,7 @@ from gp_kernels import RBF
 from heatgp import Euclidean, GPClassifier, Product, Sphere
 from heatgp.covariance import DerivedKernel, Evaluation, TimeFunction
 from heatgp.errors import InvalidInput
+from heatgp.gp import own_times
 from heatgp.gp.classification import condition_joint
 from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.latent_objective import LatentObjective
@@ -165,6 +166,35 @@ def test_two_classes_and_one_against_the_rest_are_as_ever():
         options = {"multiclass": multiclass, "time": 0.1, **FIXED}
         one, own = (GPClassifier(S2, class_times=which, **options).fit(X, labels) for which in ("shared", "own"))
         np.testing.assert_array_equal(own.predict_proba(X), one.predict_proba(X))
+
+
+def test_times_may_be_an_array():
+    X, y = with_lengths(30, (0.1, 0.1, 0.1))
+    options = {"class_times": "own", **FIXED}
+    array, numbers = (GPClassifier(S2, time=of((0.1, 0.2, 0.3)), **options).fit(X, y) for of in (np.array, tuple))
+    assert array.time_ == numbers.time_
+    np.testing.assert_array_equal(array.predict_proba(X), numbers.predict_proba(X))
+
+
+def test_two_classes_and_laplace_have_nothing_to_share():
+    """One function has one time, and the models of one class against the rest have their own."""
+    X, y = with_lengths(40, (0.1, 0.1, 0.1))
+    for labels, inference in (y == 0, "ep"), (y, "laplace"):
+        options = {"inference": inference, "amplitude": 4.0, "label_noise": 0.0}
+        one, own = (GPClassifier(S2, class_times=which, **options).fit(X, labels) for which in ("shared", "own"))
+        assert own.time_ == one.time_
+
+
+@pytest.mark.parametrize("number", [1, 2, 4])
+def test_priors_of_times_are_checked_before_the_search(number, monkeypatch):
+    def search(*arguments, **options):
+        raise AssertionError("this comes after all checks")
+
+    monkeypatch.setattr(own_times, "fit_latent", search)
+    X, y = with_lengths(20, (0.1, 0.1, 0.1))
+    priors = Priors(time=(LogNormal(0.1, 1.0),) * number)
+    with pytest.raises(InvalidInput, match=f"priors.time has {number} laws; the kernel has 3 times"):
+        GPClassifier(S2, class_times="own", priors=priors).fit(X, y)
 
 
 def test_some_parameters_are_given():

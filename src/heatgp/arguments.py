@@ -34,26 +34,39 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def shown(value: Any, most: int = 6) -> str:
+    """A value for a message: of a long list or array the first entries, and how many there are.
+
+    >>> shown((1.0, 2.0)), shown(np.arange(100))
+    ('(1.0, 2.0)', '[0, 1, 2, ...] (100 values)')
+    """
+    entries = value.ravel() if isinstance(value, np.ndarray) else value
+    if not isinstance(entries, (list, tuple, np.ndarray)) or len(entries) <= most:
+        return repr(value)
+    first = (entry.item() if isinstance(entry, np.generic) else entry for entry in entries[:3])
+    return f"[{', '.join(map(shown, first))}, ...] ({len(entries)} values)"
+
+
 def check_count(name: str, value: Any, least: int = 1) -> int:
     """An integer of at least `least`, which is 0 or 1."""
     if not is_integer(value) or not least <= value < MOST:
         kind = "a positive integer" if least else "an integer, 0 or more"
         kind += f", below {MOST:.0e}" if is_integer(value) and value >= MOST else ""
-        raise InvalidInput(f"{name} must be {kind}; got {value!r}.")
+        raise InvalidInput(f"{name} must be {kind}; got {shown(value)}.")
     return int(value)
 
 
 def check_number(name: str, value: Any) -> float:
     """One finite real number."""
     if not is_number(value):
-        raise InvalidInput(f"{name} must be a finite number; got {value!r}.")
+        raise InvalidInput(f"{name} must be a finite number; got {shown(value)}.")
     return float(value)
 
 
 def check_flag(name: str, value: Any) -> bool:
     """True or False: any other value would count as one of them, and not always as the one that is meant."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInput(f"{name} must be True or False; got {value!r}.")
+        raise InvalidInput(f"{name} must be True or False; got {shown(value)}.")
     return bool(value)
 
 
@@ -156,8 +169,8 @@ def _of_objects(array: np.ndarray, name: str, kind: str) -> np.ndarray:
     for index, value in np.ndenumerate(array):
         if not isinstance(value, Number) or isinstance(value, (bool, np.bool_)):
             place = f"{name}[{', '.join(map(str, index))}]" if index else name
-            shown = repr(value) if len(repr(value)) < 40 else f"a {type(value).__name__}"
-            raise InvalidInput(f"{name} must be {kind}; its dtype is object, and {place} is {shown}.")
+            what = repr(value) if len(repr(value)) < 40 else f"a {type(value).__name__}"
+            raise InvalidInput(f"{name} must be {kind}; its dtype is object, and {place} is {what}.")
     is_complex = any(isinstance(value, Complex) and not isinstance(value, Real) for value in array.flat)
     try:
         return array.astype(complex if is_complex else float)
@@ -172,5 +185,5 @@ def as_times(times: Any, name: str = "times") -> np.ndarray:
     except InvalidInput:  # the message below shows the value
         values = np.empty(0)
     if values.dtype.kind not in "iuf" or values.ndim > 1 or not values.size or not np.isfinite(values).all():
-        raise InvalidInput(f"{name} must be a number or a non-empty list of finite numbers; got {times!r}.")
+        raise InvalidInput(f"{name} must be a number or a non-empty list of finite numbers; got {shown(times)}.")
     return values.astype(float)

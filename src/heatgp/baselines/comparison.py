@@ -295,7 +295,9 @@ def folds(y: np.ndarray, task: Task, number: Any, groups: ArrayLike | None, seed
     else:
         most, what = len(y), "points"
     if not 2 <= number <= most:
-        raise InvalidInput(f"splits must be from 2 to the number of {what}, {most}; got {number}.")
+        numbers = task == "classification" and groups is None and y.dtype.kind in "iuf"
+        remedy = " If y holds numbers such as counts, not classes, say task='regression'." if numbers else ""
+        raise InvalidInput(f"splits must be from 2 to the number of {what}, {most}; got {number}.{remedy}")
     if groups is not None:
         return list(GroupKFold(number).split(y, groups=groups))
     kind = StratifiedKFold if task == "classification" else KFold

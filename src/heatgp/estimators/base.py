@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import check_flag, check_jobs, check_seed, is_number
+from ..arguments import check_flag, check_jobs, check_seed, is_number, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
@@ -26,7 +26,7 @@ from ..gp.threads import on_one_thread
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
-from .smoothness import smoothed, smoothness_of
+from .smoothness import CANDIDATES, smoothed, smoothness_of
 from .summary import Parameter, Summary, learned_parameters, search_path
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
@@ -69,7 +69,8 @@ class HeatGP(BaseEstimator):
         """The parameters with their intervals, the evidence, how they were found, and what to be careful with.
 
         Intervals of learned parameters have a probability of 90 %. They come from the curvature of the log posterior
-        density in the logarithms of the parameters; with integrate="grid" from the grid.
+        density in the logarithms of the parameters; with integrate="grid" from the grid. They end at the bounds of the
+        search. Coefficients of the mean have a normal law; their rows say its standard deviation too.
 
         Returns
         -------
@@ -83,13 +84,14 @@ class HeatGP(BaseEstimator):
         --------
         >>> import heatgp as hg
         >>> X = hg.Sphere(2).random(np.random.default_rng(0), 60)
-        >>> gp = hg.GPRegressor(hg.Sphere(2), time=0.5, amplitude=1.0, noise=0.01).fit(X, X[:, 0])
+        >>> gp = hg.GPRegressor(hg.Sphere(2), time=0.5, amplitude=1.0, noise=0.01).fit(X, 2 + X[:, 0])
         >>> print(gp.summary())
         GPRegressor(manifold=Sphere(2)), N = 60
-        parameter  value  90 % interval
-        time       0.5    given
-        amplitude  1      given
-        noise      0.01   given
+        parameter       value  90 % interval
+        time            0.5    given
+        amplitude       1      given
+        noise           0.01   given
+        mean: constant  2      1.21 to 2.79, standard error 0.48
         log evidence  33.526
         """
         posteriors, mixtures = self._fitted, [processes(mixture) for mixture in self._mixtures]
@@ -99,6 +101,7 @@ class HeatGP(BaseEstimator):
         parameters: list[Parameter] = []
         for posterior, mixture, label in zip(posteriors, mixtures, labels):
             parameters += self._summarised(posterior, mixture, label)
+        parameters += self._smoothness_row + self._mean_rows
         fits = [fit for fit in self.fits_ if fit is not None]
         notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
         if not self._precomputed and self.moved_ > 0:
@@ -108,8 +111,8 @@ class HeatGP(BaseEstimator):
             f"{type(self).__name__}({where}), N = {len(posteriors[0].X)}",
             tuple(parameters),
             sum(posterior.log_marginal_likelihood for posterior in posteriors),
-            tuple(search_path(fits, mixtures)),
-            (*notes, *self._notes),
+            tuple(search_path(fits, mixtures, self._prior_kernel.names, self._has_normal_noise)),
+            (*notes, *self._notes_on(parameters)),
         )
 
     @of_its_data
@@ -122,10 +125,29 @@ class HeatGP(BaseEstimator):
         """What tells several models apart."""
         return range(len(self._fitted))
 
-    @property
-    def _notes(self) -> Sequence[str]:
-        """More for the summary to say."""
+    def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:
+        """More for the summary of these parameters to say."""
         return ()
+
+    @property
+    def _smoothness_row(self) -> list[Parameter]:
+        """The smoothness of the kernel, where it is not that of heat alone."""
+        value, learned = self.smoothness_, isinstance(self.smoothness, str)
+        if math.isinf(value) and not learned:
+            return []
+        words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence" if learned else ""
+        ends = (math.nan,) * 2 if learned else (value,) * 2
+        return [Parameter("smoothness", value, *ends, learned, words)]
+
+    @property
+    def _mean_rows(self) -> list[Parameter]:
+        """The coefficients of the mean."""
+        return []
+
+    @property
+    def _has_normal_noise(self) -> bool:
+        """Whether observations have normal noise of one variance."""
+        return False
 
     def kernel_error(self, X: Any) -> KernelError:
         """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?
@@ -184,6 +206,11 @@ class HeatGP(BaseEstimator):
         """How many parameters of the law of y given f are learned."""
 
     @property
+    def _matrices(self) -> int:
+        """How many matrices of N² numbers a posterior keeps: the covariance and its factor."""
+        return 2
+
+    @property
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
@@ -196,7 +223,7 @@ class HeatGP(BaseEstimator):
             number = isinstance(value, Real) and not isinstance(value, bool)
             known = name == "noise" and np.ndim(value) > 0  # variances, which GPRegressor checks
             if name in ("amplitude", "noise") and not (value is None or number or known):
-                raise InvalidInput(f"{name} = {value!r} must be a number, or None to learn it.")
+                raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)
         check_flag("project", self.project)
         if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
@@ -207,10 +234,10 @@ class HeatGP(BaseEstimator):
         check_seed(self.rng)
         check_jobs(self.n_jobs)
         if self._precomputed and self.time is not None:
-            raise InvalidInput(f"time = {self.time!r}, but a precomputed kernel has none. Leave it None.")
+            raise InvalidInput(f"time = {shown(self.time)}, but a precomputed kernel has none. Leave it None.")
         if self._precomputed and self.time_bounds is not None:
             raise InvalidInput(
-                f"time_bounds = {self.time_bounds!r}, but a precomputed kernel has no time. Leave it None."
+                f"time_bounds = {shown(self.time_bounds)}, but a precomputed kernel has no time. Leave it None."
             )
         X = checked_table(self, X, fitting=True)
         gram = gram_kernel(X) if self._precomputed else None
@@ -285,16 +312,15 @@ class HeatGP(BaseEstimator):
         starts = [coordinates(objective, params, posterior) for params in (posterior.params, *maxima)]
         found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
         number, size = len(found.weights), len(posterior.X)
-        check_memory(
-            16.0 * number * size**2, f"integrate='grid': {number} posteriors of {size:,} points", "Leave it None."
-        )
+        what = f"integrate='grid': {number} posteriors of {size:,} points"
+        check_memory(8.0 * self._matrices * number * size**2, what, "Leave it None.")
         shared = None if pairs is None else remembered(pairs)
         return Mixture.over(lambda z: self._again(posterior, objective, z, shared), found.points, found.weights)
 
     def _params(self, old: Params, time: Any, amplitude: Any, noise: Any) -> Params:
         """Checked parameters; None for those of `old`."""
         if self._precomputed and time is not None:
-            raise InvalidInput(f"time = {time!r}, but a precomputed kernel has none. Leave it None.")
+            raise InvalidInput(f"time = {shown(time)}, but a precomputed kernel has none. Leave it None.")
         given = Given.of(
             self._prior_kernel,
             old.time if time is None else time,
@@ -341,6 +367,6 @@ def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
     pair = isinstance(interval, (tuple, list, np.ndarray)) and np.shape(interval) == (2,)
     if not (pair and all(map(is_number, interval)) and 0 < interval[0] < interval[1] < np.inf):
         raise InvalidInput(
-            f"{name} = {interval!r} must be two positive numbers, the smaller first, such as (0.01, 100)."
+            f"{name} = {shown(interval)} must be two positive numbers, the smaller first, such as (0.01, 100)."
         )
     return float(interval[0]), float(interval[1])

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, check_flag, is_number, refuse_missing
+from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, NotConverged
@@ -19,7 +19,7 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import Fit, box_of
+from ..gp.fit import TOUCHING, Fit, box_of
 from ..gp.fit_latent import affordable, fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
@@ -36,6 +36,7 @@ from ..progress import heartbeat, log
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
+from .summary import Parameter
 from .tables import checked_targets
 
 CERTAIN = 0.99
@@ -76,7 +77,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         1e10, the parameters of "joint" are learned from random points, and all points are conditioned on.
     class_times : "shared" (default) or "own", for more than two classes jointly. With "own" each f_c has a time of its
         own, which suits classes whose regions differ in size. The search starts from the best shared time. `time` may
-        then be a tuple of one for each class; kernels of several times are refused.
+        then be a tuple of one for each class; kernels of several times are refused. Two classes have one function, and
+        the models of "one-vs-rest" (also with inference="laplace") have their own times anyway: "own" changes nothing.
     amplitude_bounds : tuple (low, high), default None: (0.01, 10,000). Where the prior variance of f is searched for.
     normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
@@ -206,13 +208,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
             )
         if not (isinstance(self.class_times, str) and self.class_times in ("shared", "own")):
             raise InvalidInput(f'class_times = {self.class_times!r} is not known. Use "shared" or "own".')
-        if self.class_times == "own" and (self._precomputed or self.time in ("each", "coordinates")):
+        several = isinstance(self.time, str) and self.time in ("each", "coordinates")
+        if self.class_times == "own" and (self._precomputed or several):
             what = 'kernel = "precomputed"' if self._precomputed else f'time = "{self.time}"'
             raise InvalidInput(
                 f'class_times = "own" needs a kernel of one time; got {what}. Use class_times = "shared".'
             )
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
-            raise InvalidInput(f'mean = {self.mean!r} is not known. Use "constant" or "zero".')
+            raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
         if self.inference == "laplace":
             Probit(self.label_noise or 0.0).check_without_noise()
@@ -220,6 +223,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
     @property
     def _learned_noises(self) -> int:
         return int(self.label_noise is None and self.inference != "laplace")
+
+    @property
+    def _matrices(self) -> int:
+        count = len(self.classes_)
+        if count == 2 or not self._jointly:
+            return super()._matrices
+        # the covariances, one inverse and its product with the factor of the level for each class, and this factor
+        return (count if self._has_own_times else 1) + 2 * count + 1
 
     def _check_class_times(self) -> None:
         """Errors of times of their own, once the kernel and the classes are known."""
@@ -232,15 +243,18 @@ class GPClassifier(ClassifierMixin, HeatGP):
             )
         if np.ndim(self.time) and 0 < sum(time is None for time in self.time) < len(self.time):
             raise InvalidInput(
-                f'time = {self.time!r} with class_times = "own": give the times of all classes, or none.'
+                f'time = {shown(self.time)} with class_times = "own": give the times of all classes, or none.'
             )
 
-    @property
-    def _notes(self) -> list[str]:
+    def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         few = [fit.data for fit in self.fits_ if fit.data is not None and fit.data < len(self.posteriors_[0].X)]
         learned = [f"parameters were learned from {number} random points, to save time" for number in few]
         signals = zip(self._model_names, np.atleast_1d(self.signal_))
         about = "" if len(self.posteriors_) == 1 else "of class {} "
+        warned = any("amplitude" in fit.on_bound for fit in self.fits_)
+        endless = [p.name for p in parameters if p.is_learned and p.name.endswith("amplitude") and _at_top(p)]
+        for name in [] if warned else endless:
+            learned.append(f"{name} is at its upper bound: labels without noise; a larger one changes nothing")
         return learned + [
             f"labels {about.format(name)}depend on the points with the probability {signal:.2g}"
             for name, signal in signals
@@ -251,8 +265,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _check_label_noise(noise: Any) -> None:
         if noise is not None and not (is_number(noise) and 0 <= noise < 1):
             raise InvalidInput(
-                f"label_noise = {noise!r} is the share of labels that were drawn at random, from 0 to less than 1. "
-                "Give None to learn it."
+                f"label_noise = {shown(noise)} is the share of labels that were drawn at random, from 0 to less than "
+                "1. Give None to learn it."
             )
 
     @property
@@ -560,6 +574,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
         else:
             probabilities = self._all_classes([mixture.probability(points) for mixture in mixtures])
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
+
+
+def _at_top(parameter: Parameter) -> bool:
+    """Whether the upper bound of its search, which ends the interval, is the value."""
+    return parameter.value >= parameter.high * (1 - TOUCHING)
 
 
 def _classes(points: Array, y: Any) -> tuple[Array, Array]:

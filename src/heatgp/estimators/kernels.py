@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import shown
 from ..covariance import Kernel
 from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
@@ -31,7 +32,9 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     word = time if isinstance(time, str) else None
     if word is not None and word not in OWN_TIMES:
         known = ", ".join(map(repr, OWN_TIMES))
-        raise InvalidInput(f"time = {time!r} is not known. Give a positive number, None, {known} or one per factor.")
+        raise InvalidInput(
+            f"time = {shown(time)} is not known. Give a positive number, None, {known} or one per factor."
+        )
     listed = isinstance(kernel, (list, tuple))
     factors = manifold.factors if isinstance(manifold, Product) else ()
     if listed and not len(kernel) == len(factors) > 0:
@@ -42,7 +45,9 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     several = any(isinstance(choice, HeatKernel) and choice.parameters > 1 for choice in choices)
     has_several = factors or several or (isinstance(manifold, Euclidean) and word != "each")
     if (word in ("each", "coordinates") or np.ndim(time) > 0) and not has_several:
-        raise InvalidInput(f"time = {time!r} is one for each factor, but {manifold!r} is no product. Give one time.")
+        raise InvalidInput(
+            f"time = {shown(time)} is one for each factor, but {manifold!r} is no product. Give one time."
+        )
     warn_of_equal_simulations([c for c in choices if isinstance(c, MadeKernel)])
     made = [c if isinstance(c, HeatKernel) else shared_kernel(c, part) for (part, _), c in zip(parts, choices)]
     return with_own_times(compose(manifold, tuple(made)) if listed else made[0], time)
@@ -65,8 +70,8 @@ def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:
         found, unable = (fitting or choices)[0], not fitting and choices[-1] is kernel
     if unable:
         raise InvalidInput(
-            f"time = {time!r} is one for each factor, but {kernel!r} has no factors. Give a list of kernels, one for "
-            "each factor."
+            f"time = {shown(time)} is one for each factor, but {kernel!r} has no factors. Give a list of kernels, one "
+            "for each factor."
         )
     return found
 
@@ -105,11 +110,11 @@ def checked_choice(manifold: Manifold, choice: Any, number: int, **options: Any)
     if not isinstance(choice, HeatKernel):
         names = ", ".join(map(repr, METHODS))
         raise InvalidInput(
-            f"kernel = {choice!r} is not known. Give one of {names}, 'precomputed', a method such as Smooth(), a "
+            f"kernel = {shown(choice)} is not known. Give one of {names}, 'precomputed', a method such as Smooth(), a "
             "HeatKernel, or a list of these, one for each factor of a product."
         )
     if not is_same_manifold(choice.manifold, manifold):
-        raise InvalidInput(f"{choice!r} is a kernel of {choice.manifold!r}; the manifold is {manifold!r}.")
+        raise InvalidInput(f"{shown(choice)} is a kernel of {choice.manifold!r}; the manifold is {manifold!r}.")
     return choice
 
 

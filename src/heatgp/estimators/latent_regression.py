@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 from typing import Any
 
-from ..arguments import is_number
+from ..arguments import is_number, shown
 from ..covariance import Array, TimeFunction
 from ..errors import InvalidInput
 from ..gp.fit import Bounds, Fit, box_of
@@ -28,8 +28,8 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     if isinstance(likelihood, str) and likelihood == "student-t":
         if not (noise is None or is_number(noise)):
             raise InvalidInput(
-                f"noise = {noise!r}: with Student-t noise it must be one number, or None to learn it. Known variances "
-                'need likelihood="normal".'
+                f"noise = {shown(noise)}: with Student-t noise it must be one number, or None to learn it. Known "
+                'variances need likelihood="normal".'
             )
         return StudentT(noise)
     if isinstance(likelihood, str) and likelihood == "poisson":
@@ -50,7 +50,7 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
             )
     if noise is not None:
         raise InvalidInput(
-            f"noise = {noise!r}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "
+            f"noise = {shown(noise)}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "
             "likelihood its parameters, such as StudentT(noise=0.1)."
         )
     return chosen
@@ -123,7 +123,7 @@ def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
     if is_number(mean) and abs(mean) < 1e140:
         return float(mean)
     raise InvalidInput(
-        f'mean = {mean!r} is not possible with {type(law).__name__}. Use "constant", "zero" or a number; '
+        f'mean = {shown(mean)} is not possible with {type(law).__name__}. Use "constant", "zero" or a number; '
         'other means need likelihood="normal".'
     )
 
@@ -145,7 +145,7 @@ def moved_posterior(model: HeatGP, old: ObservedPosterior, time: Any, amplitude:
     law, unit = old.likelihood, old.likelihood.unit**2
     if noise is not None:
         if not isinstance(law, StudentT):
-            raise InvalidInput(f"noise = {noise!r}, but {type(law).__name__} has none. Leave it None.")
+            raise InvalidInput(f"noise = {shown(noise)}, but {type(law).__name__} has none. Leave it None.")
         replace(law, noise=noise)  # checks it
         law = replace(law, noise=float(noise) / unit)
     params = model._params(in_units(old.params, law), time, amplitude, None)

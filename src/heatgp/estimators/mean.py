@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import is_number
+from ..arguments import is_number, shown
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from ..gp.targets import Mean, basis_values, constant_basis, independent_columns
@@ -92,7 +92,8 @@ class MeanModel:
         H = model.values(points, Z)
         kept = set(independent_columns(H).tolist()) if flat else set(range(H.shape[1]))
         for k in sorted(set(range(H.shape[1])) - kept):
-            before = ", ".join(model.names[:k]) or "it is zero"
+            names = model.names[:k] if k <= 6 else [*model.names[:3], "...", f"{k} in all"]
+            before = ", ".join(names) or "it is zero"
             raise InvalidInput(
                 f"{model.names[k]!r} is a combination of the columns of the mean before it ({before}), so that its "
                 "coefficient has no one value. Leave it out, or give a `coefficient_scale`."
@@ -113,7 +114,8 @@ class MeanModel:
         columns = column_names(covariates)
         if columns and self.columns and columns != self.columns:
             raise InvalidInput(
-                f"covariates have the columns {list(columns)}; the model was fitted with {list(self.columns)}."
+                f"covariates have the columns {shown(list(columns))}; the model was fitted with "
+                f"{shown(list(self.columns))}."
             )
         Z = _covariates(covariates, len(points))
         if Z.shape[1] != self.covariates:
@@ -130,7 +132,7 @@ class MeanModel:
             {"constant"} if is_number(coefficient_scale) else set()
         ):
             raise InvalidInput(
-                f"coefficient_scale = {coefficient_scale!r} has no effect: the mean has no coefficients"
+                f"coefficient_scale = {shown(coefficient_scale)} has no effect: the mean has no coefficients"
                 + (" but the constant, which stays flat. " if self.names else ". ")
                 + "Leave it None, or give mean='linear', a function as mean, or covariates."
             )

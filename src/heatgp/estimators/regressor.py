@@ -1,6 +1,6 @@
 """Gaussian process regression with scikit-learn's interface."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from ..arguments import check_flag, generator, is_number
+from ..arguments import check_flag, generator, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
@@ -39,7 +39,7 @@ from .latent_regression import (
 )
 from .mean import MeanModel
 from .smoothness import learns_smoothness
-from .summary import Parameter
+from .summary import Parameter, coefficient, known_variances
 from .tables import checked_targets, rows
 
 
@@ -609,8 +609,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
-    @property
-    def _notes(self) -> list[str]:
+    def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = len(self.posterior_.X)
         few = self.fit_ is not None and is_few(number, bool(self.integrate))
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
@@ -621,18 +620,39 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
         if posterior.y.ndim == 1:
             found = super()._summarised(posterior, mixture, about)
+            if self._has_known_noise:
+                return [known_variances(self.noise_) if p.name == "noise" else p for p in found]
             return [p.scaled(self._unit**2) if p.name in ("amplitude", "noise") else p for p in found]
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         values: list[Any] = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
-        for name, own, known in (("amplitude", self.amplitude_, given.amplitude), ("noise", self.noise_, given.noise)):
-            many = np.ndim(own) > 0
-            each: Any = [] if own is None else np.atleast_1d(own)
-            values += [(f"{name}[{k}]" if many else name, value, known) for k, value in enumerate(each)]
-        nan = float("nan")
-        return [
-            Parameter(name, float(value), *((nan, nan) if known is None else (float(value),) * 2), known is None)
+        values += [(f"amplitude[{k}]", value, given.amplitude) for k, value in enumerate(self.amplitude_)]
+        if not self._has_known_noise:
+            values += [(f"noise[{k}]", value, given.noise) for k, value in enumerate(self.noise_)]
+        nan, words = float("nan"), "learned; no interval with several outputs"
+        rows = [
+            Parameter(name, float(value), nan, nan, True, words)
+            if known is None
+            else Parameter(name, float(value), float(value), float(value), False)
             for name, value, known in values
         ]
+        return [*rows, known_variances(self.noise_)] if self._has_known_noise else rows
+
+    @property
+    def _has_known_noise(self) -> bool:
+        return self.likelihood_ is None and np.ndim(self.noise) > 0
+
+    @property
+    def _has_normal_noise(self) -> bool:
+        return self.likelihood_ is None and not self._has_known_noise
+
+    @property
+    def _mean_rows(self) -> list[Parameter]:
+        several = self.coefficients_.ndim == 2
+        found = []
+        for name, values, errors in zip(self.coefficient_names_, self.coefficients_, self.coefficient_errors_):
+            for k, (value, error) in enumerate(zip(np.atleast_1d(values), np.atleast_1d(errors))):
+                found.append(coefficient(f"{name}[{k}]" if several else name, float(value), float(error)))
+        return found
 
     def _bounds(self, points: Array) -> Bounds:
         bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
@@ -721,5 +741,5 @@ def _without_exposure() -> InvalidInput:
 def checked_level(level: Any) -> float:
     """A probability between 0 and 1."""
     if not (is_number(level) and 0 < level < 1):
-        raise InvalidInput(f"level = {level!r} must be a probability between 0 and 1, such as 0.9.")
+        raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
     return float(level)

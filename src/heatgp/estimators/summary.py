@@ -19,6 +19,8 @@ LEVEL = 0.9
 FLATTEST = 1e-4
 """Curvature in log parameters below which the data and the priors do not determine them: a factor of e^100."""
 
+UNDETERMINED = "the bounds: the evidence is flat at the value"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -28,8 +30,10 @@ class Parameter:
     ----------
     name : str.
     value : float, the one that is used.
-    low, high : float, its interval of 90 %; the value itself where it was given, nan where it is not known.
+    low, high : float, its interval of 90 %, which ends at the bounds of the search; the value itself where it was
+        given, nan where it is not known. Of known variances the least and the largest.
     is_learned : bool.
+    words : str, default "". What to know of the interval, or of its absence.
     """
 
     name: str
@@ -37,6 +41,7 @@ class Parameter:
     low: float
     high: float
     is_learned: bool
+    words: str = ""
 
     def scaled(self, factor: float) -> Parameter:
         """The same in another unit."""
@@ -45,13 +50,10 @@ class Parameter:
     @property
     def interval(self) -> str:
         """The interval in words."""
-        if not self.is_learned:
+        if not (self.is_learned or self.words):
             return "given"
-        if np.isnan(self.low):
-            return "learned"
-        if not (self.low > 0 and np.isfinite(self.high)):
-            return "not determined by the data"
-        return f"{self.low:.3g} to {self.high:.3g}"
+        ends = [] if np.isnan(self.low) else [f"{self.low:.3g} to {self.high:.3g}"]
+        return ", ".join([*ends, self.words] if self.words else ends)
 
 
 @dataclass(frozen=True)
@@ -86,13 +88,11 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
     """Times, amplitude, noise and what the likelihood has, with intervals where they are learned.
 
     Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
-    grid where parameters are integrated over.
+    grid where parameters are integrated over. They end at the bounds of the search.
     """
     names = objective.names
     z = np.clip(coordinates(objective, posterior.params, posterior), *box.T)
-    within = np.full(box.shape, np.inf) * [-1, 1]
-    if len(mixture.weights) > 1:  # the law of a grid ends at the bounds
-        within = box
+    if len(mixture.weights) > 1:
         points = np.stack([coordinates(objective, p.params, p) for p in mixture.posteriors])
         centre = mixture.weights @ points
         off = (points - centre) * np.sqrt(mixture.weights)[:, None]
@@ -105,10 +105,10 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
             row = np.array([float(other in parts) for other in names])  # log noise = log ratio + log variance
             deviation = float(np.sqrt(row @ covariance @ row))
             ends = row @ centre + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1])
-            ends = np.clip(ends, *(within[row > 0].sum(axis=0)))
-            with np.errstate(over="ignore", divide="ignore"):
-                low, high = np.exp(np.log(value) + ends - row @ z)
-            found.append(Parameter(f"{about}{name}", value, float(low), float(high), True))
+            bounds = box[row > 0].sum(axis=0)
+            low, high = np.exp(np.log(value) + np.clip(ends, *bounds) - row @ z)
+            words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
+            found.append(Parameter(f"{about}{name}", value, float(low), float(high), True, words))
         else:
             found.append(Parameter(f"{about}{name}", value, value, value, False))
     return found
@@ -136,8 +136,22 @@ def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[
     return found
 
 
-def search_path(fits: Sequence[Fit | None], mixtures: Sequence[Mixture]) -> list[str]:
-    """How the parameters were found."""
+def coefficient(name: str, value: float, error: float) -> Parameter:
+    """A coefficient of the mean, whose posterior law is normal."""
+    ends = value + float(ndtri(0.5 + LEVEL / 2)) * error * np.array([-1, 1])
+    return Parameter(f"mean: {name}", value, float(ends[0]), float(ends[1]), True, f"standard error {error:.3g}")
+
+
+def known_variances(variances: Array) -> Parameter:
+    """The noise of observations whose variances are known: their mean, the least and the largest."""
+    ends = float(variances.min()), float(variances.max())
+    return Parameter("mean noise", float(variances.mean()), *ends, False, "known variances")
+
+
+def search_path(
+    fits: Sequence[Fit | None], mixtures: Sequence[Mixture], names: Sequence[str], has_noise: bool
+) -> list[str]:
+    """How the parameters were found; `names` are those of the numbers that the kernel takes."""
     lines = []
     for fit in fits:
         if fit is None:
@@ -149,9 +163,15 @@ def search_path(fits: Sequence[Fit | None], mixtures: Sequence[Mixture]) -> list
             + "".join(f", {value:.3f}" for value in others)
         )
         for _, params in fit.maxima[1:]:
-            time = ", ".join(f"{t:.3g}" for t in np.atleast_1d(params.time))
-            lines.append(f"  other maximum: time {time}, amplitude {params.amplitude:.3g}, noise {params.noise:.3g}")
+            values = [*zip(names, np.atleast_1d(params.time)), ("amplitude", params.amplitude)]
+            values += [("noise", params.noise)] if has_noise else []
+            lines.append("  other maximum: " + ", ".join(f"{name} {_numbers(value)}" for name, value in values))
     sizes = [len(mixture.weights) for mixture in mixtures]
     if max(sizes) > 1:
         lines.append(f"predictions are averaged over {', '.join(map(str, sizes))} sets of parameters")
     return lines
+
+
+def _numbers(values: Any) -> str:
+    """One number, or those of several outputs."""
+    return " and ".join(f"{value:.3g}" for value in np.atleast_1d(values))

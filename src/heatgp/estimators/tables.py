@@ -7,7 +7,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
-from ..arguments import as_array, refuse_masked
+from ..arguments import as_array, refuse_masked, shown
 from ..errors import InvalidInput, WrongType, warn
 from ..manifolds import Euclidean, Manifold
 from ..manifolds.composed.product import flat_size
@@ -27,7 +27,9 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
         known, given = (
             list(map(str, names)) for names in (getattr(estimator, "feature_names_in_", []), column_names(X))
         )
-        columns = f"\nThe model was fitted to the columns {known}; X has {given}." if known and given else ""
+        columns = (
+            f"\nThe model was fitted to the columns {shown(known)}; X has {shown(given)}." if known and given else ""
+        )
         raise InvalidInput(f"{error}{columns}") from None
     try:
         if isinstance(X, np.ndarray) and X.dtype == object:

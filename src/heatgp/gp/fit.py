@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import shown
 from ..covariance import Array, Kernel
 from ..errors import BoundWarning, InvalidInput, warn
 from .likelihood import Likelihood
@@ -49,7 +50,7 @@ class Bounds:
             intervals = np.broadcast_to(np.asarray(self.time, dtype=float), (parameters, 2))
         except (TypeError, ValueError, OverflowError):
             raise InvalidInput(
-                f"bounds.time = {self.time} is neither one interval nor one for each of {parameters} times."
+                f"bounds.time = {shown(self.time)} is neither one interval nor one for each of {parameters} times."
             ) from None
         for low, high in [*intervals, self.noise, *([self.amplitude] if self.amplitude else [])]:
             if not 0 < low < high < np.inf:

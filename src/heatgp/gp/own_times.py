@@ -102,12 +102,12 @@ def fit_own_times(
     several = at_each(one.pairs(X) if pairs is None else pairs)
     if not given.free:
         return fit_latent(kernel, X, y, likelihood, bounds, given, "ep", constant, priors, several)
+    full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, "ep", constant, priors, several)
     first = priors
     if isinstance(priors, Priors) and isinstance(priors.time, (tuple, list)):
         first = replace(priors, time=tuple(priors.time)[:1])
     of_one, about = Given.of(one, None, given.amplitude, 0.0), "with one time for all classes, "
     shared = fit_latent(one, X, y, likelihood, bounds, of_one, "ep", constant, first, pairs, about)
-    full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, "ep", constant, priors, several)
     full = replace(full, calls=Count(shared.evaluations))
     assert shared.sites is not None  # those of expectation propagation
     searched = some_of(full, kernel, X, shared.params.time, affordable(kernel.functions, len(X)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import EXTREME, is_number
+from ..arguments import EXTREME, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
@@ -44,9 +44,11 @@ class Params:
     def __post_init__(self) -> None:
         times = np.asarray(self.time, dtype=float)
         if not np.all((times > 0) & np.isfinite(times)):
-            raise InvalidInput(f"time = {self.time} must be positive and finite. Give None to learn it.")
+            raise InvalidInput(f"time = {shown(self.time)} must be positive and finite. Give None to learn it.")
         if not np.all((times >= 1 / EXTREME) & (times <= EXTREME)):
-            raise InvalidInput(f"time = {self.time} is not from {1 / EXTREME:g} to {EXTREME:g}. Change the unit.")
+            raise InvalidInput(
+                f"time = {shown(self.time)} is not from {1 / EXTREME:g} to {EXTREME:g}. Change the unit."
+            )
         if max(self.amplitude, self.noise) > LARGEST_VARIANCE:
             raise InvalidInput(
                 f"amplitude = {self.amplitude:g}, noise = {self.noise:g}: variances beyond {LARGEST_VARIANCE:g} leave "
@@ -78,12 +80,12 @@ class Given:
         if len(times) == own:
             times += (None,) * kernel.weight_parameters
         if not all(t is None or is_number(t) for t in times):
-            raise InvalidInput(f"time = {time!r} must be a number, or None to learn it.")
+            raise InvalidInput(f"time = {shown(time)} must be a number, or None to learn it.")
         for name, value in (("amplitude", amplitude), ("noise", noise)):
             if not (value is None or is_number(value)):
-                raise InvalidInput(f"{name} = {value!r} must be a finite number, or None to learn it.")
+                raise InvalidInput(f"{name} = {shown(value)} must be a finite number, or None to learn it.")
         if len(times) != count:
-            raise InvalidInput(f"time = {time} has {len(times)} values; the kernel has {own}.")
+            raise InvalidInput(f"time = {shown(time)} has {len(times)} values; the kernel has {own}.")
         known = [None if value is None else float(value) for value in (amplitude, noise)]
         given = cls(times, known[0], known[1], kernel.names)
         # checks what is given; a one in the place of what is learned

@@ -57,7 +57,13 @@ class LogNormal:
 
     @classmethod
     def between(cls, low: float, high: float, edge: float = EDGE) -> LogNormal:
-        """The law about the middle of two numbers that has these at `edge` standard deviations: 95 % are between."""
+        """The law about the middle of two numbers that has these at `edge` standard deviations.
+
+        With the default edge of 2, a probability of 95 % is between them; with 1 it is 68 %.
+
+        >>> [round(LogNormal.between(0.1, 10.0, edge).mass(0.1, 10.0), 2) for edge in (2, 1)]
+        [0.95, 0.68]
+        """
         return cls(float(np.sqrt(low) * np.sqrt(high)), float(np.log(high / low) / (2 * edge)))
 
     def log_density(self, z: Any) -> Any:

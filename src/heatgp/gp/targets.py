@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
-from ..arguments import as_array, is_number
+from ..arguments import as_array, is_number, shown
 from ..covariance import Array
 from ..errors import InvalidInput
 
@@ -173,7 +173,8 @@ def targets(
         H, known = np.empty((number, 0)), float(mean)
     else:
         raise InvalidInput(
-            f'mean = {mean!r} is not known. Use "zero", "constant", "linear", a finite number or a function of points.'
+            f'mean = {shown(mean)} is not known. Use "zero", "constant", "linear", a finite number or a function of '
+            "points."
         )
     scales = np.ones(number) if noise_scale is None else _finite(noise_scale, "noise_scale")
     if scales.shape != (number,) or not scales.min() >= 0:
@@ -299,8 +300,8 @@ def _precisions(columns: int, scale: ArrayLike | None) -> Array:
     scales = as_array(scale, "coefficient_scale")
     if scales.dtype.kind not in "iuf" or scales.shape not in ((), (columns,)) or not np.all(scales > 0):
         raise InvalidInput(
-            f"coefficient_scale = {scale!r} must be a positive number, or one for each of {columns} coefficients; inf "
-            "is a flat prior."
+            f"coefficient_scale = {shown(scale)} must be a positive number, or one for each of {columns} coefficients; "
+            "inf is a flat prior."
         )
     return np.broadcast_to(1.0 / scales.astype(float) ** 2, (columns,)).copy()
 

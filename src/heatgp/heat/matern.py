@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import is_number
+from ..arguments import is_number, shown
 from ..array import Array
 from ..covariance import TimeFunction
 from ..errors import InvalidInput
@@ -88,7 +88,7 @@ def check_smoothness(smoothness: Any) -> float:
     if not (infinite or (is_number(smoothness) and smoothness >= ROUGHEST)):
         raise InvalidInput(
             f"smoothness must be a number from {ROUGHEST:g} on, such as 0.5, 1.5 or 2.5, or inf for the heat kernel; "
-            f"got {smoothness!r}."
+            f"got {shown(smoothness)}."
         )
     return float(smoothness)
 

@@ -1,0 +1,98 @@
+"""The table of docs/api.md that says what combines with what: each cell is tried."""
+
+import re
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import heatgp as hg
+from heatgp.errors import InvalidInput, Unsupported
+
+S2 = hg.Sphere(2)
+RNG = np.random.default_rng(0)
+X, Z = S2.random(RNG, 24), RNG.normal(size=(24, 1))
+Y = X[:, 0] + 0.1 * RNG.standard_normal(24)
+FIXED = {"time": 0.5, "amplitude": 1.0}
+NOISY = {"noise": 0.05, **FIXED}
+
+MODELS = {
+    "normal": (hg.GPRegressor(S2, **NOISY), Y),
+    "Student-t": (hg.GPRegressor(S2, likelihood="student-t", **NOISY), Y),
+    "Poisson": (hg.GPRegressor(S2, likelihood="poisson", **FIXED), RNG.poisson(np.exp(X[:, 0]))),
+    "several outputs": (hg.GPRegressor(S2, **NOISY), np.column_stack([Y, Y**2])),
+    "two classes": (hg.GPClassifier(S2, label_noise=0.0, **FIXED), Y > 0),
+    "more classes": (hg.GPClassifier(S2, label_noise=0.0, **FIXED), np.arange(24) % 3),
+}
+COLUMNS = {name: [name] for name in list(MODELS)[:4]} | {"classes": ["two classes", "more classes"]}
+
+
+def with_option(model, y, **options):
+    return type(model)(**model.get_params(deep=False) | options).fit(X, y)
+
+
+def fitted(ask):
+    return lambda model, y: ask(model.fit(X, y), y)
+
+
+ROWS = {
+    "`fit(sample_weight=)`": lambda model, y: model.fit(X, y, sample_weight=np.linspace(1, 2, 24)),
+    "`fit(covariates=)`": lambda model, y: model.fit(X, y, covariates=Z).predict(X, covariates=Z),
+    "`fit(exposure=)`": lambda model, y: model.fit(X, y, exposure=np.linspace(1, 2, 24)),
+    "`noise=array`": lambda model, y: with_option(model, y, noise=np.full(24, 0.05)),
+    '`mean="zero"`': lambda model, y: with_option(model, y, mean="zero"),
+    "`mean=number`": lambda model, y: with_option(model, y, mean=0.5),
+    '`mean="linear"`': lambda model, y: with_option(model, y, mean="linear"),
+    "`mean=function`": lambda model, y: with_option(model, y, mean=lambda points: points[:, :1]),
+    '`integrate="grid"`': lambda model, y: with_option(model, y, integrate="grid", amplitude=None),
+    "`predict(return_std=True)`": fitted(lambda gp, y: gp.predict(X, return_std=True)),
+    "`predict_proba`, `decision_function`": fitted(lambda gp, y: (gp.predict_proba(X), gp.decision_function(X))),
+    "`predict_interval`": fitted(lambda gp, y: gp.predict_interval(X)),
+    "`log_density`": fitted(lambda gp, y: gp.log_density(X, y)),
+    "`nlpd_scorer`": fitted(lambda gp, y: hg.nlpd_scorer(gp, X, y)),
+    "`sample_y`": fitted(lambda gp, y: gp.sample_y(X)),
+    "`sample_functions`": fitted(lambda gp, y: gp.sample_functions()(X)),
+    "`loo`": fitted(lambda gp, y: gp.loo()),
+    "`summary`": fitted(lambda gp, y: str(gp.summary())),
+    "`plot`": fitted(lambda gp, y: gp.plot()),
+    "`kernel_error`": fitted(lambda gp, y: gp.kernel_error(X)),
+    "`log_marginal_likelihood(gradient=True)`": fitted(lambda gp, y: gp.log_marginal_likelihood(gradient=True)),
+}
+
+
+def table():
+    """The cells of the docs, by row and column."""
+    text = (Path(__file__).parents[1] / "docs" / "api.md").read_text()
+    (part,) = re.findall(r"## What combines with what\n(.*?)\n## ", text, re.S)
+    lines = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.splitlines() if line[:1] == "|"]
+    return {row[0]: dict(zip(lines[0][1:], row[1:], strict=True)) for row in lines[2:]}
+
+
+def works(row, name):
+    model, y = MODELS[name]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ROWS[row](clone(model), y)
+    except (InvalidInput, Unsupported):
+        return False
+    except (AttributeError, TypeError) as error:  # the class has no such method or argument
+        if not re.search(r"'GP\w+' object has no attribute|GP\w+\.\w+\(\) got an unexpected keyword", str(error)):
+            raise
+        return False
+    return True
+
+
+def test_the_table_has_all_rows_and_columns():
+    assert list(table()) == list(ROWS)
+    assert all(list(cells) == list(COLUMNS) for cells in table().values())
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_each_cell_is_as_the_table_says(row):
+    cells = table()[row]
+    assert set(cells.values()) <= {"yes", "no"}
+    tried = {column: {works(row, model) for model in models} for column, models in COLUMNS.items()}
+    assert tried == {column: {cell == "yes"} for column, cell in cells.items()}

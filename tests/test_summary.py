@@ -1,0 +1,110 @@
+"""What `summary()` says of models of all kinds."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+import heatgp as hg
+from heatgp.errors import BoundWarning
+from heatgp.estimators.summary import search_path
+from heatgp.gp.fit import Fit
+from heatgp.gp.mixture import Mixture
+from heatgp.gp.params import Params
+
+S2 = hg.Sphere(2)
+X = S2.random(np.random.default_rng(0), 40)
+Y = X[:, 0] + 0.1 * np.random.default_rng(1).standard_normal(40)
+
+
+def rows(gp):
+    return {parameter.name: parameter for parameter in gp.summary().parameters}
+
+
+def test_intervals_end_at_the_bounds_of_the_search():
+    """The evidence of labels that do not overlap is flat in the amplitude and in the label noise."""
+    found = rows(hg.GPClassifier(S2, priors=None).fit(X, X[:, 0] > 0))
+    assert found["label_noise"].low >= 1e-4 * (1 - 1e-9)
+    assert found["label_noise"].high <= 0.5 * (1 + 1e-9)
+    assert found["amplitude"].high <= 1e4 * (1 + 1e-9)
+    assert "0.0001 to 0.5, the bounds: the evidence is flat" in found["label_noise"].interval
+    P = hg.Product(S2, hg.Euclidean(1))
+    points = P.random(np.random.default_rng(0), 40)
+    kernel = hg.heat_kernel(S2).on(P, 0) + hg.heat_kernel(hg.Euclidean(1)).on(P, 1)
+    weight = rows(hg.GPRegressor(P, kernel=kernel).fit(points, points[:, 2]))["weight[1]"]
+    assert 1e-4 * (1 - 1e-9) <= weight.low <= weight.high <= 1e4 * (1 + 1e-9)
+
+
+def test_an_amplitude_without_end_is_said():
+    y, fixed = X[:, 0] > 0, {"priors": None, "label_noise": 0.0}
+    gp = hg.GPClassifier(S2, **fixed).fit(X, y)
+    assert gp.amplitude_ == pytest.approx(1e4)
+    note = "amplitude is at its upper bound: labels without noise; a larger one changes nothing"
+    assert note in gp.summary().notes
+    assert note not in hg.GPClassifier(S2, amplitude=1e4, **fixed).fit(X, y).summary().notes
+    with pytest.warns(BoundWarning, match="amplitude sits on the upper bound"):
+        gp = hg.GPClassifier(S2, amplitude_bounds=(0.01, 1.0), **fixed).fit(X, y)
+    assert note not in gp.summary().notes
+    assert "amplitude sits on a bound of its search" in gp.summary().notes
+
+
+def test_the_smoothness_is_said_where_it_is_not_that_of_heat():
+    fixed = {"time": 1.0, "amplitude": 1.0, "noise": 0.01}
+    assert "smoothness" not in rows(hg.GPRegressor(S2, **fixed).fit(X, Y))
+    assert re.search(r"smoothness +1.5 +given", str(hg.GPRegressor(S2, smoothness=1.5, **fixed).fit(X, Y).summary()))
+    learned = hg.GPRegressor(S2, smoothness="learn", **fixed).fit(X, Y)
+    row = rows(learned)["smoothness"]
+    assert (row.value, row.interval) == (learned.smoothness_, "the best of inf, 2.5, 1.5, 0.5 by evidence")
+    assert row.is_learned
+    assert math.isnan(row.low)
+
+
+def test_coefficients_of_the_mean_have_standard_errors():
+    fixed = {"time": 1.0, "amplitude": 0.01, "noise": 0.01}
+    gp = hg.GPRegressor(S2, mean="linear", **fixed).fit(X, Y)
+    found = [row for name, row in rows(gp).items() if name.startswith("mean: ")]
+    assert [row.name for row in found] == [f"mean: {name}" for name in gp.coefficient_names_]
+    np.testing.assert_array_equal([row.value for row in found], gp.coefficients_)
+    for row, error in zip(found, gp.coefficient_errors_):
+        assert (row.high - row.low) / 2 == pytest.approx(1.6448536 * error)
+        assert f"standard error {error:.3g}" in row.interval
+    both = hg.GPRegressor(S2, **fixed).fit(X, np.column_stack([Y, Y**2]))
+    assert rows(both)["mean: constant[1]"].value == both.coefficients_[0, 1]
+    assert not [name for name in rows(hg.GPRegressor(S2, mean="zero", **fixed).fit(X, Y)) if "mean" in name]
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_known_variances_are_called_so(outputs):
+    y = Y if outputs == 1 else np.column_stack([Y, Y**2])
+    found = rows(hg.GPRegressor(S2, time=1.0, noise=np.linspace(0.01, 0.03, 40)).fit(X, y))
+    noises = [row for name, row in found.items() if "noise" in name]
+    assert [row.interval for row in noises] == ["0.01 to 0.03, known variances"]
+    assert noises[0].value == pytest.approx(0.02)
+
+
+def test_several_outputs_say_that_they_have_no_intervals():
+    found = rows(hg.GPRegressor(S2).fit(X, np.column_stack([Y, Y**2])))
+    assert found["time"].interval == found["noise[1]"].interval == "learned; no interval with several outputs"
+
+
+@pytest.mark.parametrize(("has_noise", "end"), [(True, ", noise 0.1"), (False, "")])
+def test_other_maxima_have_the_names_of_their_numbers(has_noise, end):
+    params = Params((0.5, 2.0, 0.25), 3.0, 0.1)
+    fit = Fit(params, -1.0, ((-1.0, params), (-2.0, params)), (), -1.0)
+    lines = search_path([fit], [Mixture.of(None)], ["time[0]", "time[1]", "weight[1]"], has_noise)
+    assert lines[1] == f"  other maximum: time[0] 0.5, time[1] 2, weight[1] 0.25, amplitude 3{end}"
+
+
+def test_models_without_normal_noise_have_none_in_other_maxima():
+    """A fit of two maxima, made by hand: their text must not speak of a noise that the model does not have."""
+    counts = np.random.default_rng(0).poisson(np.exp(X[:, 0]))
+    for gp in (
+        hg.GPRegressor(S2, time=1.0, likelihood="poisson").fit(X, counts),
+        hg.GPClassifier(S2, time=1.0, label_noise=0.0).fit(X, X[:, 0] > 0),
+        hg.GPRegressor(S2, noise=np.full(40, 0.01)).fit(X, Y),
+    ):
+        fit = gp.fits_[0]
+        gp.fits_ = [Fit(fit.params, 0.0, 2 * fit.maxima[:1], (), 0.0, fit.likelihood)]
+        (line,) = [line for line in gp.summary().path if "other maximum" in line]
+        assert "noise" not in line
