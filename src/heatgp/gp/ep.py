@@ -41,12 +41,15 @@ def expectation_propagation(
     nothing = np.zeros((2, *functions, len(y)))
     sites = nothing if start is None else start
     history: list[tuple[Array, Array]] = []
-    change = np.inf
+    change, near = np.inf, None
     for number in range(iterations):
         quarter, new = divmod(4 * number, iterations)
         damping, memory = QUARTERS[quarter]
         if quarter == 1 and new < 4:
             sites = nothing
+        last_one = number == iterations - 1
+        if last_one and near is not None:
+            sites = near
         precision, shift = sites
         factor = factorise(precision)
         variance = factor.marginal_variance()
@@ -56,7 +59,9 @@ def expectation_propagation(
         step = matching_sites(center, spread, *derivatives) - sites
         scale = np.stack([variance, np.sqrt(variance)])
         last, change = change, float(np.max(np.abs(step * scale)))
-        if change < tolerance or (change < ENOUGH and number == iterations - 1):
+        if change < ENOUGH:
+            near = sites
+        if change < tolerance or (last_one and change < ENOUGH):
             log_evidence = evidence(log_z, mean, variance, precision, shift, factor.log_det)
             stationary = bool(np.min(derivatives[1]) >= 0)
             return Approximation(factor, precision, shift, mean, variance, log_evidence, stationary=stationary)
