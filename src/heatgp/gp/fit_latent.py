@@ -47,7 +47,8 @@ def fit_latent(
     """The parameters of the greatest approximate evidence, times the density of the priors where there are some.
 
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
-    goes uphill from the best two places, and on from there on all data, or on as many as are `affordable`.
+    goes uphill from the best of each of the likelihood's `starts`, or from the best two, and on from there on all data;
+    or from the best one, on as many data as are `affordable`.
 
     Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
     Without priors the upper bound is then as good as the limit and is returned without a warning.

@@ -49,6 +49,7 @@ class Multinomial(Likelihood):
     weak_priors: ClassVar = WEAK_PRIORS
     time_edge: ClassVar = TIME_EDGE
     starts: ClassVar = STARTS
+    limits: ClassVar = frozenset({"label_noise"})  # none are random, or so many that labels say little
 
     @property
     def functions(self) -> int:

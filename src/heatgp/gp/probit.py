@@ -43,6 +43,7 @@ class Probit(Likelihood):
     weak_priors: ClassVar = WEAK_PRIORS
     time_edge: ClassVar = TIME_EDGE
     starts: ClassVar = STARTS
+    limits: ClassVar = frozenset({"label_noise"})  # none are random, or so many that labels say little
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Reference: Rasmussen & Williams (2006), eq. 3.58: with h the hazard, -(log Z)'' = h (z + h) / (1 + v)."""
