@@ -113,13 +113,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two seeds")
     warnings.simplefilter("ignore", BoundWarning)
-    print("| task | cross entropy | less shares | less plain |\n| --- | --- | --- | --- |")
+    print("| task | cross entropy | less shares | plain | less plain |\n| --- | --- | --- | --- | --- |")
     for name, M, splits in tasks(parser.parse_args().quick):
         table = np.array([scores(M, split) for split in splits])
         gains = table[:, :1] - table[:, 1:]
         errors = gains.std(axis=0, ddof=1) / len(gains) ** 0.5
-        plain, shares = (f"{mean:+.4f} ± {error:.4f}" for mean, error in zip(gains.mean(axis=0), errors))
-        print(f"| {name} | {table[:, 0].mean():.4f} | {shares} | {plain} |", flush=True)
+        less_plain, less_shares = (f"{mean:+.4f} ± {error:.4f}" for mean, error in zip(gains.mean(axis=0), errors))
+        plain = f"{table[:, 1].mean():.4f} ± {table[:, 1].std(ddof=1) / len(table) ** 0.5:.4f}"
+        print(f"| {name} | {table[:, 0].mean():.4f} | {less_shares} | {plain} | {less_plain} |", flush=True)
 
 
 if __name__ == "__main__":
