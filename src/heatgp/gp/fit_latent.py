@@ -94,6 +94,9 @@ def fit_latent(
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
         # f is so large that labels have no noise, and a larger one changes nothing: an answer
         intervals["amplitude"] = intervals["amplitude"][0], np.inf
+    if constant and given.amplitude is None and bounds.amplitude is None:
+        # f is so small beside the constant that labels do not depend on the points: an answer
+        intervals["amplitude"] = 1e-100, intervals["amplitude"][1]
     fit = finished(kernel, full, found, intervals, full.known(best), about)
     return replace(fit, sites=full.last[-1], data=len(searched.y))
 

@@ -20,7 +20,10 @@ ROUGH = 1e-4
 SAME = 0.5
 """Log parameters whose maxima on few data are one: the search there ends early, and some directions are flat."""
 HOPELESS = 5.0
-"""How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data."""
+"""How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data.
+
+This is times the root of their share of all data: a difference grows with the data, and its error like their root.
+"""
 BEND = 0.1
 """Step of a log parameter for differences of the gradient."""
 FLATTEST = 0.1
@@ -123,7 +126,8 @@ def climb(
     if coarse is full:
         return apart(maxima(full, [z for _, z in starts], box, tolerance), 0.05)
     found = apart(maxima(coarse, [z for _, z in starts], box, ROUGH), SAME)
-    near = [z for value, z in found[:2] if value > found[0][0] - HOPELESS]
+    hopeless = found[0][0] - HOPELESS * np.sqrt(len(coarse.y) / len(full.y))
+    near = [z for value, z in found[:2] if value > hopeless]
     units = [step_units(coarse, z, box, len(coarse.y)) for z in near]
     return apart(maxima(full, near, box, tolerance, units), 0.05)
 
