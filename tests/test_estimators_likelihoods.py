@@ -1,6 +1,7 @@
 """GPRegressor with Student-t noise, counts and likelihoods of one's own."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -487,7 +488,7 @@ def test_mistakes_in_a_likelihood_of_ones_own(mistake, message):
 def test_bounds_of_what_is_no_field():
     @dataclass(frozen=True)
     class Named(Waiting):
-        bounds = {"shape": (0.1, 10.0)}  # noqa: RUF012
+        bounds: ClassVar = {"shape": (0.1, 10.0)}
 
     with pytest.raises(InvalidInput, match=r"Named.bounds names 'shape', which is no field of it. Declare it"):
         Named()
