@@ -279,3 +279,9 @@ def test_counts_are_compared_as_numbers():
         hg.compare(S2, X, counts)
     with pytest.raises(InvalidInput, match=r"smallest class, 1; got 5\.$"):
         hg.compare(S2, X, counts.astype(str))
+
+
+@pytest.mark.parametrize("name", ["time", "amplitude", "noise"])
+def test_rows_of_different_lengths_are_no_parameter(name):
+    with pytest.raises(InvalidInput, match=name):
+        hg.GPRegressor(S2, **{name: [[1], [1, 2]]}).fit(X, Y)

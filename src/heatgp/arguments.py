@@ -26,6 +26,15 @@ def is_integer(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def is_list(value: Any) -> bool:
+    """Whether a value is an array or a list, and not a number; rows of different lengths are one too.
+
+    >>> is_list(1.0), is_list([[1], [1, 2]])
+    (False, True)
+    """
+    return isinstance(value, (list, tuple)) or np.ndim(value) > 0
+
+
 def is_number(value: Any) -> bool:
     """Whether a value is one finite real number; truth values and arrays are not."""
     try:

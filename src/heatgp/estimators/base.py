@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import check_flag, check_jobs, check_seed, is_number, shown
+from ..arguments import check_flag, check_jobs, check_seed, is_list, is_number, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
@@ -221,7 +221,7 @@ class HeatGP(BaseEstimator):
         """
         for name, value in self.get_params(deep=False).items():
             number = isinstance(value, Real) and not isinstance(value, bool)
-            known = name == "noise" and np.ndim(value) > 0  # variances, which GPRegressor checks
+            known = name == "noise" and is_list(value)  # variances, which GPRegressor checks
             if name in ("amplitude", "noise") and not (value is None or number or known):
                 raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("normalize", self.normalize)

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
+from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, NotConverged
@@ -241,7 +241,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 f'class_times = "own" needs a kernel of one time; this one takes {self.kernel_.parameters} numbers. '
                 'Use class_times = "shared", or for a product time = "shared".'
             )
-        if np.ndim(self.time) and 0 < sum(time is None for time in self.time) < len(self.time):
+        if is_list(self.time) and 0 < sum(time is None for time in self.time) < len(self.time):
             raise InvalidInput(
                 f'time = {shown(self.time)} with class_times = "own": give the times of all classes, or none.'
             )
@@ -281,7 +281,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     @property
     def _kernel_time(self) -> Any:
-        return "shared" if self.class_times == "own" and np.ndim(self.time) else self.time
+        return "shared" if self.class_times == "own" and is_list(self.time) else self.time
 
     @property
     def _prior_kernel(self) -> Kernel:

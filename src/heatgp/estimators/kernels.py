@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import shown
+from ..arguments import is_list, shown
 from ..covariance import Kernel
 from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
@@ -44,7 +44,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     choices = [checked_choice(*part, number, rng=rng, n_jobs=n_jobs) for part, number in zip(parts, before)]
     several = any(isinstance(choice, HeatKernel) and choice.parameters > 1 for choice in choices)
     has_several = factors or several or (isinstance(manifold, Euclidean) and word != "each")
-    if (word in ("each", "coordinates") or np.ndim(time) > 0) and not has_several:
+    if (word in ("each", "coordinates") or is_list(time)) and not has_several:
         raise InvalidInput(
             f"time = {shown(time)} is one for each factor, but {manifold!r} is no product. Give one time."
         )
@@ -60,7 +60,7 @@ def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:
     time. "shared" is one time, "each" one for each factor, "coordinates" one for each factor and each coordinate of
     R^n. A tuple has as many times as its length says.
     """
-    if np.ndim(time) == 0:
+    if not is_list(time):
         found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")
         wanted = isinstance(time, str) and time != "shared"
         unable = wanted and found is kernel and kernel.parameters == 1 and kernel.manifold != Euclidean(1)

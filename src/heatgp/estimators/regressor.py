@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
-from ..arguments import check_flag, generator, is_number, shown
+from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
@@ -187,7 +187,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             raise _for_one_output("integrate='grid'", y.shape[1])
 
         def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
-            known = np.ndim(self.noise) > 0
+            known = is_list(self.noise)
             kept, scale = noise_scale(len(points), self.noise if known else None, sample_weight)
             some, covariates_ = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
             manifold, flat = None if self._precomputed else self.manifold_, self.coefficient_scale is None
@@ -201,7 +201,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         pairs: Pairs = of_all
         if kept is not None:
             points, y, pairs = points[kept], y[kept], None
-        known, several = np.ndim(self.noise) > 0, y.ndim == 2
+        known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
         with heartbeat(f"The fit of {len(points)} points"):
             self.posterior_, self.fit_ = self._learned(
@@ -549,7 +549,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
-        if noise is not None and posterior.y.ndim == 1 and np.ndim(self.noise) > 0:
+        if noise is not None and posterior.y.ndim == 1 and is_list(self.noise):
             raise InvalidInput(
                 "the noise of this model is known: leave `noise` None, and fit again with other variances."
             )
@@ -639,7 +639,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     @property
     def _has_known_noise(self) -> bool:
-        return self.likelihood_ is None and np.ndim(self.noise) > 0
+        return self.likelihood_ is None and is_list(self.noise)
 
     @property
     def _has_normal_noise(self) -> bool:

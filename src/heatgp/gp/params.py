@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import EXTREME, is_number, shown
+from ..arguments import EXTREME, is_list, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
@@ -76,7 +76,7 @@ class Given:
         """Checked values; one `time` for all times of the kernel, or one for each. Weights are learned unless given."""
         count = kernel.parameters
         own = count - kernel.weight_parameters
-        times = tuple(time) if isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) else (time,) * own
+        times = tuple(time) if is_list(time) else (time,) * own
         if len(times) == own:
             times += (None,) * kernel.weight_parameters
         if not all(t is None or is_number(t) for t in times):
