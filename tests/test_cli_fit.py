@@ -4,12 +4,11 @@ import csv
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 
 from heatgp import ComplexProjective, GPRegressor, SpecialOrthogonal
 from heatgp.cli import main
-
-pd = pytest.importorskip("pandas")
 
 SO3 = SpecialOrthogonal(3)
 X = SO3.random(np.random.default_rng(0), 40)

@@ -260,7 +260,8 @@ def test_errors_do_not_print_whole_arrays(model, labels):
 
 
 def test_errors_do_not_list_all_covariates():
-    pandas = pytest.importorskip("pandas")
+    import pandas
+
     table = pandas.DataFrame(MANY, columns=NAMES)
     gp = hg.GPRegressor(S2, coefficient_scale=1.0, **FIXED).fit(X, Y, covariates=table)
     with pytest.raises(InvalidInput, match=r"\['column 78', 'column 77', 'column 76', \.\.\.\] \(79 values\)"):

@@ -163,7 +163,8 @@ def test_pipeline_of_tables_in_a_search(model, y, processes, tmp_path):
 
 
 def test_arrays_of_other_libraries():
-    jax = pytest.importorskip("jax")
+    import jax
+
     with jax.enable_x64(True):
         fitted = clone(REGRESSOR).fit(jax.numpy.asarray(X), jax.numpy.asarray(Y))
     np.testing.assert_allclose(fitted.predict(X), clone(REGRESSOR).fit(X, Y).predict(X), rtol=1e-12)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -25,7 +26,6 @@ from heatgp.cli import main
 from heatgp.errors import HeatGPError, HeatGPWarning
 from heatgp.plots import along_geodesic
 
-pd = pytest.importorskip("pandas")
 resource = pytest.importorskip("resource")
 MEMORY = 4 << 30
 

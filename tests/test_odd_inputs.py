@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from scipy import sparse
@@ -18,8 +19,6 @@ from heatgp.cli import main
 from heatgp.errors import HeatGPError, InputWarning, InvalidInput, OffManifold
 from heatgp.plots import along_geodesic, save_figure
 from heatgp.testing import check_kernel, check_manifold
-
-pd = pytest.importorskip("pandas")
 
 S2 = hg.Sphere(2)
 X = S2.random(0, 24)
