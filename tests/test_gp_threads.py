@@ -38,7 +38,7 @@ def two_threads():
 @pytest.mark.parametrize(("largest", "quiet", "expected"), [(2000, True, 1), (10, True, 2), (10, False, 1)])
 def test_large_data_have_all_threads_of_a_quiet_machine(two_threads, monkeypatch, largest, quiet, expected):
     monkeypatch.setattr(threads, "SMALL", largest)
-    monkeypatch.setattr(threads, "machine_is_quiet", lambda: quiet)
+    monkeypatch.setattr(threads, "machine_is_quiet", lambda number: quiet)
     X = np.linspace(0, 1, 20)[:, None]
     for model, y in ((GPRegressor(Euclidean(1)), X[:, 0] ** 2), (GPClassifier(Euclidean(1)), X[:, 0] > 0.4)):
         model.fit(X, y)
@@ -49,6 +49,15 @@ def test_large_data_have_all_threads_of_a_quiet_machine(two_threads, monkeypatch
         model.predict(X)
         assert set(kernel.seen) == {expected}
         assert blas_threads() == 2  # as before
+
+
+@pytest.mark.parametrize(("operations", "quiet", "expected"), [(1e12, True, 2), (1e12, False, 1), (10.0, True, 1)])
+def test_one_large_operation_has_all_threads_of_a_quiet_machine(two_threads, monkeypatch, operations, quiet, expected):
+    monkeypatch.setattr(threads, "machine_is_quiet", lambda number: quiet)
+    with threads.one_thread():
+        with threads.all_threads(operations):
+            assert blas_threads() == expected
+        assert blas_threads() == 1
 
 
 def test_an_error_leaves_the_threads_as_they_were(two_threads):
@@ -70,7 +79,7 @@ def test_a_busy_machine_is_not_quiet(two_threads):
         for process in busy:
             process.stdout.readline()
         threads._measured.cache_clear()
-        assert not threads.machine_is_quiet()
+        assert not threads.machine_is_quiet(2)
         threads._measured.cache_clear()
     finally:
         for process in busy:

@@ -15,6 +15,7 @@ from heatgp import ComplexProjective, Euclidean, GPClassifier, Sphere
 from heatgp.errors import InvalidInput
 from heatgp.gp.classification import condition_classifier, condition_joint
 from heatgp.gp.coupled import Coupled
+from heatgp.gp.coupled_low_rank import CoupledLowRank, Root
 from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.latent_objective import LatentObjective
 from heatgp.gp.multinomial import Multinomial, largest, probits
@@ -53,9 +54,9 @@ def minus_level(classes, n):
     return np.hstack([np.eye(classes * n), -np.tile(np.eye(n), (classes, 1))])
 
 
-@pytest.mark.parametrize("times", [0.5, (0.5, 0.2, 1.0)])
+@pytest.mark.parametrize(("times", "low_rank"), [(0.5, False), (0.5, True), ((0.5, 0.2, 1.0), False)])
 @pytest.mark.parametrize("least", [0.5, 1e-9, 0.0])
-def test_coupled_is_the_matrix_with_all_rows(least, times):
+def test_coupled_is_the_matrix_with_all_rows(least, times, low_rank):
     rng = np.random.default_rng(0)
     X, y = labelled(8)
     own = np.ndim(times) > 0
@@ -63,7 +64,7 @@ def test_coupled_is_the_matrix_with_all_rows(least, times):
     K = 3.0 * kernel.pairs(X).at(times).value + 1e-6 * np.eye(8)
     precision = np.where(rng.uniform(size=(3, 8)) < 0.5, least, 1.0)
     shift, changes = rng.normal(size=(3, 8)), kernel.pairs(X).at(times).slopes
-    factor = Coupled.of(K, precision, y)
+    factor = CoupledLowRank.of(Root.of(K, 8), precision, y) if low_rank else Coupled.of(K, precision, y)
     total = with_own(precision, y)
     covariance = np.linalg.inv(joint_precision(K, total))
     D = minus_level(3, 8)
@@ -94,6 +95,28 @@ def test_coupled_is_the_matrix_with_all_rows(least, times):
         mix = every @ covariance[:24, :24] @ every.T
         mix -= np.diag([crosses[c, m] @ weights[c, :, m] for c in range(3)])
         np.testing.assert_allclose(of_level[m] - np.diag(explained[:, m]), mix, atol=1e-6 * np.abs(mix).max())
+
+
+def test_low_rank_of_many_points_is_the_dense_factor():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1))
+    K, slope = 4.0 * RBF().pairs(X).at(2.0).value, RBF().pairs(X).at(2.0).slopes[0]
+    y, precision = rng.integers(3, size=60), rng.uniform(0, 2, size=(3, 60))
+    root = Root.of(K, 20)
+    few, dense = CoupledLowRank.of(root, precision, y), Coupled.of(K, precision, y)
+    assert root.F.shape[1] < 20
+    assert Root.of(K, 5) is None
+    v = rng.normal(size=(3, 60))
+    np.testing.assert_allclose(few.log_det, dense.log_det, rtol=1e-9)
+    np.testing.assert_allclose(few.marginal_variance(), dense.marginal_variance(), rtol=1e-8)
+    np.testing.assert_allclose(few.posterior_mean(v), dense.posterior_mean(v), rtol=1e-8)
+    np.testing.assert_allclose(few.solve(v), dense.solve(v), rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose(few.slopes([slope], v, v), dense.slopes([slope], v, v), rtol=1e-8)
+    cross = 4.0 * RBF().pairs(rng.normal(size=(5, 1)), X).at(2.0).value
+    change, other = (
+        rest - explained.T[:, :, None] * np.eye(3) for explained, rest in (few.explained(cross), dense.explained(cross))
+    )
+    np.testing.assert_allclose(change, other, rtol=1e-7, atol=1e-8)
 
 
 def sequential_ep(K, y, classes, sweeps=40):

@@ -26,6 +26,7 @@ from scipy import linalg
 
 from ..covariance import Array
 from .linalg import cholesky
+from .threads import all_threads
 
 WEAK = 1e-6
 """Share of a prior variance that is explained, below which rounding would cost more than six of the sixteen digits."""
@@ -46,19 +47,20 @@ class Coupled:
         """From the precisions (classes, N) of the other observations and the number of the largest, (N,)."""
         precision = precision + (np.arange(len(precision))[:, None] == largest)
         inverses, log_det = np.empty((len(precision), *K.shape[-2:])), 0.0
-        for E, own, s in zip(inverses, np.broadcast_to(K, inverses.shape), precision):
-            root = np.sqrt(s)
-            B = own * root[:, None]
-            B *= root
-            B.flat[:: len(B) + 1] += 1.0
-            lower = cholesky(B)
-            log_det += 2.0 * np.log(np.diagonal(lower)).sum()
-            half, _ = linalg.lapack.dpotri(lower, lower=1, overwrite_c=1)  # one triangle of B^-1, zeros in the other
-            half.flat[:: len(half) + 1] *= 0.5
-            np.add(half, half.T, out=E)
-            E *= root
-            E *= root[:, None]
-        lower = cholesky(inverses.sum(axis=0))
+        with all_threads(inverses.size * K.shape[-1]):
+            for E, own, s in zip(inverses, np.broadcast_to(K, inverses.shape), precision):
+                root = np.sqrt(s)
+                B = own * root[:, None]
+                B *= root
+                B.flat[:: len(B) + 1] += 1.0
+                lower = cholesky(B)
+                log_det += 2.0 * np.log(np.diagonal(lower)).sum()
+                half, _ = linalg.lapack.dpotri(lower, lower=1, overwrite_c=1)  # one triangle of B^-1, else zeros
+                half.flat[:: len(half) + 1] *= 0.5
+                np.add(half, half.T, out=E)
+                E *= root
+                E *= root[:, None]
+            lower = cholesky(inverses.sum(axis=0))
         return cls(K, precision, inverses, lower, float(log_det + 2.0 * np.log(np.diagonal(lower)).sum()))
 
     @property
@@ -136,7 +138,8 @@ class Coupled:
     def _whitened(self) -> Array:
         """(L^-1 E_c)', L L' = M: (classes, N, N)."""
         columns = self.inverses.reshape(-1, self.levels).T
-        return linalg.blas.dtrsm(1.0, self.lower, columns, lower=1).T.reshape(self.inverses.shape)
+        with all_threads(columns.size * self.levels):
+            return linalg.blas.dtrsm(1.0, self.lower, columns, lower=1).T.reshape(self.inverses.shape)
 
     @cached_property
     def _sum(self) -> Array:

@@ -11,6 +11,7 @@ from ..covariance import Array
 from .approximation import Approximation
 from .count import Count
 from .coupled import Coupled
+from .coupled_low_rank import CoupledLowRank, Root
 from .likelihood import Likelihood
 from .linalg import LowRank
 from .params import Given, Params
@@ -121,9 +122,15 @@ class LatentObjective:
     def _inference(self, values: Array, z: Array) -> Approximation:
         form = self.prior.form
 
+        functions = self.likelihood.functions
+        # one covariance for all functions, and of a low rank: not one for each function
+        root = Root.of(values, len(values) // functions) if functions is not None and values.ndim == 2 else None
+
         def factorise(precision: Array) -> object:
             if precision.ndim == 1:
                 return form.of(values, precision)
+            if root is not None:
+                return CoupledLowRank.of(root, precision, self.y)
             return Coupled.of(values, precision, self.y)
 
         self.calls.add()

@@ -18,7 +18,7 @@ Found = tuple[float, Array]  # an evidence, and the log parameters that have it
 ROUGH = 1e-4
 """Relative change of the evidence per datum at which the search on few data ends."""
 SAME = 0.5
-"""Log parameters whose maxima on few data are one: the search there ends early, and some directions are flat."""
+"""Log parameters within which maxima on few data are one, or one standard deviation: the search there ends early."""
 HOPELESS = 5.0
 """How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data.
 
@@ -125,10 +125,13 @@ def climb(
     starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
     if coarse is full:
         return apart(maxima(full, [z for _, z in starts], box, tolerance), 0.05)
-    found = apart(maxima(coarse, [z for _, z in starts], box, ROUGH), SAME)
-    hopeless = found[0][0] - HOPELESS * np.sqrt(len(coarse.y) / len(full.y))
+    found = maxima(coarse, [z for _, z in starts], box, ROUGH)
+    best, z = max(found, key=lambda pair: pair[0])
+    unit = step_units(coarse, z, box, len(coarse.y))
+    found = apart(found, np.maximum(SAME, unit / np.sqrt(len(coarse.y))))
+    hopeless = best - HOPELESS * np.sqrt(len(coarse.y) / len(full.y))
     near = [z for value, z in found[:2] if value > hopeless]
-    units = [step_units(coarse, z, box, len(coarse.y)) for z in near]
+    units = [unit, *(step_units(coarse, z, box, len(coarse.y)) for z in near[1:])]
     return apart(maxima(full, near, box, tolerance, units), 0.05)
 
 

@@ -17,6 +17,8 @@ from threadpoolctl import ThreadpoolController
 
 SMALL = 2000
 """Data up to which one thread is used: beyond, the cubic part of the work is shared well, on a quiet machine."""
+LARGE = 1e9
+"""Operations of factorisations from which several threads are used, for just these: a tenth of a second."""
 PROBE = 200
 """Rows of the matrices whose products tell whether the machine is quiet."""
 SECONDS = 0.1
@@ -37,15 +39,17 @@ def _libraries() -> ThreadpoolController:
 
 _LOCK, _INSIDE = Lock(), ExitStack()
 _inside = 0
+_before = 1  # the threads of the BLAS before `one_thread`
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
     """One BLAS thread for the process: the first of several Python threads to enter sets it, the last restores it."""
-    global _inside
+    global _inside, _before
     with _LOCK:
         _inside += 1
         if _inside == 1:
+            _before = _threads()
             _INSIDE.enter_context(_libraries().limit(limits=1, user_api="blas"))
     try:
         yield
@@ -56,14 +60,27 @@ def one_thread() -> Iterator[None]:
                 _INSIDE.close()
 
 
-def machine_is_quiet() -> bool:
-    """Whether as many threads as the BLAS has get a core each: measured now, or some seconds ago."""
-    return _measured(int(time.monotonic() / FRESH))
+@contextmanager
+def all_threads(operations: float) -> Iterator[None]:
+    """For one large piece of work inside `one_thread` the threads from before, where the machine is quiet."""
+    if operations < LARGE or not _inside or _before == 1 or not machine_is_quiet(_before):
+        yield
+        return
+    with _libraries().limit(limits=_before, user_api="blas"):
+        yield
+
+
+def _threads() -> int:
+    return max((library["num_threads"] for library in _libraries().info()), default=1)
+
+
+def machine_is_quiet(threads: int) -> bool:
+    """Whether each of so many threads gets a core: measured now, or some seconds ago."""
+    return _measured(threads, int(time.monotonic() / FRESH))
 
 
 @lru_cache(maxsize=1)
-def _measured(period: int) -> bool:
-    number = max((library["num_threads"] for library in _libraries().info()), default=1)
+def _measured(number: int, period: int) -> bool:
     matrix = np.ones((PROBE, PROBE))
 
     def share(_: int) -> float:
@@ -94,7 +111,7 @@ def on_one_thread(size: Callable[..., int]) -> Callable[[Callable[P, R]], Callab
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def limited(*arguments: P.args, **options: P.kwargs) -> R:
-            if size(*arguments, **options) > SMALL and machine_is_quiet():
+            if size(*arguments, **options) > SMALL and machine_is_quiet(_threads()):
                 return function(*arguments, **options)
             with one_thread():
                 return function(*arguments, **options)

@@ -1,0 +1,130 @@
+"""`Coupled` where a few points carry the whole covariance, as those of smooth functions do.
+
+With K = F F', F of N rows and few columns, f_c = F w_c. At a point with precisions s_c, D their sum, p_c = s_c / D, the
+level that the functions share is integrated out first, which leaves contrasts of functions:
+
+    g_c = sum over d of a_cd f_d + noise of variance 1 / D,    a_cd = [c = d] - p_d,
+
+and the precision of all w is P = I + blocks F' diag(s_c a_cd) F. One matrix of classes times rank rows is factored.
+With A_c = [a_c1 F, ..., a_cC F], P = L L' and W_c = L^-1 A_c', the variance of g_c is that of W_c' W_c plus 1 / D, and
+R_cc = diag(s_c a_cc) - diag(s_c) W_c' W_c diag(s_c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy import linalg
+
+from ..covariance import Array
+from .linalg import cholesky
+from .pivoted import pivoted_cholesky
+
+NEGLIGIBLE = 1e-12
+"""The share of the largest prior variance that chosen points may leave unexplained: the size of rounding errors."""
+
+
+@dataclass(frozen=True)
+class Root:
+    """K = F F' of chosen points, up to rounding."""
+
+    K: Array
+    F: Array  # (N, rank)
+    chosen: Array  # (rank,)
+
+    @classmethod
+    def of(cls, K: Array, limit: int) -> Root | None:
+        """None where more than `limit` points are needed."""
+        diagonal = np.diagonal(K)
+        tolerance = NEGLIGIBLE * diagonal.max()
+        F, chosen, left = pivoted_cholesky(K.__getitem__, diagonal, tolerance, limit)
+        return cls(K, F, chosen) if left.max() <= tolerance else None
+
+    def at(self, cross: Array) -> Array:
+        """The rows of F at new points, cross = k(Xnew, X), (M, N): (rank, M)."""
+        return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)
+
+
+@dataclass(frozen=True)
+class CoupledLowRank:
+    """The factored covariance of g_c = f_c - s; methods are those of `Coupled`. Vectors have the shape (classes, N)."""
+
+    root: Root
+    precision: Array  # (classes, N), with the noise of the largest
+    lower: Array  # L, (classes * rank, classes * rank)
+
+    @classmethod
+    def of(cls, root: Root, precision: Array, largest: Array) -> CoupledLowRank:
+        precision = precision + (np.arange(len(precision))[:, None] == largest)
+        share, F, size = precision / precision.sum(axis=0), root.F, root.F.shape[1]
+        classes = len(precision)
+        P = np.zeros((classes * size, classes * size))
+        for c in range(classes):
+            for d in range(c + 1):  # one triangle is enough
+                weight = precision[c] * ((c == d) - share[d])
+                P[c * size : (c + 1) * size, d * size : (d + 1) * size] = (F.T * weight) @ F
+        P.flat[:: len(P) + 1] += 1.0
+        return cls(root, precision, cholesky(P))
+
+    @property
+    def K(self) -> Array:
+        """The prior covariance of each function."""
+        return self.root.K
+
+    @property
+    def levels(self) -> int:
+        return self.precision.shape[1]
+
+    @property
+    def log_det(self) -> float:
+        return float(2.0 * np.log(np.diagonal(self.lower)).sum() + np.log(self._total).sum())
+
+    def marginal_variance(self) -> Array:
+        return np.einsum("cij,cij->cj", self._whitened, self._whitened) + 1.0 / self._total
+
+    def posterior_mean(self, shift: Array) -> Array:
+        level = shift.sum(axis=0) / self._total
+        pulls = (shift - self.precision * level) @ self.root.F
+        weights = linalg.cho_solve((self.lower, True), pulls.ravel(), check_finite=False)
+        f = weights.reshape(pulls.shape) @ self.root.F.T
+        return f - (self._share * f).sum(axis=0) + level
+
+    def solve(self, v: Array) -> Array:
+        moved = np.stack([W.T @ (W @ part) for W, part in zip(self._whitened, self.precision * v)])
+        return self.precision * ((1.0 - self._share) * v - moved)
+
+    def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
+        own = (self.precision * (1.0 - self._share)).sum(axis=0)
+        white = (self._whitened * self.precision[:, None]).reshape(-1, self.levels)
+        explained = white.T @ white
+        return np.array([np.vdot(u @ dK, v) - 0.5 * (own @ np.diagonal(dK) - np.vdot(explained, dK)) for dK in changes])
+
+    def explained(self, cross: Array) -> tuple[Array, Array]:
+        """As in `Coupled`; the first is what the chosen points would explain, the second what is not known of them."""
+        new, classes = self.root.at(cross), len(self.precision)
+        white = np.zeros((classes, len(self.lower), new.shape[1]))
+        for c, part in enumerate(white):
+            part[c * len(new) : (c + 1) * len(new)] = new
+            part[:] = self._solved(part)
+        return np.tile(np.square(new).sum(axis=0), (classes, 1)), np.einsum("cim,dim->mcd", white, white)
+
+    @cached_property
+    def _total(self) -> Array:
+        return self.precision.sum(axis=0)
+
+    @cached_property
+    def _share(self) -> Array:
+        return self.precision / self._total
+
+    @cached_property
+    def _whitened(self) -> Array:
+        """W_c: (classes, classes * rank, N)."""
+        contrasts = np.eye(len(self.precision))[:, :, None] - self._share
+        return np.stack([self._solved(np.vstack([a * self.root.F.T for a in of_class])) for of_class in contrasts])
+
+    def _solved(self, v: Array) -> Array:
+        """L^-1 v."""
+        return linalg.solve_triangular(self.lower, v, lower=True, check_finite=False)
