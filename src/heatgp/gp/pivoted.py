@@ -8,11 +8,12 @@ from ..covariance import Array
 
 
 def pivoted_cholesky(
-    column: Callable[[int], Array], diagonal: Array, tolerance: float, limit: int
+    column: Callable[[int], Array], diagonal: Array, tolerance: float, limit: int, least: float = 0.0
 ) -> tuple[Array, Array, Array]:
     """F, (N, rank), with K = F F' but for what the chosen points do not explain; each step takes the worst explained.
 
-    It ends when no variance is left above `tolerance`, or after `limit` steps.
+    It ends when no variance is left above `tolerance`, or after `limit` steps. Where `least` is given, the variance
+    that may be left is tolerance times the number of steps, but at least `least`.
 
     Parameters
     ----------
@@ -20,6 +21,7 @@ def pivoted_cholesky(
     diagonal : array (N,), that of K.
     tolerance : number. Variances below it count as explained.
     limit : int, the largest rank.
+    least : number, default 0: the tolerance does not grow.
 
     Returns
     -------
@@ -40,7 +42,7 @@ def pivoted_cholesky(
     F = np.empty((len(left), min(limit, len(left))), order="F")
     for k in range(F.shape[1]):
         best = int(np.argmax(left))
-        if not left[best] > tolerance:
+        if not left[best] > (max(tolerance * k, least) if least else tolerance):
             break
         new = (column(best) - F[:, :k] @ F[best, :k]) / np.sqrt(left[best])
         new[chosen] = 0.0  # zero but for rounding

@@ -1,0 +1,185 @@
+"""Learning the parameters of many data: which points carry the covariance, one pass over the data, and the search."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...covariance import Array, Kernel
+from ...errors import BoundWarning
+from ..fit import Bounds, Fit, box_of, finished, fit_regression, time_intervals
+from ..params import Given, Params, Time
+from ..priors import Priors
+from ..search import ascend, step_units
+from .inducing import Inducing
+from .regression import SparseData, sparse_objective
+from .source import Chunk, Source, collected
+from .statistics import Statistics
+
+SUBSET = 1000
+"""Data from which a dense fit learns where to start: some seconds at most."""
+CANDIDATES = 20_000
+"""Data among which points are chosen."""
+SHORTER = 4.0
+"""How much shorter than the time to be learned the shortest time is, at first."""
+GROWTH = 1.5
+"""By how much the shortest time grows where too many points would be needed for it."""
+ROUNDS = 4
+"""Passes over the data at most."""
+NEAR = 1.05
+"""A learned time so near to the shortest one is looked for at shorter times."""
+WORK = 4e12
+"""N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
+
+Collect = Callable[[Source, Inducing, Array], Statistics]
+
+
+@dataclass(frozen=True)
+class SparseOptions:
+    """What a user may say of the approximation."""
+
+    tolerance: float = 1e-2  # the error of a standard deviation of f, relative
+    limit: int | None = None  # how many points at most
+    points: Array | None = None  # points by hand
+
+
+def largest_number(count: int, options: SparseOptions) -> int:
+    """How many points are chosen at most.
+
+    >>> largest_number(1_000_000, SparseOptions()), largest_number(3000, SparseOptions())
+    (2000, 3000)
+    """
+    limit = options.limit or int(np.sqrt(WORK / count))
+    return max(1, min(limit, count, CANDIDATES))
+
+
+def fit_sparse(
+    kernel: Kernel,
+    source: Source,
+    bounds: Bounds,
+    given: Given,
+    known: float = 0.0,
+    priors: Priors | str | None = None,
+    coefficient_scale: ArrayLike | None = None,
+    options: SparseOptions = SparseOptions(),
+    collect: Collect = collected,
+) -> tuple[SparseData, Params, Fit | None]:
+    """The data as few points see them, and the parameters of the greatest lower bound of the evidence.
+
+    A dense fit of a random subset says where times are. Points are chosen for a time that is a quarter of that, and the
+    statistics of all data are collected in one pass. Where the best time turns out to be as short as that, this is done
+    again with shorter times.
+
+    Raises
+    ------
+    InvalidInput : if an argument is not possible.
+    """
+    subset = source.sample(SUBSET)
+    start = _least_squares(subset)
+    params = given.params
+    guess = params or _rough(kernel, subset, bounds, given, priors, coefficient_scale)
+    candidates = source.sample(CANDIDATES, 1).X
+    candidates = candidates[np.random.default_rng(2).permutation(len(candidates))]
+    ratio = max(guess.noise / guess.amplitude, 1e-10)
+    tolerance = options.tolerance * ratio / source.count
+    limit = largest_number(source.count, options)
+    times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
+    lowest = bounds.times(kernel.parameters)[:, 0]
+    for k in given.free:
+        low[k] = max(times[k] / SHORTER, lowest[k])
+    fit = None
+    for number in range(ROUNDS):
+        inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
+        data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale)
+        if params is not None:
+            return data, params, None
+        low = np.atleast_1d(inducing.time).astype(float)
+        fit = _searched(data, bounds, given, priors, guess, low)
+        times = np.atleast_1d(fit.params.time).astype(float)
+        short = [k for k in given.free if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
+        starved = len(inducing) >= limit
+        if not short or (starved and number):
+            break
+        guess = fit.params
+        for k in short:
+            low[k] = max(low[k] / SHORTER, lowest[k])
+    assert fit is not None
+    return data, fit.params, fit
+
+
+def _inducing(
+    kernel: Kernel,
+    candidates: Array,
+    low: Array,
+    times: Array,
+    tolerance: float,
+    limit: int,
+    options: SparseOptions,
+) -> Inducing:
+    """Points for the shortest times that `limit` points can carry, from `low` up to `times`."""
+    if options.points is not None:
+        return Inducing.of(kernel, options.points, _time(low), 0.0, len(options.points))
+    while True:
+        found = Inducing.of(kernel, candidates, _time(low), tolerance, limit)
+        if len(found) < limit or np.all(low >= times):
+            return found
+        low = np.minimum(GROWTH * low, times)
+
+
+def _searched(
+    data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params, low: Array
+) -> Fit:
+    """The maximum near a guess, at times that are not shorter than `low`."""
+    kernel = data.inducing.kernel
+    objective, intervals = sparse_objective(data, bounds, given, priors)
+    box = box_of(objective, intervals)
+    names = objective.names
+    for k, name in zip(given.free, given.time_names):
+        box[names.index(name), 0] = np.log(low[k])
+    variance = guess.amplitude
+    values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
+    values |= {"noise": guess.noise / variance, "amplitude": variance}
+    z = np.clip(np.log([max(values[name], 1e-300) for name in names]), *box.T)
+    count = data.statistics.count
+    unit = step_units(objective, z, box, count) if len(box) else 1.0
+    found = [ascend(objective, z, box, count, 1e-10, unit)]
+    return finished(kernel, objective, found, intervals)
+
+
+def _rough(
+    kernel: Kernel,
+    subset: Chunk,
+    bounds: Bounds,
+    given: Given,
+    priors: Priors | str | None,
+    coefficient_scale: ArrayLike | None,
+) -> Params:
+    """Parameters from a dense fit of some data."""
+    mean = subset.basis if subset.basis.shape[1] else "zero"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BoundWarning)  # of the subset alone
+        return fit_regression(
+            kernel,
+            subset.X,
+            subset.y,
+            bounds,
+            given,
+            mean,
+            priors=priors,
+            noise_scale=subset.noise,
+            coefficient_scale=coefficient_scale,
+        ).params
+
+
+def _least_squares(chunk: Chunk) -> Array:
+    """Coefficients of the basis that take the largest part out of y, so that digits are kept."""
+    return np.linalg.lstsq(chunk.basis, chunk.y, rcond=None)[0]
+
+
+def _time(values: Array) -> Time:
+    return float(values[0]) if len(values) == 1 else tuple(values.tolist())
