@@ -23,8 +23,11 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.sparse.fit import resolved_box
+from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
 from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
+from ..gp.threads import on_one_thread
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
 from .few_data import is_few, warn_of_few
@@ -39,6 +42,7 @@ from .latent_regression import (
 )
 from .mean import MeanModel
 from .smoothness import learns_smoothness
+from .sparse_regression import check_inference, is_sparse, options_of, source_of, sparse_fit
 from .summary import Parameter, coefficient, known_variances
 from .tables import checked_targets, rows
 
@@ -132,6 +136,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficient_scale: Any = None
     priors: Any = "weak"
     likelihood: Any = "normal"
+    inference: Any = "auto"
+    inducing: Any = None
+    tolerance: float = 1e-2
 
     @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None) -> Self:
@@ -168,7 +175,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         y = checked_targets(self, y)
         checked_interval("noise_bounds", self.noise_bounds)
+        check_inference(self.inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)
+        sparse = self._is_sparse(y, law)
         if law is None:
             self._check_priors(self.priors, "GPRegressor", "noise")
         else:
@@ -197,10 +206,12 @@ class GPRegressor(RegressorMixin, HeatGP):
             targets(some, y if kept is None else rows(y, kept), mean, **options)
             return model, kept, {"mean": mean, **options}
 
-        points, (self._mean_model, kept, options), of_all = self._prepare(X, check)
-        pairs: Pairs = of_all
+        points, (self._mean_model, kept, options) = self._checked(X, check)
         if kept is not None:
-            points, y, pairs = points[kept], y[kept], None
+            points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+        if sparse:
+            return self._fit_sparse(points, np.asarray(y, dtype=float), covariates, options)
+        pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
         known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
         with heartbeat(f"The fit of {len(points)} points"):
@@ -213,8 +224,13 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
             maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
+        self.approximation_ = None
+        return self._report(len(points))
+
+    def _report(self, number: int) -> Self:
+        """Set the attributes that say what was learned from so many points."""
         self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
-        params = self.posterior_.params
+        params, known = self.posterior_.params, is_list(self.noise)
         self.time_, self.amplitude_ = learned_times(self.kernel_, params.time), params.amplitude
         self.weights_ = learned_weights(self.kernel_, params.time)
         self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
@@ -223,8 +239,45 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.coefficient_names_ = self._mean_model.names
         self.likelihood_: RegressionLikelihood | None = None
         self._has_exposure = False
-        self._warn_of_few(len(points))
+        self._warn_of_few(number)
         return self
+
+    def _is_sparse(self, y: Array, law: RegressionLikelihood | None) -> bool:
+        against = {
+            'kernel="precomputed"': self._precomputed,
+            "a likelihood that is not normal": law is not None,
+            "several outputs": y.ndim == 2,
+            "normalize=False": not self.normalize,
+        }
+        return is_sparse(self.inference, len(y) if y.ndim else 0, against)
+
+    def _fit_sparse(self, points: Array, y: Array, covariates: Any, options: dict[str, Any]) -> Self:
+        """`fit` with inference="sparse"."""
+        known, mean = is_list(self.noise), self._mean_model
+        source = source_of(points, y - self._known_mean, mean.values(points, covariates), options["noise_scale"])
+        chosen = options_of(self.tolerance, self.inducing, self._points)
+        given = self._given(1.0 if known else self.noise)
+        with heartbeat(f"The fit of {len(points)} points"):
+            self.posterior_, self.fit_ = sparse_fit(
+                self.kernel_,
+                source,
+                self._bounds(points),
+                given,
+                self._known_mean,
+                self.priors,
+                options["coefficient_scale"],
+                chosen,
+                known,
+                mean.mean if callable(mean.mean) and mean.covariates is None else None,
+            )
+            self.mixtures_ = [self._integrated(self.posterior_, ())]
+        self.approximation_ = self.posterior_.approximation
+        return self._report(len(points))
+
+    @property
+    def _known_mean(self) -> float:
+        """The mean, where it is a number."""
+        return float(self._mean_model.mean) if is_number(self._mean_model.mean) else 0.0
 
     def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any, exposure: Any) -> Self:
         """`fit` with a likelihood that is not normal."""
@@ -564,6 +617,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             return value
         if isinstance(posterior, ObservedPosterior):
             return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
+        if isinstance(posterior, SparsePosterior):
+            return value, sparse_gradient(posterior)
         return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:
@@ -610,7 +665,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
-        number = len(self.posterior_.X)
+        number = self.posterior_.count
         few = self.fit_ is not None and is_few(number, bool(self.integrate))
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
@@ -704,8 +759,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         law = chosen_likelihood(self.likelihood, self.noise)
         if law is not None:
             return observed_objective(self, law, posterior, self.mean, self.priors, pairs)
-        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
+        if isinstance(posterior, SparsePosterior):
+            bounds = self._bounds(posterior.data.inducing.sample)
+            objective, intervals = sparse_objective(posterior.data, bounds, given, self.priors)
+            objective = replace(objective, profiled=False)
+            return objective, resolved_box(objective, intervals, posterior.data.inducing)
+        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         bounds = self._bounds(posterior.X)
         objective, intervals = regression_objective(
             self.kernel_, posterior.X, posterior.y, bounds, given, pairs=pairs, priors=self.priors, **options

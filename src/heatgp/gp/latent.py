@@ -62,6 +62,11 @@ class Latent:
         return np.sqrt(np.diagonal(self.coefficient_covariance))
 
     @property
+    def count(self) -> int:
+        """How many data it has seen."""
+        return len(self.X)
+
+    @property
     def process(self) -> Latent:
         """f itself, where predictions are of something else."""
         return self

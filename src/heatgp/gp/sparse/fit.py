@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import BoundWarning
-from ..fit import Bounds, Fit, box_of, finished, fit_regression, time_intervals
+from ..fit import Bounds, Fit, Interval, box_of, finished, fit_regression
+from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
 from ..search import ascend, step_units
@@ -25,7 +26,7 @@ SUBSET = 1000
 """Data from which a dense fit learns where to start: some seconds at most."""
 CANDIDATES = 20_000
 """Data among which points are chosen."""
-SHORTER = 4.0
+SHORTER = 2.0
 """How much shorter than the time to be learned the shortest time is, at first."""
 GROWTH = 1.5
 """By how much the shortest time grows where too many points would be needed for it."""
@@ -48,6 +49,9 @@ class SparseOptions:
     points: Array | None = None  # points by hand
 
 
+DEFAULT = SparseOptions()
+
+
 def largest_number(count: int, options: SparseOptions) -> int:
     """How many points are chosen at most.
 
@@ -66,12 +70,13 @@ def fit_sparse(
     known: float = 0.0,
     priors: Priors | str | None = None,
     coefficient_scale: ArrayLike | None = None,
-    options: SparseOptions = SparseOptions(),
+    options: SparseOptions = DEFAULT,
+    function: Callable[[Any], Array] | None = None,
     collect: Collect = collected,
 ) -> tuple[SparseData, Params, Fit | None]:
     """The data as few points see them, and the parameters of the greatest lower bound of the evidence.
 
-    A dense fit of a random subset says where times are. Points are chosen for a time that is a quarter of that, and the
+    A dense fit of a random subset says where times are. Points are chosen for half that time, and the
     statistics of all data are collected in one pass. Where the best time turns out to be as short as that, this is done
     again with shorter times.
 
@@ -95,11 +100,11 @@ def fit_sparse(
     fit = None
     for number in range(ROUNDS):
         inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
-        data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale)
+        data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
         if params is not None:
             return data, params, None
         low = np.atleast_1d(inducing.time).astype(float)
-        fit = _searched(data, bounds, given, priors, guess, low)
+        fit = searched(data, bounds, given, priors, guess)
         times = np.atleast_1d(fit.params.time).astype(float)
         short = [k for k in given.free if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
         starved = len(inducing) >= limit
@@ -131,16 +136,12 @@ def _inducing(
         low = np.minimum(GROWTH * low, times)
 
 
-def _searched(
-    data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params, low: Array
-) -> Fit:
-    """The maximum near a guess, at times that are not shorter than `low`."""
+def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params) -> Fit:
+    """The maximum near a guess, at times that are not shorter than those of the inducing points."""
     kernel = data.inducing.kernel
     objective, intervals = sparse_objective(data, bounds, given, priors)
-    box = box_of(objective, intervals)
+    box = resolved_box(objective, intervals, data.inducing)
     names = objective.names
-    for k, name in zip(given.free, given.time_names):
-        box[names.index(name), 0] = np.log(low[k])
     variance = guess.amplitude
     values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
     values |= {"noise": guess.noise / variance, "amplitude": variance}
@@ -149,6 +150,15 @@ def _searched(
     unit = step_units(objective, z, box, count) if len(box) else 1.0
     found = [ascend(objective, z, box, count, 1e-10, unit)]
     return finished(kernel, objective, found, intervals)
+
+
+def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
+    """The box of the search, without times that are shorter than those of the inducing points."""
+    box, given = box_of(objective, intervals), objective.given
+    low = np.log(np.atleast_1d(inducing.time))
+    for k, name in zip(given.free, given.time_names):
+        box[objective.names.index(name), 0] = low[k]
+    return box
 
 
 def _rough(

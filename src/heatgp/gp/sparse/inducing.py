@@ -6,14 +6,14 @@ f at any point is approximated from its values at a few points Z: by the interpo
 
 psi depends on the data and on s alone. The law of w at any time t >= s is N(0, A_t), A_t = L^-1 k_t(Z, Z) L'^-1. So all
 times are learned from one pass over the data. At t = s this is the projection of Titsias (2009) on f(Z); at longer times
-functions are smoother, and the interpolant is nearer to them. At new points the projection is made at the time t itself.
+functions are smoother, and the interpolant is nearer to them. At new points the projection is made at t itself.
 
 References: Titsias (2009); Burt, Rasmussen & van der Wilk (2020) for the choice of Z.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +27,7 @@ from ..pivoted import pivoted_cholesky
 SAFE = 1e-13
 """The share of a variance below which a pivot or an eigenvalue is rounding."""
 JITTER = 1e-13
-"""For each of the points, what is added to the diagonal of their covariance: it stays positive definite with rounding."""
+"""Added to the diagonal of the covariance of points, for each of them: it stays positive definite with rounding."""
 SAMPLE = 1000
 """Points on which the variance that is left unexplained is measured."""
 
@@ -64,6 +64,9 @@ class Inducing:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
 
     def features(self, X: Any) -> Array:
         """psi at the points X, (N, m)."""
@@ -140,3 +143,6 @@ class InducedKernel(Kernel):
     @cached_property
     def _factors(self) -> dict[Time, Array]:
         return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.inducing,)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...covariance import Array, Evaluation, TimeFunction
+from ...covariance import Array, Evaluation, Kernel, TimeFunction
+from ...errors import Unsupported
 from ..fit import Bounds, Interval, objective_of
 from ..latent import Latent
 from ..linalg import JITTER, Dense, LowRank
 from ..objective import RegressionObjective
-from ..params import Given, Params
+from ..params import Given, Params, Time
 from ..prior import Prior
 from ..priors import Priors
 from ..regression import evidence
@@ -32,6 +34,7 @@ class SparseData:
     start: Array  # (q,), coefficients of the basis that were subtracted from y
     known: float = 0.0  # the mean that was subtracted from y
     coefficient_scale: ArrayLike | None = None
+    function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
 
     def rows(self) -> tuple[Array, Targets, MeanBasis]:
         """Rows of the features, (r, m), and the compressed targets: the last row is that of all that is left."""
@@ -42,6 +45,7 @@ class SparseData:
         y, H = others[:, -1].copy(), others[:, :-1]
         y[-1] = np.sqrt(rest)
         data, basis = targets(y, y, H if H.shape[1] else "zero", None, self.coefficient_scale)
+        basis = replace(basis, function=self.function)
         data = replace(
             data,
             repeats=self.statistics.count - len(y),
@@ -86,19 +90,73 @@ def sparse_objective(
 
 
 @dataclass(frozen=True)
+class SparseApproximation:
+    """How good a sparse approximation is.
+
+    Attributes
+    ----------
+    inducing : int, the number of inducing points.
+    shortest_time : the shortest time, or times, that they were chosen for.
+    lower, upper : float, bounds of the log evidence of all data.
+    gap : float, their difference.
+    residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
+    residual_share : float, the same over the mean posterior variance of f at the data.
+    """
+
+    inducing: int
+    shortest_time: Time
+    lower: float
+    upper: float
+    residual: float
+    residual_share: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+
+@dataclass(frozen=True)
 class SparsePosterior(Latent):
     """A Gaussian process that has seen many data. What its features do not explain keeps its prior variance."""
 
-    data: SparseData | None = None
-    upper: float = np.inf  # an upper bound of the log evidence
+    data: SparseData = field(kw_only=True)
+    upper: float = field(kw_only=True)  # an upper bound of the log evidence
+
+    @property
+    def count(self) -> int:
+        return self.data.statistics.count
+
+    @property
+    def approximation(self) -> SparseApproximation:
+        """How good the approximation is."""
+        inducing, params = self.data.inducing, self.params
+        covariance = inducing.covariances.at(params.time).value
+        left = inducing.unexplained(params.time, covariance)[0]
+        variance = np.square(self.factor.whiten(self.factor.values)).sum() / self.count  # mean variance of f at data
+        return SparseApproximation(
+            len(inducing),
+            inducing.time,
+            self.log_marginal_likelihood,
+            self.upper,
+            left,
+            params.amplitude * left / variance if variance > 0 else np.inf,
+        )
+
+    def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> SparsePosterior:
+        """The posterior of the same data at other parameters."""
+        return condition_sparse(self.data, params, self.noise_is_known)
+
+    def loo(self) -> tuple[Array, Array]:
+        raise Unsupported(
+            "leave-one-out predictions need all data, and a sparse model keeps their inner products alone. Hold data "
+            'out and predict them, or use inference="dense".'
+        )
 
     def _unexplained(self, points: Any, cross: Array) -> Array:
-        assert self.data is not None
         prior = self.params.amplitude * self.data.inducing.kernel.diag(points, self.params.time)
         return np.maximum(prior - np.square(cross).sum(axis=1), 0.0)
 
     def _unexplained_pairs(self, points: Any, cross: Array) -> Array:
-        assert self.data is not None
         prior = self.data.inducing.kernel.pairs(points).at(self.params.time).value
         return self.params.amplitude * prior - cross @ cross.T
 
@@ -138,8 +196,8 @@ def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = Fa
         compressed.start + found.coefficients,
         found.lower,
         noise_is_known,
-        data,
-        float(upper),
+        data=data,
+        upper=float(upper),
     )
 
 
@@ -147,3 +205,15 @@ def _quadratic(found: Any, data: Targets) -> float:
     """What the targets add to -2 log p(y)."""
     residual = data.y - data.basis @ found.coefficients
     return float(residual @ found.weights[:, 0] + found.coefficients**2 @ data.precision)
+
+
+def sparse_gradient(posterior: SparsePosterior) -> Array:
+    """The derivatives of the lower bound in the logs of all times, of the amplitude and of the noise, in this order."""
+    data, params = posterior.data, posterior.params
+    features, compressed, _ = data.rows()
+    prior = data.prior(features)
+    values, slopes = prior.at(params.time, range(data.inducing.kernel.parameters))
+    ratio = np.full(len(features), max(params.noise, JITTER * params.amplitude))
+    found = evidence(prior.form.of(params.amplitude * values, 1.0 / ratio), ratio, compressed, 1.0)
+    changes = [params.amplitude * change for change in (*slopes, values)]
+    return np.array([*found.in_times(changes), float(found.in_ratios.sum())])
