@@ -42,7 +42,7 @@ from .latent_regression import (
 )
 from .mean import MeanModel
 from .smoothness import learns_smoothness
-from .sparse_regression import check_inference, is_sparse, options_of, source_of, sparse_fit
+from .sparse_regression import check_inference, extended, is_sparse, options_of, source_of, sparse_fit
 from .summary import Parameter, coefficient, known_variances
 from .tables import checked_targets, rows
 
@@ -173,11 +173,64 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
+        return self._fit(X, y, sample_weight, covariates, exposure, self.inference)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
+        """Add data to a sparse model. The first call is a sparse `fit`.
+
+        The inducing points stay those of the first data, so let these be a random part of all. What is kept of data,
+        inner products, adds up: the model is that of all data with these inducing points, in whatever order they come.
+        Parameters that are None are learned again, from all data so far.
+
+        Parameters
+        ----------
+        X, y, sample_weight, covariates : as in `fit`, of the new data.
+
+        Returns
+        -------
+        The estimator itself. An AccuracyWarning says where new data lie off the inducing points.
+
+        Raises
+        ------
+        InvalidInput : if an argument is not possible.
+        Unsupported : if the model is fitted and not sparse.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> S2 = hg.Sphere(2)
+        >>> X = S2.random(np.random.default_rng(0), 400)
+        >>> gp = hg.GPRegressor(S2, noise=0.01)
+        >>> for part in np.split(X, 4):
+        ...     gp = gp.partial_fit(part, part[:, 0])
+        >>> gp.posterior_.count
+        400
+        """
+        if not hasattr(self, "posterior_"):
+            return self._fit(X, y, sample_weight, covariates, None, "sparse")
+        if not isinstance(self.posterior_, SparsePosterior):
+            raise Unsupported('partial_fit adds data to sparse models, and this one is dense. Use inference="sparse".')
+        if is_list(self.noise):
+            raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
+        y = checked_targets(self, y)
+        points = self._points(X)
+        kept, scale = noise_scale(len(points), None, sample_weight)
+        if kept is not None:
+            points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+        basis = self._mean_model.values(points, covariates)
+        targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
+        source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
+        with heartbeat(f"The fit of {self.posterior_.count + len(points)} points"):
+            return self._keep(
+                *extended(self.posterior_, source, self._bounds(points), self._given(self.noise), self.priors)
+            )
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any, exposure: Any, inference: Any) -> Self:
         y = checked_targets(self, y)
         checked_interval("noise_bounds", self.noise_bounds)
-        check_inference(self.inference, self.tolerance, self.inducing)
+        check_inference(inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)
-        sparse = self._is_sparse(y, law)
+        sparse = self._is_sparse(y, law, inference)
         if law is None:
             self._check_priors(self.priors, "GPRegressor", "noise")
         else:
@@ -242,14 +295,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._warn_of_few(number)
         return self
 
-    def _is_sparse(self, y: Array, law: RegressionLikelihood | None) -> bool:
+    def _is_sparse(self, y: Array, law: RegressionLikelihood | None, inference: str) -> bool:
         against = {
             'kernel="precomputed"': self._precomputed,
             "a likelihood that is not normal": law is not None,
             "several outputs": y.ndim == 2,
             "normalize=False": not self.normalize,
         }
-        return is_sparse(self.inference, len(y) if y.ndim else 0, against)
+        return is_sparse(inference, len(y) if y.ndim else 0, against)
 
     def _fit_sparse(self, points: Array, y: Array, covariates: Any, options: dict[str, Any]) -> Self:
         """`fit` with inference="sparse"."""
@@ -258,7 +311,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         chosen = options_of(self.tolerance, self.inducing, self._points)
         given = self._given(1.0 if known else self.noise)
         with heartbeat(f"The fit of {len(points)} points"):
-            self.posterior_, self.fit_ = sparse_fit(
+            found = sparse_fit(
                 self.kernel_,
                 source,
                 self._bounds(points),
@@ -270,9 +323,13 @@ class GPRegressor(RegressorMixin, HeatGP):
                 known,
                 mean.mean if callable(mean.mean) and mean.covariates is None else None,
             )
-            self.mixtures_ = [self._integrated(self.posterior_, ())]
-        self.approximation_ = self.posterior_.approximation
-        return self._report(len(points))
+            return self._keep(*found)
+
+    def _keep(self, posterior: Any, fit: Any) -> Self:
+        """Set the attributes of a sparse model."""
+        self.posterior_, self.fit_ = posterior, fit
+        self.mixtures_, self.approximation_ = [self._integrated(posterior, ())], posterior.approximation
+        return self._report(posterior.count)
 
     @property
     def _known_mean(self) -> float:

@@ -12,8 +12,9 @@ from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
-from ..gp.sparse.fit import SparseOptions, fit_sparse, largest_number
-from ..gp.sparse.regression import SparseData, SparsePosterior, condition_sparse
+from ..gp.sparse.fit import SparseOptions, fit_sparse, largest_number, searched
+from ..gp.sparse.inducing import SAMPLE
+from ..gp.sparse.regression import SparsePosterior, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected
 
 DENSE = 4000
@@ -82,23 +83,37 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
         remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
         warn(
             f"{len(data.inducing)} inducing points leave {found.residual:.1e} of the prior variance of f unexplained, "
-            f"{found.residual_share:.2g} of the noise of its estimate: predictions are smoother than those of all data, "
-            f"and their standard deviations larger. {remedy}, or a longer time.",
+            f"{found.residual_share:.2g} of its posterior variance: predictions are smoother than those of all data, "
+            f"and their deviations larger. {remedy}, or a longer time.",
             AccuracyWarning,
         )
 
 
-def extended(posterior: SparsePosterior, source: Source, rng: Any = 0) -> SparseData:
-    """The data with more of them: statistics add up."""
-    data = posterior.data
-    more = collected(source, data.inducing, data.start)
-    total = data.statistics + more
-    inducing = data.inducing
-    share = round(len(inducing.sample) * more.count / total.count)
-    new = source.sample(max(share, 1), rng).X
-    kept = inducing.sample[: max(len(inducing.sample) - len(new), 0)]
-    inducing = replace(inducing, sample=np.concatenate([new, kept]))
-    return replace(data, statistics=total, inducing=inducing)
+def extended(
+    posterior: SparsePosterior, source: Source, bounds: Bounds, given: Given, priors: Any
+) -> tuple[SparsePosterior, Fit | None]:
+    """The posterior of more data, and the search for what is learned; statistics of data add up."""
+    data, old = posterior.data, posterior.data.inducing
+    total = data.statistics + collected(source, old, data.start)
+    new = source.sample(max(1, round(len(old.sample) * source.count / total.count))).X
+    seen = replace(old, sample=new)
+    inducing = replace(old, sample=np.concatenate([new, old.sample])[: max(len(old.sample), SAMPLE)])
+    data = replace(data, statistics=total, inducing=inducing)
+    params, fit = given.params, None
+    if params is None:
+        fit = searched(data, bounds, given, priors, posterior.params)
+        params = fit.params
+    found = condition_sparse(data, params, posterior.noise_is_known)
+    covariance = old.covariances.at(params.time).value
+    left, variance = seen.unexplained(params.time, covariance)[0], found.approximation.variance
+    if params.amplitude * left > variance:
+        warn(
+            f"the inducing points leave {left:.1e} of the prior variance of f at the new data unexplained, more than "
+            "the posterior variance: they are those of the first data. Fit a new model to a random part of all data, "
+            "and add the rest.",
+            AccuracyWarning,
+        )
+    return found, fit
 
 
 def source_of(points: Array, y: Array, basis: Array, noise: Array | None) -> Source:

@@ -40,7 +40,7 @@ class Root:
         """None where more than `limit` points are needed."""
         diagonal = np.diagonal(K)
         tolerance = NEGLIGIBLE * diagonal.max()
-        F, chosen, left = pivoted_cholesky(K.__getitem__, diagonal, tolerance, limit)
+        F, chosen, left = pivoted_cholesky(lambda numbers: K[:, numbers], diagonal, lambda rank: tolerance, limit)
         return cls(K, F, chosen) if left.max() <= tolerance else None
 
     def at(self, cross: Array) -> Array:

@@ -32,6 +32,8 @@ GROWTH = 1.5
 """By how much the shortest time grows where too many points would be needed for it."""
 ROUNDS = 4
 """Passes over the data at most."""
+STRICT = 0.1
+"""What the points may leave, as part of the tolerance times the posterior variance of f."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
 WORK = 4e12
@@ -91,7 +93,7 @@ def fit_sparse(
     candidates = source.sample(CANDIDATES, 1).X
     candidates = candidates[np.random.default_rng(2).permutation(len(candidates))]
     ratio = max(guess.noise / guess.amplitude, 1e-10)
-    tolerance = options.tolerance * ratio / source.count
+    tolerance = STRICT * options.tolerance * ratio / source.count
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
     lowest = bounds.times(kernel.parameters)[:, 0]

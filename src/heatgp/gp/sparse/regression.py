@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import linalg
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
 from ...errors import Unsupported
@@ -36,6 +38,10 @@ class SparseData:
     coefficient_scale: ArrayLike | None = None
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
+
+    @cached_property
     def rows(self) -> tuple[Array, Targets, MeanBasis]:
         """Rows of the features, (r, m), and the compressed targets: the last row is that of all that is left."""
         m = len(self.inducing)
@@ -55,22 +61,25 @@ class SparseData:
         )
         return features, data, basis
 
-    def prior(self, features: Array) -> Prior:
+    @cached_property
+    def prior(self) -> Prior:
         """The covariance of the rows as a function of time."""
-        to_rows = np.linalg.solve(self.inducing.lower.T, features.T).T  # f(Z) to rows: R L^-1
-        inducing = self.inducing
+        features, inducing = self.rows[0], self.inducing
+        # from f(Z) to rows: R L^-1
+        to_rows = linalg.solve_triangular(inducing.lower, features.T, lower=True, trans=1, check_finite=False).T
 
         def at(time: Any) -> Evaluation:
-            found = inducing.covariances.at(time)
+            found, left = inducing.covariances.at(time), []
 
             def slopes() -> Array:
                 changes = to_rows @ found.slopes @ to_rows.T
-                changes[:, -1, -1] = inducing.unexplained(time, found.value, found.slopes)[1]
+                share, changes[:, -1, -1] = inducing.unexplained(time, found.value, found.slopes)
+                left.append(share)
                 return changes
 
             def value() -> Array:
                 K = to_rows @ found.value @ to_rows.T
-                K[-1, -1] = inducing.unexplained(time, found.value)[0]
+                K[-1, -1] = left[0] if left else inducing.unexplained(time, found.value)[0]
                 return K
 
             return Evaluation(value, slopes)
@@ -83,10 +92,8 @@ def sparse_objective(
     data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None
 ) -> tuple[RegressionObjective, dict[str, Interval]]:
     """The lower bound of the evidence as a function of the logs of what is learned, and their intervals by name."""
-    features, compressed, _ = data.rows()
-    inducing = data.inducing
-    prior = data.prior(features)
-    return objective_of(inducing.kernel, inducing.points, prior, compressed, bounds, given, priors)
+    inducing, compressed = data.inducing, data.rows[1]
+    return objective_of(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,8 @@ class SparseApproximation:
     lower, upper : float, bounds of the log evidence of all data.
     gap : float, their difference.
     residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
-    residual_share : float, the same over the mean posterior variance of f at the data.
+    variance : float, the mean posterior variance of f at the data.
+    amplitude : float, the prior variance.
     """
 
     inducing: int
@@ -108,11 +116,17 @@ class SparseApproximation:
     lower: float
     upper: float
     residual: float
-    residual_share: float
+    variance: float
+    amplitude: float
 
     @property
     def gap(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def residual_share(self) -> float:
+        """What is left unexplained over the posterior variance."""
+        return self.amplitude * self.residual / self.variance
 
 
 @dataclass(frozen=True)
@@ -132,15 +146,9 @@ class SparsePosterior(Latent):
         inducing, params = self.data.inducing, self.params
         covariance = inducing.covariances.at(params.time).value
         left = inducing.unexplained(params.time, covariance)[0]
-        variance = np.square(self.factor.whiten(self.factor.values)).sum() / self.count  # mean variance of f at data
-        return SparseApproximation(
-            len(inducing),
-            inducing.time,
-            self.log_marginal_likelihood,
-            self.upper,
-            left,
-            params.amplitude * left / variance if variance > 0 else np.inf,
-        )
+        variance = float(np.square(self.factor.whiten(self.factor.values)).sum()) / self.count
+        ends = self.log_marginal_likelihood, self.upper
+        return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
 
     def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> SparsePosterior:
         """The posterior of the same data at other parameters."""
@@ -167,13 +175,12 @@ def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = Fa
     Reference: Titsias (2009), eq. 6 and 10; Titsias (2014), Variational inference for Gaussian and determinantal point
     processes, for the upper bound.
     """
-    features, compressed, basis = data.rows()
+    features, compressed, basis = data.rows
     inducing, kernel = data.inducing, InducedKernel(data.inducing)
     noise = max(params.noise, JITTER * params.amplitude)
     ratio = np.full(len(features), noise)
-    prior = data.prior(features)
-    K = params.amplitude * prior.at(params.time)[0]
-    bound = prior.form.of(K, 1.0 / ratio)
+    K = params.amplitude * data.prior.at(params.time)[0]
+    bound = data.prior.form.of(K, 1.0 / ratio)
     lower = evidence(bound, ratio, compressed, 1.0)
     # the determinant without what is lost; the quadratic form with all of it as noise
     total = evidence(replace(bound, left=0.0), ratio, compressed, 1.0)
@@ -210,8 +217,8 @@ def _quadratic(found: Any, data: Targets) -> float:
 def sparse_gradient(posterior: SparsePosterior) -> Array:
     """The derivatives of the lower bound in the logs of all times, of the amplitude and of the noise, in this order."""
     data, params = posterior.data, posterior.params
-    features, compressed, _ = data.rows()
-    prior = data.prior(features)
+    features, compressed, _ = data.rows
+    prior = data.prior
     values, slopes = prior.at(params.time, range(data.inducing.kernel.parameters))
     ratio = np.full(len(features), max(params.noise, JITTER * params.amplitude))
     found = evidence(prior.form.of(params.amplitude * values, 1.0 / ratio), ratio, compressed, 1.0)
