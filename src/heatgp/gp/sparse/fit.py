@@ -17,6 +17,7 @@ from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
 from ..search import ascend, step_units
+from ..targets import targets
 from .inducing import Inducing
 from .regression import SparseData, sparse_objective
 from .source import Chunk, Source, collected
@@ -87,7 +88,7 @@ def fit_sparse(
     InvalidInput : if an argument is not possible.
     """
     subset = source.sample(SUBSET)
-    start = _least_squares(subset)
+    start = _start(subset, coefficient_scale)
     params = given.params
     guess = params or _rough(kernel, subset, bounds, given, priors, coefficient_scale)
     candidates = source.sample(CANDIDATES, 1).X
@@ -188,9 +189,12 @@ def _rough(
         ).params
 
 
-def _least_squares(chunk: Chunk) -> Array:
-    """Coefficients of the basis that take the largest part out of y, so that digits are kept."""
-    return np.linalg.lstsq(chunk.basis, chunk.y, rcond=None)[0]
+def _start(chunk: Chunk, coefficient_scale: ArrayLike | None) -> Array:
+    """Coefficients of the basis, those with flat priors, that take most of y out, so that digits are kept."""
+    data, _ = targets(chunk.X, chunk.y, chunk.basis, chunk.noise, coefficient_scale)
+    flat, start = data.precision == 0, np.zeros(chunk.basis.shape[1])
+    start[flat] = np.linalg.lstsq(chunk.basis[:, flat], chunk.y, rcond=None)[0]
+    return start
 
 
 def _time(values: Array) -> Time:

@@ -52,10 +52,13 @@ class SparseData:
         y[-1] = np.sqrt(rest)
         data, basis = targets(y, y, H if H.shape[1] else "zero", None, self.coefficient_scale)
         basis = replace(basis, function=self.function)
+        statistics, flat = self.statistics, np.flatnonzero(data.precision == 0)
+        weighted = statistics.gram[m : m + H.shape[1], m : m + H.shape[1]]
+        sizes = [np.linalg.slogdet(gram[np.ix_(flat, flat)])[1] for gram in (statistics.basis, weighted)]
         data = replace(
             data,
-            repeats=self.statistics.count - len(y),
-            log_volume=-0.5 * self.statistics.log_noise,
+            repeats=statistics.count - len(y),
+            log_volume=0.5 * float(sizes[0] - sizes[1] - statistics.log_noise),
             start=data.start + np.linalg.solve(basis.transform, self.start),
             known=self.known,
         )

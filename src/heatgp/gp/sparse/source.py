@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,17 +46,11 @@ class Source:
         return (self.read(slice(start, start + size)) for start in range(0, self.count, size))
 
 
-def columns_of(chunk: Chunk, inducing: Inducing, start: Array) -> Array:
-    """[features, basis, y - basis start] of some data, (n, m + q + 1)."""
-    y = chunk.y - chunk.basis @ start
-    return np.hstack([inducing.features(chunk.X), chunk.basis, y[:, None]])
+def statistics_of(chunk: Chunk, inducing: Inducing, start: Array) -> Statistics:
+    """Of some data; `start` are coefficients of the basis that are subtracted from y."""
+    return Statistics.of(inducing.features(chunk.X), chunk.basis, chunk.y - chunk.basis @ start, chunk.noise)
 
 
 def collected(source: Source, inducing: Inducing, start: Array) -> Statistics:
     """The statistics of all data, in one pass."""
-    total = None
-    for chunk in source.chunks(len(inducing)):
-        found = Statistics.of(columns_of(chunk, inducing, start), chunk.noise)
-        total = found if total is None else total + found
-    assert total is not None
-    return total
+    return reduce(add, (statistics_of(chunk, inducing, start) for chunk in source.chunks(len(inducing))))

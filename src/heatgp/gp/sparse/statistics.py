@@ -20,22 +20,24 @@ class Statistics:
 
     count: int
     gram: Array  # (m + q + 1, m + q + 1)
+    basis: Array  # (q, q), of the basis alone, without that division
     weight: float  # the sum of one over the relative noise
     log_noise: float  # the sum of its logarithm
 
     @classmethod
-    def of(cls, columns: Array, noise: Array | None = None) -> Statistics:
-        """Of some data: their columns, (N, m + q + 1), and the relative variances of their noise, default ones."""
-        count = len(columns)
+    def of(cls, features: Array, basis: Array, y: Array, noise: Array | None = None) -> Statistics:
+        """Of some data: their features (N, m), basis (N, q), targets (N,) and relative noise (N,), default ones."""
+        columns, inner = np.column_stack([features, basis, y]), basis.T @ basis
         if noise is None:
-            return cls(count, columns.T @ columns, float(count), 0.0)
-        scaled = columns / np.sqrt(noise)[:, None]
-        return cls(count, scaled.T @ scaled, float(np.sum(1.0 / noise)), float(np.log(noise).sum()))
+            return cls(len(y), columns.T @ columns, inner, float(len(y)), 0.0)
+        columns /= np.sqrt(noise)[:, None]
+        return cls(len(y), columns.T @ columns, inner, float(np.sum(1.0 / noise)), float(np.log(noise).sum()))
 
     def __add__(self, other: Statistics) -> Statistics:
         return Statistics(
             self.count + other.count,
             self.gram + other.gram,
+            self.basis + other.basis,
             self.weight + other.weight,
             self.log_noise + other.log_noise,
         )
