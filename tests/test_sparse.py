@@ -15,7 +15,7 @@ from heatgp.gp.params import Given, Params
 from heatgp.gp.pivoted import pivoted_cholesky
 from heatgp.gp.regression import condition
 from heatgp.gp.sparse.fit import SparseOptions, fit_sparse
-from heatgp.gp.sparse.inducing import Inducing
+from heatgp.gp.sparse.inducing import InducedKernel, Inducing
 from heatgp.gp.sparse.regression import SparseData, condition_sparse, sparse_gradient, sparse_objective
 from heatgp.gp.sparse.source import Chunk, Source, collected
 
@@ -104,6 +104,16 @@ def test_bounds_of_the_evidence(limit):
     mean, variance = sparse.moments(X)
     np.testing.assert_allclose(mean, Q @ np.linalg.solve(Q + 0.05 * np.eye(80), y), atol=1e-6)
     np.testing.assert_allclose(variance, np.diagonal(K - Q + posterior), atol=1e-6)
+
+
+def test_slopes_of_features_are_differences():
+    X, _ = problem(30)
+    kernel = InducedKernel(Inducing.of(KERNEL, X, 0.1, 0.0, 12))
+    features, step = kernel.features(X), 1e-5
+    found = features.at(0.3).slopes[0]
+    apart = [features.at(0.3 * np.exp(sign * step)).value for sign in (1, -1)]
+    np.testing.assert_allclose(found, (apart[0] - apart[1]) / (2 * step), atol=1e-6)
+    np.testing.assert_allclose(kernel.pairs(X).at(0.3).value, features.at(0.3).value @ features.at(0.3).value.T)
 
 
 @pytest.mark.parametrize("limit", [15, 200])

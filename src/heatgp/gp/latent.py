@@ -107,7 +107,10 @@ class Latent:
             if isinstance(self.factor, Dense):
                 prior = self.params.amplitude * self.kernel.diag(points, self.params.time)
                 variance = np.maximum(prior - variance, 0.0)
-            variances.append(variance + self._unexplained(points, cross))
+            else:
+                a = self.params.amplitude
+                variance = variance + a * self.kernel.left_out(points, self.params.time, cross / np.sqrt(a))
+            variances.append(variance)
         projected = np.concatenate(projections)
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
         mean = self.offset + columns @ self.inner + projected[:, 0]
@@ -124,7 +127,9 @@ class Latent:
         covariance = white.T @ white
         if isinstance(self.factor, Dense):
             covariance = self.params.amplitude * self.kernel.pairs(Xnew).at(self.params.time).value - covariance
-        covariance = covariance + self._unexplained_pairs(Xnew, cross)
+        else:
+            a = self.params.amplitude
+            covariance = covariance + a * self.kernel.left_out_pairs(Xnew, self.params.time, cross / np.sqrt(a))
         unseen = self._whitened_basis(columns - cross @ self.factor.reduced(self.weights[:, 1:]))
         covariance = covariance + unseen.T @ unseen
         covariance = (covariance + covariance.T) / 2
@@ -150,14 +155,6 @@ class Latent:
         function = self.kernel.pairs(Xnew, self.X) if dense else self.kernel.features(Xnew)
         assert function is not None
         return self.params.amplitude**self.factor.power * function.at(self.params.time).value
-
-    def _unexplained(self, points: Any, cross: Array) -> Any:
-        """The prior variances (M,) that features do not carry: none."""
-        return 0.0
-
-    def _unexplained_pairs(self, points: Any, cross: Array) -> Any:
-        """The same as covariances, (M, M)."""
-        return 0.0
 
     def _chunks(self, Xnew: Any) -> Iterator[Any]:
         size = max(1, CHUNK // max(1, len(self.X)))

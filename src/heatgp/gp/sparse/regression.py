@@ -22,6 +22,7 @@ from ..prior import Prior
 from ..priors import Priors
 from ..regression import evidence
 from ..targets import MeanBasis, Targets, targets
+from ..threads import on_one_thread
 from .compressed import Compressed
 from .inducing import InducedKernel, Inducing
 from .statistics import Statistics
@@ -163,15 +164,8 @@ class SparsePosterior(Latent):
             'out and predict them, or use inference="dense".'
         )
 
-    def _unexplained(self, points: Any, cross: Array) -> Array:
-        prior = self.params.amplitude * self.data.inducing.kernel.diag(points, self.params.time)
-        return np.maximum(prior - np.square(cross).sum(axis=1), 0.0)
 
-    def _unexplained_pairs(self, points: Any, cross: Array) -> Array:
-        prior = self.data.inducing.kernel.pairs(points).at(self.params.time).value
-        return self.params.amplitude * prior - cross @ cross.T
-
-
+@on_one_thread(lambda data, *others: len(data.inducing))
 def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = False) -> SparsePosterior:
     """The posterior of f at known parameters, with a lower and an upper bound of the log evidence.
 
