@@ -86,6 +86,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
         of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
         propagation; a constant mean has a normal prior.
+    inference : "auto" (default), "dense" or "sparse". "dense" takes time in proportion to N³ and memory to N². "sparse"
+        takes both in proportion to N: inducing points that carry the covariance are chosen among the data until what
+        they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound of the
+        evidence is maximised (Titsias 2009). "auto" is dense up to 4,000 points and sparse beyond, where sparse is
+        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False.
+    inducing : int or array, default None. The largest number of inducing points, or these points themselves.
+    tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" may have.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
@@ -109,6 +116,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
+    approximation_ : SparseApproximation of a sparse model: the number of inducing points, a lower and an upper bound of
+        the log evidence, what is left unexplained of the prior variance; else None.
     likelihood_ : the likelihood used, with its parameters in the units of y, such as `likelihood_.degrees` of
         Student-t noise; None where it is normal.
     kernel_ : Kernel, the covariance used.

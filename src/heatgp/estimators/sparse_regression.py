@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +23,10 @@ DENSE = 4000
 INFERENCES = ("auto", "dense", "sparse")
 
 
-def check_inference(inference: Any, tolerance: Any, inducing: Any) -> None:
+def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequence[str] = INFERENCES) -> None:
     """Raise InvalidInput where an argument of the approximation is not possible."""
-    if inference not in INFERENCES:
-        raise InvalidInput(
-            f"inference = {shown(inference)} is not known. Use one of {', '.join(map(repr, INFERENCES))}."
-        )
+    if not (isinstance(inference, str) and inference in known):
+        raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {', '.join(map(repr, known))}.")
     if not (is_number(tolerance) and 0 < tolerance < 1):
         raise InvalidInput(f"tolerance = {shown(tolerance)} must be a number between 0 and 1, such as 0.01.")
     whole = is_number(inducing) and float(inducing).is_integer() and inducing >= 1
@@ -35,8 +34,8 @@ def check_inference(inference: Any, tolerance: Any, inducing: Any) -> None:
         raise InvalidInput(
             f"inducing = {shown(inducing)} must be None, the largest number of inducing points, or an array of them."
         )
-    if inference == "dense" and inducing is not None:
-        raise InvalidInput('inducing has no effect with inference="dense". Leave it None.')
+    if inference not in ("auto", "sparse") and inducing is not None:
+        raise InvalidInput(f'inducing has no effect with inference="{inference}". Leave it None.')
 
 
 def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:

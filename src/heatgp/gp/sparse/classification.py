@@ -36,9 +36,6 @@ class SparseClassPosterior(ClassPosterior):
     def count(self) -> int:
         return self.number
 
-    def loo(self) -> Array:
-        raise _without_data()
-
 
 def condition_sparse_classifier(
     kernel: InducedKernel, X: Any, y: Array, params: Params, likelihood: Probit, constant: bool
@@ -93,9 +90,6 @@ class SparseJointPosterior:
         likelihood = self.likelihood if label_noise else Multinomial(self.likelihood.classes)
         return likelihood.probabilities(*self.moments(Xnew))
 
-    def loo(self) -> Array:
-        raise _without_data()
-
 
 @of_data
 def condition_sparse_joint(
@@ -117,7 +111,6 @@ def condition_sparse_joint(
     )
 
 
-def _without_data() -> Unsupported:
-    return Unsupported(
-        "leave-one-out probabilities need all data, which a sparse model does not keep. Hold data out and predict them."
-    )
+def without_data(what: str) -> Unsupported:
+    """The error for what needs data that a sparse model does not keep."""
+    return Unsupported(f"{what} needs all data, which a sparse model does not keep. Use fewer data, dense.")

@@ -35,6 +35,8 @@ ROUNDS = 4
 """Passes over the data at most."""
 STRICT = 0.1
 """What the points may leave, as part of the tolerance times the posterior variance of f."""
+LABEL = 1.5
+"""The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
 WORK = 4e12
@@ -118,6 +120,15 @@ def fit_sparse(
             low[k] = max(low[k] / SHORTER, lowest[k])
     assert fit is not None
     return data, fit.params, fit
+
+
+def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOptions = DEFAULT) -> Inducing:
+    """Inducing points of many labels at known parameters."""
+    rows = np.random.default_rng(1).permutation(len(points))[:CANDIDATES]
+    ratio = LABEL / params.amplitude
+    tolerance = STRICT * options.tolerance * ratio / len(points)
+    time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
+    return _inducing(kernel, points[rows], time, time, tolerance, limit, options)
 
 
 def _inducing(
