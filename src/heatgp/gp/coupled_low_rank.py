@@ -21,34 +21,10 @@ from scipy import linalg
 
 from ..covariance import Array
 from .linalg import cholesky
-from .pivoted import pivoted_cholesky
-
-NEGLIGIBLE = 1e-12
-"""The share of the largest prior variance that chosen points may leave unexplained: the size of rounding errors."""
+from .pivoted import Root
 
 NUMBERS = 1 << 22
 """Numbers in memory at one time, 32 MB, where points are taken one part after the other."""
-
-
-@dataclass(frozen=True)
-class Root:
-    """K = F F' of chosen points, up to rounding."""
-
-    K: Array
-    F: Array  # (N, rank)
-    chosen: Array  # (rank,)
-
-    @classmethod
-    def of(cls, K: Array, limit: int) -> Root | None:
-        """None where more than `limit` points are needed."""
-        diagonal = np.diagonal(K)
-        tolerance = NEGLIGIBLE * diagonal.max()
-        F, chosen, left = pivoted_cholesky(lambda numbers: K[:, numbers], diagonal, lambda rank: tolerance, limit)
-        return cls(K, F, chosen) if left.max() <= tolerance else None
-
-    def at(self, cross: Array) -> Array:
-        """The rows of F at new points, cross = k(Xnew, X), (M, N): (rank, M)."""
-        return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)
 
 
 @dataclass(frozen=True)

@@ -145,5 +145,5 @@ def latent_objective(
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
     laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.time_edge)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
-    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
+    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False, economical=True)
     return full, intervals

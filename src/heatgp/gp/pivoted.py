@@ -1,6 +1,9 @@
 """The covariance of many points from a few of them: Cholesky factorisation with large pivots first."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import linalg
@@ -9,6 +12,10 @@ from ..covariance import Array
 
 BLOCK = 64
 """Points that are looked at together: columns are then products of matrices."""
+NEGLIGIBLE = 1e-12
+"""The share of the largest prior variance that chosen points may leave unexplained: the size of rounding errors."""
+ROUNDING = 1e-14
+"""A share that is rounding alone."""
 GOOD = 0.3
 """A point is taken where its variance is at least this part of the largest that is left."""
 
@@ -63,3 +70,26 @@ def pivoted_cholesky(
         F[:, rank : rank + taken] = part
         chosen = np.concatenate([chosen, large[kept]])
     return F[:, : len(chosen)], chosen, left
+
+
+@dataclass(frozen=True)
+class Root:
+    """K = F F' of chosen points, up to rounding."""
+
+    K: Array
+    F: Array  # (N, rank)
+    chosen: Array  # (rank,)
+
+    @classmethod
+    def of(cls, K: Array, limit: int, share: float = NEGLIGIBLE) -> Root | None:
+        """None where more than `limit` points are needed to leave no more than a share of the largest variance."""
+        diagonal = np.diagonal(K)
+        tolerance = share * float(diagonal.max())
+        if share < ROUNDING:
+            return None
+        F, chosen, left = pivoted_cholesky(lambda numbers: K[:, numbers], diagonal, lambda rank: tolerance, limit)
+        return cls(K, F, chosen) if left.max() <= tolerance else None
+
+    def at(self, cross: Array) -> Array:
+        """The rows of F at new points, cross = k(Xnew, X), (M, N): (rank, M)."""
+        return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)

@@ -10,12 +10,13 @@ import numpy as np
 from ...covariance import Array, Kernel
 from ...errors import Unsupported
 from ..classification import ClassPosterior, condition_classifier
-from ..coupled_low_rank import CoupledLowRank, Root, covariances
+from ..coupled_low_rank import CoupledLowRank, covariances
 from ..ep import expectation_propagation
 from ..kernels import PlusConstant
 from ..linalg import LowRank
 from ..multinomial import Multinomial
 from ..params import Params
+from ..pivoted import Root
 from ..probit import Probit
 from ..threads import of_data, on_one_thread
 from .inducing import InducedKernel
