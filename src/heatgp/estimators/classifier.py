@@ -40,7 +40,7 @@ from ..gp.sparse.classification import (
     condition_sparse_joint,
     without_data,
 )
-from ..gp.sparse.fit import inducing_of
+from ..gp.sparse.fit import NotSparse, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
@@ -190,7 +190,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 few = some_of_each(numbers, LEARNED)
                 self._learned_from = len(few)
                 self._learn(points[few], numbers[few])
-                self._add_all(points, numbers)
+                try:
+                    self._add_all(points, numbers)
+                except NotSparse:
+                    self.fits_.clear()
+                    self._learn(points, numbers)
             else:
                 self._learn(points, numbers)
         return self

@@ -1,6 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -23,7 +24,7 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import resolved_box
+from ..gp.sparse.fit import NotSparse, resolved_box
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
 from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
@@ -90,7 +91,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         takes both in proportion to N: inducing points that carry the covariance are chosen among the data until what
         they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound of the
         evidence is maximised (Titsias 2009). "auto" is dense up to 4,000 points and sparse beyond, where sparse is
-        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False.
+        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False. Up to 6,000
+        points "sparse" is dense where more than half of the data would be inducing points.
     inducing : int or array, default None. The largest number of inducing points, or these points themselves.
     tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" may have.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
@@ -182,7 +184,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
-        return self._fit(X, y, sample_weight, covariates, exposure, self.inference)
+        return self._fit(X, y, sample_weight, covariates, exposure)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Add data to a sparse model. The first call is a sparse `fit`.
@@ -216,7 +218,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         400
         """
         if not hasattr(self, "posterior_"):
-            return self._fit(X, y, sample_weight, covariates, None, "sparse")
+            return self._fit(X, y, sample_weight, covariates, partial_fit=True)
         if not isinstance(self.posterior_, SparsePosterior):
             raise Unsupported('partial_fit adds data to sparse models, and this one is dense. Use inference="sparse".')
         if is_list(self.noise):
@@ -234,7 +236,16 @@ class GPRegressor(RegressorMixin, HeatGP):
                 *extended(self.posterior_, source, self._bounds(points), self._given(self.noise), self.priors)
             )
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any, exposure: Any, inference: Any) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        exposure: Any = None,
+        partial_fit: bool = False,
+    ) -> Self:
+        inference = "sparse" if partial_fit else self.inference
         y = checked_targets(self, y)
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
@@ -272,7 +283,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
         if sparse:
-            return self._fit_sparse(points, np.asarray(y, dtype=float), covariates, options)
+            with suppress(NotSparse):
+                return self._fit_sparse(points, np.asarray(y, dtype=float), covariates, options, partial_fit)
         pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
         known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
@@ -313,11 +325,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         }
         return is_sparse(inference, len(y) if y.ndim else 0, against)
 
-    def _fit_sparse(self, points: Array, y: Array, covariates: Any, options: dict[str, Any]) -> Self:
+    def _fit_sparse(self, points: Array, y: Array, covariates: Any, options: dict[str, Any], always: bool) -> Self:
         """`fit` with inference="sparse"."""
         known, mean = is_list(self.noise), self._mean_model
         source = source_of(points, y - self._known_mean, mean.values(points, covariates), options["noise_scale"])
-        chosen = options_of(self.tolerance, self.inducing, self._points)
+        chosen = replace(options_of(self.tolerance, self.inducing, self._points), always=always)
         given = self._given(1.0 if known else self.noise)
         with heartbeat(f"The fit of {len(points)} points"):
             found = sparse_fit(
