@@ -15,12 +15,13 @@ from heatgp import ComplexProjective, Euclidean, GPClassifier, Sphere
 from heatgp.errors import InvalidInput
 from heatgp.gp.classification import condition_classifier, condition_joint
 from heatgp.gp.coupled import Coupled
-from heatgp.gp.coupled_low_rank import CoupledLowRank, Root
+from heatgp.gp.coupled_low_rank import CoupledLowRank
 from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.latent_objective import LatentObjective
 from heatgp.gp.multinomial import Multinomial, largest, probits
 from heatgp.gp.own_times import OwnTimes
 from heatgp.gp.params import Given, Params
+from heatgp.gp.pivoted import Root
 from heatgp.gp.prior import Prior
 from heatgp.gp.probit import Probit
 

@@ -387,6 +387,14 @@ class Kernel(ABC):
         """
         return None
 
+    def left_out(self, X: Any, time: Any, features: Array) -> Any:
+        """The prior variances (N,) at points that their features do not carry, where these are of an approximation."""
+        return 0.0
+
+    def left_out_pairs(self, X: Any, time: Any, features: Array) -> Any:
+        """The same as covariances, (N, N)."""
+        return 0.0
+
     def diag(self, X: Any, time: Any, *, log: bool = False) -> Array:
         """k(x, x) of every x, (N,), or its logarithm."""
         found = self.matched(X).at(time)

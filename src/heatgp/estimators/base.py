@@ -108,7 +108,7 @@ class HeatGP(BaseEstimator):
             notes.append(f"points were moved onto the manifold by up to {self.moved_:.2g}")
         where = "a precomputed kernel" if self._precomputed else f"manifold={self.manifold_!r}"
         return Summary(
-            f"{type(self).__name__}({where}), N = {len(posteriors[0].X)}",
+            f"{type(self).__name__}({where}), N = {posteriors[0].count}",
             tuple(parameters),
             sum(posterior.log_marginal_likelihood for posterior in posteriors),
             tuple(search_path(fits, mixtures, self._prior_kernel.names, self._has_normal_noise)),
@@ -215,7 +215,12 @@ class HeatGP(BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     def _prepare(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any, TimeFunction]:
-        """Checked points (the row numbers of a Gram matrix), what `check` makes of them, and the kernel on them.
+        """Checked points (the row numbers of a Gram matrix), what `check` makes of them, and the kernel on them."""
+        points, checked = self._checked(X, check)
+        return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
+
+    def _checked(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any]:
+        """Checked points, and what `check` makes of them.
 
         All arguments are checked before the kernel is made, which may take a simulation.
         """
@@ -255,7 +260,7 @@ class HeatGP(BaseEstimator):
         if self.integrate:
             given = self._given(0.0)
             check_grid(len(given.free) + (given.amplitude is None) + self._learned_noises)
-        return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
+        return points, checked
 
     def _heat_kernel(self) -> Kernel:
         kernel = chosen_kernel(self.manifold_, self.kernel, self._kernel_time, self.rng, self.n_jobs)

@@ -1,5 +1,6 @@
 """Gaussian process classification with scikit-learn's interface."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,16 +33,33 @@ from ..gp.own_times import OwnTimes, at_each, fit_own_times
 from ..gp.params import Params
 from ..gp.priors import Priors
 from ..gp.probit import Probit
+from ..gp.sparse.classification import (
+    SparseClassPosterior,
+    SparseJointPosterior,
+    condition_sparse_classifier,
+    condition_sparse_joint,
+    without_data,
+)
+from ..gp.sparse.fit import NotSparse, inducing_of
+from ..gp.sparse.inducing import InducedKernel
+from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
+from .sparse_regression import check_inference, is_sparse, options_of
 from .summary import Parameter
 from .tables import checked_targets
 
 CERTAIN = 0.99
 """Probability of a signal from which on the summary of a model does not mention it."""
 
+JOINT = (JointPosterior, SparseJointPosterior)
+INFERENCES = ("auto", "ep", "laplace", "dense", "sparse")
+LEARNED = 2000
+"""Data from which the parameters of a sparse model are learned: some ten seconds."""
+FEW = 10
+"""Data of a rare class that are among these."""
 INFERENCE = 3.5e-9
 """Seconds of inference at the parameters found, for each class and triple of points: thirty sweeps."""
 
@@ -61,7 +79,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
     smoothness : number, "learn" or inf (default), the heat kernel; as in `GPRegressor`.
     time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
-    inference : "ep" (default), expectation propagation as in Ye et al. (2024), or "laplace".
+    inference : "auto" (default), "ep", "laplace" or "sparse". "ep" is expectation propagation as in Ye et al. (2024),
+        "laplace" is faster and less accurate; both take time in proportion to N³. "sparse" takes time in proportion to
+        N: parameters are learned from 2,000 random points, and all points are conditioned on in the features of
+        inducing points (see `GPRegressor`). "auto" is "ep" up to 4,000 points and "sparse" beyond; "dense" is "ep".
+    inducing, tolerance : as in `GPRegressor`.
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
         likely.
     label_noise : number from 0 to 1, default None (learned; 0 with inference="laplace"). The share of the labels that
@@ -111,7 +133,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     array([ True, False])
     """
 
-    inference: Literal["ep", "laplace"] = "ep"
+    inference: Literal["auto", "ep", "laplace", "dense", "sparse"] = "auto"
+    inducing: Any = None
+    tolerance: float = 1e-2
     mean: Literal["constant", "zero"] = "constant"
     label_noise: float | None = None
     priors: Priors | Literal["weak"] | None = "weak"
@@ -152,20 +176,42 @@ class GPClassifier(ClassifierMixin, HeatGP):
             self.classes_, numbers = _classes(points, y)
             return numbers
 
-        points, numbers, pairs = self._prepare(X, class_numbers)
-        count = len(self.classes_)
+        points, numbers = self._checked(X, class_numbers)
         self._check_class_times()
         self.fits_: list[Fit] = []
-        with heartbeat(f"The fit of {len(points)} points in {count} classes"):
-            if count > 2 and self._jointly:
-                self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
-            elif count > 2:
-                names = [f"class {label!r} against the rest: " for label in self.classes_]
-                self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
+        against = {
+            'kernel="precomputed"': self._precomputed,
+            "normalize=False": not self.normalize,
+            'class_times="own"': self._has_own_times,
+            'integrate="grid"': self.integrate is not None,
+        }
+        self.approximation_: Any = None
+        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
+            if is_sparse(self.inference, len(points), against):
+                few = some_of_each(numbers, LEARNED)
+                self._learned_from = len(few)
+                self._learn(points[few], numbers[few])
+                try:
+                    self._add_all(points, numbers)
+                except NotSparse:
+                    self.fits_.clear()
+                    self._learn(points, numbers)
             else:
-                self.posteriors_ = [self._one(points, numbers == 1, pairs)]
-            found = [self._averaged(posterior, k, pairs) for k, posterior in enumerate(self.posteriors_)]
-            self.mixtures_ = [mixture for mixture, _ in found]
+                self._learn(points, numbers)
+        return self
+
+    def _learn(self, points: Array, numbers: Array) -> None:
+        """Learn the parameters and condition on labels, given by the numbers of their classes; dense."""
+        count, pairs = len(self.classes_), on_one_thread(len)(self.kernel_.pairs)(points)
+        if count > 2 and self._jointly:
+            self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
+        elif count > 2:
+            names = [f"class {label!r} against the rest: " for label in self.classes_]
+            self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
+        else:
+            self.posteriors_ = [self._one(points, numbers == 1, pairs)]
+        found = [self._averaged(posterior, k, pairs) for k, posterior in enumerate(self.posteriors_)]
+        self.mixtures_ = [mixture for mixture, _ in found]
         times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
         weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
         amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
@@ -176,7 +222,20 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
         self.label_noise_ = float(noises[0]) if shared else noises
         self.signal_ = found[0][1] if shared else np.array([signal for _, signal in found])
-        return self
+
+    def _add_all(self, points: Array, numbers: Array) -> None:
+        """Condition on all labels, at the parameters learned, in the features of inducing points."""
+        options = options_of(self.tolerance, self.inducing, self._points)
+        found: list[Any] = []
+        for c, old in enumerate(self.posteriors_):
+            kernel = InducedKernel(inducing_of(self.kernel_, points, old.params, options))
+            known = (old.params, old.likelihood, self._constant)
+            if isinstance(old, JointPosterior):
+                found.append(condition_sparse_joint(kernel, points, numbers, *known))
+            else:
+                signs = np.where(numbers == (c if len(self.posteriors_) > 1 else 1), 1.0, -1.0)
+                found.append(condition_sparse_classifier(kernel, points, signs, *known))
+        self.posteriors_, self.mixtures_ = found, [Mixture.of(posterior) for posterior in found]
 
     def _averaged(self, posterior: Any, number: int, pairs: TimeFunction) -> tuple[Mixture, float]:
         """The models over which predictions are averaged, and the probability that labels depend on the points."""
@@ -186,7 +245,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         def objective() -> tuple[Any, Array]:
             function, box = self._objective(posterior, pairs)
-            return replace(function, approximate=partial(chosen(self.inference), tolerance=1e-2, iterations=60)), box
+            return replace(function, approximate=partial(chosen(self._method), tolerance=1e-2, iterations=60)), box
 
         def condition(function: Any, z: Array) -> Any:
             return self._again(posterior, function, z, pairs)
@@ -196,13 +255,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
-        chosen(self.inference)
-        if self.inference == "laplace":
+        check_inference(self.inference, self.tolerance, self.inducing, INFERENCES)
+        if self._method == "laplace":
             self._check_priors(self.priors, 'inference="laplace"')
         self._check_priors(self.priors, "GPClassifier", "label_noise")
         if not (isinstance(self.multiclass, str) and self.multiclass in ("auto", "joint", "one-vs-rest")):
             raise InvalidInput(f'multiclass = {self.multiclass!r} is not known. Use "auto", "joint" or "one-vs-rest".')
-        if self.multiclass == "joint" and self.inference != "ep":
+        if self.multiclass == "joint" and self._method != "ep":
             raise InvalidInput(
                 f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
                 'inference = "ep". Use it, or multiclass = "one-vs-rest".'
@@ -218,12 +277,17 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
-        if self.inference == "laplace":
+        if self._method == "laplace":
             Probit(self.label_noise or 0.0).check_without_noise()
 
     @property
+    def _method(self) -> str:
+        """How labels are approximated."""
+        return "laplace" if self.inference == "laplace" else "ep"
+
+    @property
     def _learned_noises(self) -> int:
-        return int(self.label_noise is None and self.inference != "laplace")
+        return int(self.label_noise is None and self._method != "laplace")
 
     @property
     def _matrices(self) -> int:
@@ -248,7 +312,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
             )
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
-        few = [fit.data for fit in self.fits_ if fit.data is not None and fit.data < len(self.posteriors_[0].X)]
+        number = self.posteriors_[0].count
+        few = [fit.data for fit in self.fits_ if fit.data is not None and fit.data < number]
         learned = [f"parameters were learned from {number} random points, to save time" for number in few]
         signals = zip(self._model_names, np.atleast_1d(self.signal_))
         about = "" if len(self.posteriors_) == 1 else "of class {} "
@@ -273,7 +338,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     @property
     def _jointly(self) -> bool:
         """Whether more than two classes have one model."""
-        return self.multiclass == "joint" or (self.multiclass == "auto" and self.inference == "ep")
+        return self.multiclass == "joint" or (self.multiclass == "auto" and self._method == "ep")
 
     @property
     def _has_own_times(self) -> bool:
@@ -301,14 +366,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The law of labels, with None for a label noise that is learned."""
         if len(self.classes_) > 2 and self._jointly:
             return Multinomial(len(self.classes_), self.label_noise)
-        return Probit(0.0 if self.label_noise is None and self.inference == "laplace" else self.label_noise)
+        return Probit(0.0 if self.label_noise is None and self._method == "laplace" else self.label_noise)
 
     def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
         """The posterior of one class against the others."""
         signs = np.where(positive, 1.0, -1.0)
         params, probit, start = self._parameters(points, signs, pairs, about)
         options: dict[str, Any] = {"likelihood": probit, "constant": self._constant, "start": start}
-        return condition_classifier(self.kernel_, points, signs, params, self.inference, pairs, **options)
+        return condition_classifier(self.kernel_, points, signs, params, self._method, pairs, **options)
 
     def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
         """The posterior of all classes together."""
@@ -344,7 +409,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             data = (points, y, likelihood, bounds, given)
             if isinstance(kernel, OwnTimes):
                 return fit_own_times(kernel, *data, self._constant, self.priors, pairs)
-            return fit_latent(kernel, *data, self.inference, self._constant, self.priors, pairs, about)
+            return fit_latent(kernel, *data, self._method, self._constant, self.priors, pairs, about)
 
         try:
             found = learned(likelihood)
@@ -381,7 +446,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.5, 0.5]])
         """
         mixtures, points = self._at(X, prior)
-        if isinstance(self.posteriors_[0], JointPosterior):
+        if isinstance(self.posteriors_[0], JOINT):
             return mixtures[0].probabilities(points)
         return self._all_classes([mixture.probability(points) for mixture in mixtures])
 
@@ -410,7 +475,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         [-1.0, 1.0]
         """
         mixtures, points = self._at(X, prior)
-        if isinstance(self.posteriors_[0], JointPosterior):
+        if isinstance(self.posteriors_[0], JOINT):
             return probits(mixtures[0].probabilities(points, label_noise=False))
         margins = np.stack([mixture.margin(points) for mixture in mixtures], axis=1)  # label noise would end them
         return margins[:, 0] if len(mixtures) == 1 else margins
@@ -475,6 +540,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         (-1.392, array([-0.026, -0.001,  0.   ]))
         """
         posteriors, gradient = self._fitted, check_flag("gradient", gradient)
+        if self._keeps_no_data and (gradient or not (time is None and amplitude is None and label_noise is None)):
+            raise without_data("the evidence at other parameters, or its gradient,")
         if not (time is None and amplitude is None and label_noise is None):
             self._check_label_noise(label_noise)
             moved = [self._params(old.params, time, amplitude, None) for old in posteriors]
@@ -486,7 +553,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         value = sum(posterior.log_marginal_likelihood for posterior in posteriors)
         if not gradient:
             return value
-        slopes = [latent_gradient(self._prior_kernel, p, self.inference, self._constant) for p in posteriors]
+        slopes = [latent_gradient(self._prior_kernel, p, self._method, self._constant) for p in posteriors]
         return value, slopes[0] if len(slopes) == 1 else np.stack(slopes)
 
     def loo(self) -> Array:
@@ -509,6 +576,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
                [0.66, 0.34]])
         """
         posteriors, mixtures = self._fitted, self._mixtures
+        if self._keeps_no_data:
+            raise without_data("leave-one-out probabilities")
         if isinstance(posteriors[0], JointPosterior):
             return mixtures[0].loo_probabilities()
         return self._all_classes([mixture.loo_probability() for mixture in mixtures])
@@ -538,6 +607,25 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _model_names(self) -> Sequence[Any]:
         return list(self.classes_)
 
+    @property
+    def _keeps_no_data(self) -> bool:
+        return isinstance(self.posteriors_[0], (SparseClassPosterior, SparseJointPosterior))
+
+    def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
+        if not self._keeps_no_data:
+            return super()._summarised(posterior, mixture, about)
+        given = self._given(0.0)
+        values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
+        values += [("amplitude", posterior.params.amplitude, given.amplitude)]
+        values += [("label_noise", posterior.likelihood.label_noise, self.label_noise)]
+        words = f"learned from {self._learned_from:,} random points"
+        return [
+            Parameter(f"{about}{name}", float(value), math.nan, math.nan, True, words)
+            if known is None
+            else Parameter(f"{about}{name}", float(value), float(value), float(value), False)
+            for name, value, known in values
+        ]
+
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
         one = np.stack(fitted, axis=1)
@@ -549,7 +637,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if posterior.likelihood.label_noise == 0:  # given, or not learned since inference did not converge
             likelihood = posterior.likelihood
         objective, intervals = latent_objective(
-            *data, likelihood, bounds, given, self.inference, self._constant, self.priors, self._at_times(pairs)
+            *data, likelihood, bounds, given, self._method, self._constant, self.priors, self._at_times(pairs)
         )
         return replace(objective, precise=True), box_of(objective, intervals)
 
@@ -561,20 +649,32 @@ class GPClassifier(ClassifierMixin, HeatGP):
         data, likelihood = (old.X, old.y, params), likelihood or old.likelihood
         if isinstance(old, JointPosterior):
             return condition_joint(self._of_classes(kernel), *data, likelihood, self._constant, self._at_times(pairs))
-        return condition_classifier(
-            kernel, *data, self.inference, pairs, likelihood=likelihood, constant=self._constant
-        )
+        return condition_classifier(kernel, *data, self._method, pairs, likelihood=likelihood, constant=self._constant)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
+        if self._keeps_no_data:
+            raise without_data("the error of a kernel")
+
         def again(old: Any) -> Any:
             return old if isinstance(old, NoSignal) else self._condition(kernel, old, old.params)
 
         mixtures = [replace(mixture, posteriors=[again(p) for p in mixture.posteriors]) for mixture in self.mixtures_]
-        if isinstance(self.posteriors_[0], JointPosterior):
+        if isinstance(self.posteriors_[0], JOINT):
             probabilities = mixtures[0].probabilities(points)
         else:
             probabilities = self._all_classes([mixture.probability(points) for mixture in mixtures])
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
+
+
+def some_of_each(numbers: Array, size: int) -> Array:
+    """Random rows, always the same, so many in all, with at least a few of each class.
+
+    >>> some_of_each(np.array([0] * 50 + [1]), 10)[-1]
+    np.int64(50)
+    """
+    order = np.random.default_rng(0).permutation(len(numbers))
+    rare = [order[numbers[order] == c][:FEW] for c in range(numbers.max() + 1)]
+    return np.unique(np.concatenate([order[:size], *rare]))
 
 
 def _at_top(parameter: Parameter) -> bool:

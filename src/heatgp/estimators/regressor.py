@@ -1,6 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -23,8 +24,11 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.sparse.fit import NotSparse, resolved_box
+from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
 from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
+from ..gp.threads import on_one_thread
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
 from .few_data import is_few, warn_of_few
@@ -39,6 +43,7 @@ from .latent_regression import (
 )
 from .mean import MeanModel
 from .smoothness import learns_smoothness
+from .sparse_regression import check_inference, extended, is_sparse, options_of, source_of, sparse_fit
 from .summary import Parameter, coefficient, known_variances
 from .tables import checked_targets, rows
 
@@ -82,6 +87,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
         of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
         propagation; a constant mean has a normal prior.
+    inference : "auto" (default), "dense" or "sparse". "dense" takes time in proportion to N³ and memory to N². "sparse"
+        takes both in proportion to N: inducing points that carry the covariance are chosen among the data until what
+        they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound of the
+        evidence is maximised (Titsias 2009). "auto" is dense up to 4,000 points and sparse beyond, where sparse is
+        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False. Up to 6,000
+        points "sparse" is dense where more than half of the data would be inducing points.
+    inducing : int or array, default None. The largest number of inducing points, or these points themselves.
+    tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" may have.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
@@ -105,6 +118,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
+    approximation_ : SparseApproximation of a sparse model: the number of inducing points, a lower and an upper bound of
+        the log evidence, what is left unexplained of the prior variance; else None.
     likelihood_ : the likelihood used, with its parameters in the units of y, such as `likelihood_.degrees` of
         Student-t noise; None where it is normal.
     kernel_ : Kernel, the covariance used.
@@ -132,6 +147,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficient_scale: Any = None
     priors: Any = "weak"
     likelihood: Any = "normal"
+    inference: Any = "auto"
+    inducing: Any = None
+    tolerance: float = 1e-2
 
     @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None) -> Self:
@@ -166,9 +184,73 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
+        return self._fit(X, y, sample_weight, covariates, exposure)
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
+        """Add data to a sparse model. The first call is a sparse `fit`.
+
+        The inducing points stay those of the first data, so let these be a random part of all. What is kept of data,
+        inner products, adds up: the model is that of all data with these inducing points, in whatever order they come.
+        Parameters that are None are learned again, from all data so far.
+
+        Parameters
+        ----------
+        X, y, sample_weight, covariates : as in `fit`, of the new data.
+
+        Returns
+        -------
+        The estimator itself. An AccuracyWarning says where new data lie off the inducing points.
+
+        Raises
+        ------
+        InvalidInput : if an argument is not possible.
+        Unsupported : if the model is fitted and not sparse.
+
+        Examples
+        --------
+        >>> import heatgp as hg
+        >>> S2 = hg.Sphere(2)
+        >>> X = S2.random(np.random.default_rng(0), 400)
+        >>> gp = hg.GPRegressor(S2, noise=0.01)
+        >>> for part in np.split(X, 4):
+        ...     gp = gp.partial_fit(part, part[:, 0])
+        >>> gp.posterior_.count
+        400
+        """
+        if not hasattr(self, "posterior_"):
+            return self._fit(X, y, sample_weight, covariates, partial_fit=True)
+        if not isinstance(self.posterior_, SparsePosterior):
+            raise Unsupported('partial_fit adds data to sparse models, and this one is dense. Use inference="sparse".')
+        if is_list(self.noise):
+            raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
+        y = checked_targets(self, y)
+        points = self._points(X)
+        kept, scale = noise_scale(len(points), None, sample_weight)
+        if kept is not None:
+            points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+        basis = self._mean_model.values(points, covariates)
+        targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
+        source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
+        with heartbeat(f"The fit of {self.posterior_.count + len(points)} points"):
+            return self._keep(
+                *extended(self.posterior_, source, self._bounds(points), self._given(self.noise), self.priors)
+            )
+
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        exposure: Any = None,
+        partial_fit: bool = False,
+    ) -> Self:
+        inference = "sparse" if partial_fit else self.inference
         y = checked_targets(self, y)
         checked_interval("noise_bounds", self.noise_bounds)
+        check_inference(inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)
+        sparse = self._is_sparse(y, law, inference)
         if law is None:
             self._check_priors(self.priors, "GPRegressor", "noise")
         else:
@@ -197,10 +279,13 @@ class GPRegressor(RegressorMixin, HeatGP):
             targets(some, y if kept is None else rows(y, kept), mean, **options)
             return model, kept, {"mean": mean, **options}
 
-        points, (self._mean_model, kept, options), of_all = self._prepare(X, check)
-        pairs: Pairs = of_all
+        points, (self._mean_model, kept, options) = self._checked(X, check)
         if kept is not None:
-            points, y, pairs = points[kept], y[kept], None
+            points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+        if sparse:
+            with suppress(NotSparse):
+                return self._fit_sparse(points, np.asarray(y, dtype=float), covariates, options, partial_fit)
+        pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
         known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
         with heartbeat(f"The fit of {len(points)} points"):
@@ -213,8 +298,13 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
             maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
+        self.approximation_ = None
+        return self._report(len(points))
+
+    def _report(self, number: int) -> Self:
+        """Set the attributes that say what was learned from so many points."""
         self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
-        params = self.posterior_.params
+        params, known = self.posterior_.params, is_list(self.noise)
         self.time_, self.amplitude_ = learned_times(self.kernel_, params.time), params.amplitude
         self.weights_ = learned_weights(self.kernel_, params.time)
         self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
@@ -223,8 +313,49 @@ class GPRegressor(RegressorMixin, HeatGP):
         self.coefficient_names_ = self._mean_model.names
         self.likelihood_: RegressionLikelihood | None = None
         self._has_exposure = False
-        self._warn_of_few(len(points))
+        self._warn_of_few(number)
         return self
+
+    def _is_sparse(self, y: Array, law: RegressionLikelihood | None, inference: str) -> bool:
+        against = {
+            'kernel="precomputed"': self._precomputed,
+            "a likelihood that is not normal": law is not None,
+            "several outputs": y.ndim == 2,
+            "normalize=False": not self.normalize,
+        }
+        return is_sparse(inference, len(y) if y.ndim else 0, against)
+
+    def _fit_sparse(self, points: Array, y: Array, covariates: Any, options: dict[str, Any], always: bool) -> Self:
+        """`fit` with inference="sparse"."""
+        known, mean = is_list(self.noise), self._mean_model
+        source = source_of(points, y - self._known_mean, mean.values(points, covariates), options["noise_scale"])
+        chosen = replace(options_of(self.tolerance, self.inducing, self._points), always=always)
+        given = self._given(1.0 if known else self.noise)
+        with heartbeat(f"The fit of {len(points)} points"):
+            found = sparse_fit(
+                self.kernel_,
+                source,
+                self._bounds(points),
+                given,
+                self._known_mean,
+                self.priors,
+                options["coefficient_scale"],
+                chosen,
+                known,
+                mean.mean if callable(mean.mean) and mean.covariates is None else None,
+            )
+            return self._keep(*found)
+
+    def _keep(self, posterior: Any, fit: Any) -> Self:
+        """Set the attributes of a sparse model."""
+        self.posterior_, self.fit_ = posterior, fit
+        self.mixtures_, self.approximation_ = [self._integrated(posterior, ())], posterior.approximation
+        return self._report(posterior.count)
+
+    @property
+    def _known_mean(self) -> float:
+        """The mean, where it is a number."""
+        return float(self._mean_model.mean) if is_number(self._mean_model.mean) else 0.0
 
     def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any, exposure: Any) -> Self:
         """`fit` with a likelihood that is not normal."""
@@ -564,6 +695,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             return value
         if isinstance(posterior, ObservedPosterior):
             return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
+        if isinstance(posterior, SparsePosterior):
+            return value, sparse_gradient(posterior)
         return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:
@@ -610,7 +743,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
-        number = len(self.posterior_.X)
+        number = self.posterior_.count
         few = self.fit_ is not None and is_few(number, bool(self.integrate))
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
@@ -704,8 +837,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         law = chosen_likelihood(self.likelihood, self.noise)
         if law is not None:
             return observed_objective(self, law, posterior, self.mean, self.priors, pairs)
-        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
+        if isinstance(posterior, SparsePosterior):
+            bounds = self._bounds(posterior.data.inducing.sample)
+            objective, intervals = sparse_objective(posterior.data, bounds, given, self.priors)
+            objective = replace(objective, profiled=False)
+            return objective, resolved_box(objective, intervals, posterior.data.inducing)
+        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         bounds = self._bounds(posterior.X)
         objective, intervals = regression_objective(
             self.kernel_, posterior.X, posterior.y, bounds, given, pairs=pairs, priors=self.priors, **options

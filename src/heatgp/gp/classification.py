@@ -72,6 +72,11 @@ class JointPosterior:
     approximation: Approximation
 
     @property
+    def count(self) -> int:
+        """How many data it has seen."""
+        return len(self.X)
+
+    @property
     def log_marginal_likelihood(self) -> float:
         """The approximate log evidence."""
         return self.approximation.log_evidence

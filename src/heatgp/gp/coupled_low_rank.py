@@ -12,7 +12,7 @@ R_cc = diag(s_c a_cc) - diag(s_c) W_c' W_c diag(s_c).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,31 +21,10 @@ from scipy import linalg
 
 from ..covariance import Array
 from .linalg import cholesky
-from .pivoted import pivoted_cholesky
+from .pivoted import Root
 
-NEGLIGIBLE = 1e-12
-"""The share of the largest prior variance that chosen points may leave unexplained: the size of rounding errors."""
-
-
-@dataclass(frozen=True)
-class Root:
-    """K = F F' of chosen points, up to rounding."""
-
-    K: Array
-    F: Array  # (N, rank)
-    chosen: Array  # (rank,)
-
-    @classmethod
-    def of(cls, K: Array, limit: int) -> Root | None:
-        """None where more than `limit` points are needed."""
-        diagonal = np.diagonal(K)
-        tolerance = NEGLIGIBLE * diagonal.max()
-        F, chosen, left = pivoted_cholesky(K.__getitem__, diagonal, tolerance, limit)
-        return cls(K, F, chosen) if left.max() <= tolerance else None
-
-    def at(self, cross: Array) -> Array:
-        """The rows of F at new points, cross = k(Xnew, X), (M, N): (rank, M)."""
-        return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)
+NUMBERS = 1 << 22
+"""Numbers in memory at one time, 32 MB, where points are taken one part after the other."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +62,8 @@ class CoupledLowRank:
         return float(2.0 * np.log(np.diagonal(self.lower)).sum() + np.log(self._total).sum())
 
     def marginal_variance(self) -> Array:
-        return np.einsum("cij,cij->cj", self._whitened, self._whitened) + 1.0 / self._total
+        explained = [np.square(white).sum(axis=1) for _, white in self._whitened()]
+        return np.concatenate(explained, axis=1) + 1.0 / self._total
 
     def posterior_mean(self, shift: Array) -> Array:
         level = shift.sum(axis=0) / self._total
@@ -93,23 +73,23 @@ class CoupledLowRank:
         return f - (self._share * f).sum(axis=0) + level
 
     def solve(self, v: Array) -> Array:
-        moved = np.stack([W.T @ (W @ part) for W, part in zip(self._whitened, self.precision * v)])
-        return self.precision * ((1.0 - self._share) * v - moved)
+        moved = np.zeros((len(v), len(self.lower)))
+        for part, white in self._whitened():
+            moved += (white @ (self.precision * v)[:, part, None])[..., 0]
+        back = [(moved[:, None] @ white)[:, 0] for _, white in self._whitened()]
+        return self.precision * ((1.0 - self._share) * v - np.concatenate(back, axis=1))
 
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
         own = (self.precision * (1.0 - self._share)).sum(axis=0)
-        white = (self._whitened * self.precision[:, None]).reshape(-1, self.levels)
+        white = np.concatenate([W * self.precision[:, None, part] for part, W in self._whitened()], axis=2)
+        white = white.reshape(-1, self.levels)
         explained = white.T @ white
         return np.array([np.vdot(u @ dK, v) - 0.5 * (own @ np.diagonal(dK) - np.vdot(explained, dK)) for dK in changes])
 
     def explained(self, cross: Array) -> tuple[Array, Array]:
         """As in `Coupled`; the first is what the chosen points would explain, the second what is not known of them."""
         new, classes = self.root.at(cross), len(self.precision)
-        white = np.zeros((classes, len(self.lower), new.shape[1]))
-        for c, part in enumerate(white):
-            part[c * len(new) : (c + 1) * len(new)] = new
-            part[:] = self._solved(part)
-        return np.tile(np.square(new).sum(axis=0), (classes, 1)), np.einsum("cim,dim->mcd", white, white)
+        return np.tile(np.square(new).sum(axis=0), (classes, 1)), covariances(self.lower, new)
 
     @cached_property
     def _total(self) -> Array:
@@ -119,12 +99,27 @@ class CoupledLowRank:
     def _share(self) -> Array:
         return self.precision / self._total
 
-    @cached_property
-    def _whitened(self) -> Array:
-        """W_c: (classes, classes * rank, N)."""
-        contrasts = np.eye(len(self.precision))[:, :, None] - self._share
-        return np.stack([self._solved(np.vstack([a * self.root.F.T for a in of_class])) for of_class in contrasts])
+    def _whitened(self) -> Iterator[tuple[slice, Array]]:
+        """W_c of some of the points after the other: which, and an array (classes, classes * rank, points)."""
+        classes, (number, rank) = len(self.precision), self.root.F.shape
+        size = max(1, NUMBERS // max(1, classes**2 * rank))
+        for start in range(0, number, size):
+            part = slice(start, min(start + size, number))
+            white = solved(self.lower, self.root.F[part].T, classes)
+            yield part, white - np.einsum("dn,din->in", self._share[:, part], white)
 
-    def _solved(self, v: Array) -> Array:
-        """L^-1 v."""
-        return linalg.solve_triangular(self.lower, v, lower=True, check_finite=False)
+
+def solved(lower: Array, new: Array, classes: int) -> Array:
+    """L^-1 of the columns (rank, M) in the place of each class: (classes, classes * rank, M)."""
+    rank, found = len(new), np.zeros((classes, len(lower), new.shape[1]))
+    for c, out in enumerate(found):
+        column = np.zeros((len(lower) - c * rank, new.shape[1]))
+        column[:rank] = new
+        out[c * rank :] = linalg.solve_triangular(lower[c * rank :, c * rank :], column, lower=True, check_finite=False)
+    return found
+
+
+def covariances(lower: Array, new: Array) -> Array:
+    """The covariance of the functions of all classes at M points with features (rank, M): (M, classes, classes)."""
+    white = np.ascontiguousarray(solved(lower, new, len(lower) // len(new)).transpose(2, 0, 1))
+    return white @ white.swapaxes(1, 2)

@@ -152,6 +152,14 @@ def regression_objective(
 ) -> tuple[RegressionObjective, dict[str, Interval]]:
     """What `fit_regression` maximises, and the intervals of its coordinates by name."""
     data, _ = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
+    _, middle = time_intervals(kernel, bounds, given)
+    return objective_of(kernel, X, Prior.of(kernel, X, middle, pairs), data, bounds, given, priors)
+
+
+def objective_of(
+    kernel: Kernel, X: Any, prior: Prior, data: Targets, bounds: Bounds, given: Given, priors: Priors | str | None
+) -> tuple[RegressionObjective, dict[str, Interval]]:
+    """The same for data and their prior covariance; X are the points of the data, or some of them."""
     intervals, middle = time_intervals(kernel, bounds, given)
     scale = float(mean_square(data, given))
     variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
@@ -162,7 +170,7 @@ def regression_objective(
         intervals["amplitude"] = variance
     weak = {"amplitude": LogNormal(scale, WEAK_AMPLITUDE), "noise": LogNormal(typical, WEAK_NOISE)}
     laws = laws_of(checked_priors(priors), intervals, kernel, weak)
-    return RegressionObjective(Prior.of(kernel, X, middle, pairs), data, given, variance, laws), intervals
+    return RegressionObjective(prior, data, given, variance, laws), intervals
 
 
 def mean_square(data: Targets, given: Given) -> Array:

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array, Kernel
-from .coupled_low_rank import Root
 from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
 from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
 from .params import Given
+from .pivoted import Root
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
 from .search import ROUGH, Found, climb, diagonal_points, scan, scan_points
@@ -158,5 +158,5 @@ def latent_objective(
     intervals |= {name: likelihood.bounds[name] for name in likelihood.free}
     laws = laws_of(priors, intervals, kernel, likelihood.weak_priors, likelihood.time_edge)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
-    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False)
+    full = LatentObjective(prior, y, given, likelihood, approximate, constant, laws, precise=False, economical=True)
     return full, intervals

@@ -44,6 +44,12 @@ class PlusConstant(DerivedKernel):
         column = constant(np.full((len(X), 1), np.sqrt(self.variance)), self.parameters)
         return TimeFunction(lambda time: combined(np.hstack, [f.at(time) for f in (inner, column)]))
 
+    def left_out(self, X: Any, time: Any, features: Array) -> Any:
+        return self.kernel.left_out(X, time, features[:, :-1])
+
+    def left_out_pairs(self, X: Any, time: Any, features: Array) -> Any:
+        return self.kernel.left_out_pairs(X, time, features[:, :-1])
+
     def _plus(self, inner: TimeFunction) -> TimeFunction:
         def at(time: Any) -> Evaluation:
             found = inner.at(time)

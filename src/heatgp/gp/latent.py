@@ -62,6 +62,11 @@ class Latent:
         return np.sqrt(np.diagonal(self.coefficient_covariance))
 
     @property
+    def count(self) -> int:
+        """How many data it has seen."""
+        return len(self.X)
+
+    @property
     def process(self) -> Latent:
         """f itself, where predictions are of something else."""
         return self
@@ -102,6 +107,9 @@ class Latent:
             if isinstance(self.factor, Dense):
                 prior = self.params.amplitude * self.kernel.diag(points, self.params.time)
                 variance = np.maximum(prior - variance, 0.0)
+            else:
+                a = self.params.amplitude
+                variance = variance + a * self.kernel.left_out(points, self.params.time, cross / np.sqrt(a))
             variances.append(variance)
         projected = np.concatenate(projections)
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
@@ -119,6 +127,9 @@ class Latent:
         covariance = white.T @ white
         if isinstance(self.factor, Dense):
             covariance = self.params.amplitude * self.kernel.pairs(Xnew).at(self.params.time).value - covariance
+        else:
+            a = self.params.amplitude
+            covariance = covariance + a * self.kernel.left_out_pairs(Xnew, self.params.time, cross / np.sqrt(a))
         unseen = self._whitened_basis(columns - cross @ self.factor.reduced(self.weights[:, 1:]))
         covariance = covariance + unseen.T @ unseen
         covariance = (covariance + covariance.T) / 2

@@ -11,10 +11,12 @@ from ..covariance import Array
 from .approximation import Approximation
 from .count import Count
 from .coupled import Coupled
-from .coupled_low_rank import CoupledLowRank, Root
+from .coupled_low_rank import CoupledLowRank
+from .economical import Economical
 from .likelihood import Likelihood
 from .linalg import LowRank
 from .params import Given, Params
+from .pivoted import Root
 from .prior import Prior
 from .priors import Laws, log_density
 
@@ -41,6 +43,7 @@ class LatentObjective:
     constant: bool = False
     laws: Laws = field(default_factory=dict)
     precise: bool = True  # False leaves out what sites at their bound add to the gradient: a few percent
+    economical: bool = False  # whether a covariance that few points carry is factored in these
     calls: Count = field(default_factory=Count)  # shared by what is made of this objective
     last: list[Array] = field(default_factory=list, init=False)  # the sites where the next inference starts
 
@@ -123,15 +126,17 @@ class LatentObjective:
         form = self.prior.form
 
         functions = self.likelihood.functions
-        # one covariance for all functions, and of a low rank: not one for each function
-        root = Root.of(values, len(values) // functions) if functions is not None and values.ndim == 2 else None
+        if functions is None:
+            root = Economical.root(form, values) if self.economical else None
+        else:  # one covariance for all functions, and of a low rank: not one for each function
+            root = Root.of(values, len(values) // functions) if values.ndim == 2 else None
 
         def factorise(precision: Array) -> object:
             if precision.ndim == 1:
-                return form.of(values, precision)
-            if root is not None:
-                return CoupledLowRank.of(root, precision, self.y)
-            return Coupled.of(values, precision, self.y)
+                return form.of(values, precision) if root is None else Economical.of(root.F, precision)
+            if root is None:
+                return Coupled.of(values, precision, self.y)
+            return CoupledLowRank.of(root, precision, self.y)
 
         self.calls.add()
         start = self.last[-1] if self.last else None

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..covariance import Array
 from .count import Count
+from .economical import factored
 from .kernels import constant
 from .linalg import JITTER, Diagonal
 from .params import Given, Params
@@ -113,6 +114,6 @@ class RegressionObjective:
         ratios = ratio * self.y.noise
         floored, ratios = ratios < JITTER * height, np.maximum(ratios, JITTER * height)
         scaled = None if law is None else (np.log(law.median) - np.log(height), law.spread)
-        found = evidence(self.prior.form.of(values, 1.0 / ratios), ratios, self.y, amplitude, scaled)
+        found = evidence(factored(self.prior.form, values, 1.0 / ratios), ratios, self.y, amplitude, scaled)
         of_amplitude = 0.0 if law is None else float(law.log_density(np.log(found.amplitude * height)))
         return found, floored, of_amplitude

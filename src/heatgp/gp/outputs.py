@@ -190,6 +190,11 @@ class OutputsPosterior:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     @property
+    def count(self) -> int:
+        """How many data it has seen."""
+        return len(self.X)
+
+    @property
     def log_marginal_likelihood(self) -> float:
         """The sum of the log evidences of all outputs."""
         return float(self.columns.value.sum())

@@ -1,24 +1,38 @@
-"""The covariance of many points from a few of them: the Cholesky factorisation with the largest pivot first."""
+"""The covariance of many points from a few of them: Cholesky factorisation with large pivots first."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from scipy import linalg
 
 from ..covariance import Array
 
+BLOCK = 64
+"""Points that are looked at together: columns are then products of matrices."""
+NEGLIGIBLE = 1e-12
+"""The share of the largest prior variance that chosen points may leave unexplained: the size of rounding errors."""
+ROUNDING = 1e-14
+"""A share that is rounding alone."""
+GOOD = 0.3
+"""A point is taken where its variance is at least this part of the largest that is left."""
+
 
 def pivoted_cholesky(
-    column: Callable[[int], Array], diagonal: Array, tolerance: float, limit: int
+    columns: Callable[[Array], Array], diagonal: Array, tolerance: Callable[[int], float], limit: int
 ) -> tuple[Array, Array, Array]:
-    """F, (N, rank), with K = F F' but for what the chosen points do not explain; each step takes the worst explained.
+    """F, (N, rank), with K = F F' but for what the chosen points do not explain.
 
-    It ends when no variance is left above `tolerance`, or after `limit` steps.
+    Each step looks at some of the points with large variances left, and takes those that the others of them leave with
+    a large one too. It ends when no variance is left above the tolerance, or when `limit` points are taken.
 
     Parameters
     ----------
-    column : function of a number i that returns K[:, i], (N,).
+    columns : function of point numbers (b,) that returns K[:, numbers], (N, b).
     diagonal : array (N,), that of K.
-    tolerance : number. Variances below it count as explained.
+    tolerance : function of the number of points taken; variances below its value count as explained.
     limit : int, the largest rank.
 
     Returns
@@ -31,21 +45,51 @@ def pivoted_cholesky(
     Examples
     --------
     >>> K = np.array([[2.0, 1.0, 2.0], [1.0, 3.0, 1.0], [2.0, 1.0, 2.0]])
-    >>> F, chosen, left = pivoted_cholesky(lambda i: K[i], np.diagonal(K), 1e-10, 3)
+    >>> F, chosen, left = pivoted_cholesky(lambda i: K[:, i], np.diagonal(K), lambda rank: 1e-10, 3)
     >>> chosen, bool(np.allclose(F @ F.T, K))
     (array([1, 0]), True)
     """
-    left = diagonal.astype(float)
-    chosen: list[int] = []
+    rng = np.random.default_rng(0)
+    left, chosen = diagonal.astype(float), np.empty(0, dtype=int)
     F = np.empty((len(left), min(limit, len(left))), order="F")
-    for k in range(F.shape[1]):
-        best = int(np.argmax(left))
-        if not left[best] > tolerance:
+    while (rank := len(chosen)) < F.shape[1]:
+        worst, enough = float(left.max(initial=0.0)), tolerance(rank)
+        if not worst > enough:
             break
-        new = (column(best) - F[:, :k] @ F[best, :k]) / np.sqrt(left[best])
-        new[chosen] = 0.0  # zero but for rounding
-        left = np.maximum(left - new**2, 0.0)
-        left[best] = 0.0
-        F[:, k] = new
-        chosen.append(best)
-    return F[:, : len(chosen)], np.array(chosen, dtype=int), left
+        large = np.flatnonzero(left > max(GOOD * worst, enough))
+        large = rng.permutation(large)[: min(BLOCK, F.shape[1] - rank)]  # of all regions, not neighbours
+        new = columns(large) - F[:, :rank] @ F[large, :rank].T
+        lower, order, taken, _ = linalg.lapack.dpstrf(new[large], tol=max(GOOD * worst, enough), lower=1)
+        kept = order[:taken] - 1
+        lower = np.tril(lower[:taken, :taken])
+        part = linalg.solve_triangular(lower, new[:, kept].T, lower=True, check_finite=False).T
+        part[chosen] = 0.0  # zero but for rounding
+        part[large[kept]] = lower
+        left = np.maximum(left - np.square(part).sum(axis=1), 0.0)
+        left[large[kept]] = 0.0
+        F[:, rank : rank + taken] = part
+        chosen = np.concatenate([chosen, large[kept]])
+    return F[:, : len(chosen)], chosen, left
+
+
+@dataclass(frozen=True)
+class Root:
+    """K = F F' of chosen points, up to rounding."""
+
+    K: Array
+    F: Array  # (N, rank)
+    chosen: Array  # (rank,)
+
+    @classmethod
+    def of(cls, K: Array, limit: int, share: float = NEGLIGIBLE) -> Root | None:
+        """None where more than `limit` points are needed to leave no more than a share of the largest variance."""
+        diagonal = np.diagonal(K)
+        tolerance = share * float(diagonal.max())
+        if share < ROUNDING:
+            return None
+        F, chosen, left = pivoted_cholesky(lambda numbers: K[:, numbers], diagonal, lambda rank: tolerance, limit)
+        return cls(K, F, chosen) if left.max() <= tolerance else None
+
+    def at(self, cross: Array) -> Array:
+        """The rows of F at new points, cross = k(Xnew, X), (M, N): (rank, M)."""
+        return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)

@@ -75,7 +75,7 @@ def evidence(
     the other parameters are those at fixed amplitude (envelope theorem). `law` is the log median of the amplitude and
     its spread, where it has a prior.
     """
-    n, q = data.basis.shape
+    n, q = data.count, data.basis.shape[1]
     weights = factor.solve(np.column_stack([data.y, data.basis]))
     inner = np.zeros(q) if isinstance(amplitude, tuple) else amplitude * data.precision
     A = data.basis.T @ weights[:, 1:] + np.diag(inner)

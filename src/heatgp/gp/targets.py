@@ -41,6 +41,7 @@ class Targets:
     noise: Array  # (N,), the variance of each noise over the parameter `noise`
     start: Array  # (q,), or (q, p): coefficients of the basis that were subtracted from y, so that digits are kept
     known: float = 0.0  # a mean that was subtracted from y
+    repeats: int = 0  # how many more observations than rows there are: those of the last row, which have one square
     log_volume: float = 0.0  # log |det| of the linear map that was applied to the rows: densities have it as a factor
 
     def __len__(self) -> int:
@@ -59,7 +60,12 @@ class Targets:
     @property
     def freedom(self) -> int:
         """The degrees of freedom that the flat part of the basis leaves."""
-        return len(self.y) - int(np.sum(self.precision == 0))
+        return self.count - int(np.sum(self.precision == 0))
+
+    @property
+    def count(self) -> int:
+        """How many observations the rows stand for."""
+        return len(self.y) + self.repeats
 
     @property
     def is_flat(self) -> bool:

@@ -1,0 +1,122 @@
+"""GPRegressor with many data: what is sparse, and its fit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..arguments import is_list, is_number, shown
+from ..covariance import Array
+from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
+from ..gp.fit import Bounds, Fit
+from ..gp.params import Given
+from ..gp.sparse.fit import SparseOptions, fit_sparse, largest_number, searched
+from ..gp.sparse.inducing import SAMPLE
+from ..gp.sparse.regression import SparsePosterior, condition_sparse
+from ..gp.sparse.source import Chunk, Source, collected
+
+DENSE = 4000
+"""Data up to which inference="auto" is dense: a fit of a minute."""
+INFERENCES = ("auto", "dense", "sparse")
+
+
+def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequence[str] = INFERENCES) -> None:
+    """Raise InvalidInput where an argument of the approximation is not possible."""
+    if not (isinstance(inference, str) and inference in known):
+        raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {', '.join(map(repr, known))}.")
+    if not (is_number(tolerance) and 0 < tolerance < 1):
+        raise InvalidInput(f"tolerance = {shown(tolerance)} must be a number between 0 and 1, such as 0.01.")
+    whole = is_number(inducing) and float(inducing).is_integer() and inducing >= 1
+    if not (inducing is None or whole or is_list(inducing)):
+        raise InvalidInput(
+            f"inducing = {shown(inducing)} must be None, the largest number of inducing points, or an array of them."
+        )
+    if inference not in ("auto", "sparse") and inducing is not None:
+        raise InvalidInput(f'inducing has no effect with inference="{inference}". Leave it None.')
+
+
+def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
+    """Whether so many data are given to a sparse model; reasons against one are named in the error."""
+    against = [name for name, holds in reasons.items() if holds]
+    if inference == "sparse" and against:
+        raise Unsupported(
+            f'inference="sparse" is not possible with {against[0]}. Leave it "auto": the model is then dense.'
+        )
+    return inference == "sparse" or (inference == "auto" and count > DENSE and not against)
+
+
+def options_of(tolerance: float, inducing: Any, manifold_points: Any) -> SparseOptions:
+    """The arguments of an estimator as the core takes them; `manifold_points` checks points."""
+    if is_list(inducing):
+        return SparseOptions(tolerance, points=manifold_points(inducing))
+    return SparseOptions(tolerance, None if inducing is None else int(inducing))
+
+
+def sparse_fit(
+    kernel: Any,
+    source: Source,
+    bounds: Bounds,
+    given: Given,
+    known: float,
+    priors: Any,
+    coefficient_scale: Any,
+    options: SparseOptions,
+    noise_is_known: bool,
+    function: Any,
+) -> tuple[SparsePosterior, Fit | None]:
+    """The posterior and the result of the search; an AccuracyWarning says what the approximation loses."""
+    data, params, fit = fit_sparse(kernel, source, bounds, given, known, priors, coefficient_scale, options, function)
+    posterior = condition_sparse(data, params, noise_is_known)
+    warn_of_loss(posterior, options)
+    return posterior, fit
+
+
+def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
+    """An AccuracyWarning where the points were too few for the tolerance."""
+    data, found = posterior.data, posterior.approximation
+    if found.residual_share > options.tolerance and found.gap > 1.0:
+        limit = options.points is None and len(data.inducing) >= largest_number(data.statistics.count, options)
+        remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
+        warn(
+            f"{len(data.inducing)} inducing points leave {found.residual:.1e} of the prior variance of f unexplained, "
+            f"{found.residual_share:.2g} of its posterior variance: predictions are smoother than those of all data, "
+            f"and their deviations larger. {remedy}, or a longer time.",
+            AccuracyWarning,
+        )
+
+
+def extended(
+    posterior: SparsePosterior, source: Source, bounds: Bounds, given: Given, priors: Any
+) -> tuple[SparsePosterior, Fit | None]:
+    """The posterior of more data, and the search for what is learned; statistics of data add up."""
+    data, old = posterior.data, posterior.data.inducing
+    total = data.statistics + collected(source, old, data.start)
+    new = source.sample(max(1, round(len(old.sample) * source.count / total.count))).X
+    seen = replace(old, sample=new)
+    inducing = replace(old, sample=np.concatenate([new, old.sample])[: max(len(old.sample), SAMPLE)])
+    data = replace(data, statistics=total, inducing=inducing)
+    params, fit = given.params, None
+    if params is None:
+        fit = searched(data, bounds, given, priors, posterior.params)
+        params = fit.params
+    found = condition_sparse(data, params, posterior.noise_is_known)
+    covariance = old.covariances.at(params.time).value
+    left, variance = seen.unexplained(params.time, covariance)[0], found.approximation.variance
+    if params.amplitude * left > variance:
+        warn(
+            f"the inducing points leave {left:.1e} of the prior variance of f at the new data unexplained, more than "
+            "the posterior variance: they are those of the first data. Fit a new model to a random part of all data, "
+            "and add the rest.",
+            AccuracyWarning,
+        )
+    return found, fit
+
+
+def source_of(points: Array, y: Array, basis: Array, noise: Array | None) -> Source:
+    """Data in memory."""
+    return Source(
+        len(points), lambda rows: Chunk(points[rows], y[rows], basis[rows], None if noise is None else noise[rows])
+    )

@@ -1,0 +1,232 @@
+"""Learning the parameters of many data: which points carry the covariance, one pass over the data, and the search."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...covariance import Array, Kernel
+from ...errors import BoundWarning
+from ..fit import Bounds, Fit, Interval, box_of, finished, fit_regression
+from ..objective import RegressionObjective
+from ..params import Given, Params, Time
+from ..priors import Priors
+from ..search import ascend, step_units
+from ..targets import targets
+from .inducing import Inducing
+from .regression import SparseData, sparse_objective
+from .source import Chunk, Source, collected
+from .statistics import Statistics
+
+SUBSET = 1000
+"""Data from which a dense fit learns where to start: some seconds at most."""
+CANDIDATES = 20_000
+"""Data among which points are chosen."""
+SHORTER = 2.0
+"""How much shorter than the time to be learned the shortest time is, at first."""
+GROWTH = 1.5
+"""By how much the shortest time grows where too many points would be needed for it."""
+ROUNDS = 4
+"""Passes over the data at most."""
+STRICT = 0.1
+"""What the points may leave, as part of the tolerance times the posterior variance of f."""
+LABEL = 1.5
+"""The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
+MOST = 3000
+"""Points at most: a value of the evidence then takes some seconds."""
+DENSE = 6000
+"""Data up to which a dense model is made where as many as half of them would be inducing points."""
+NEAR = 1.05
+"""A learned time so near to the shortest one is looked for at shorter times."""
+WORK = 4e12
+"""N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
+
+Collect = Callable[[Source, Inducing, Array], Statistics]
+
+
+@dataclass(frozen=True)
+class SparseOptions:
+    """What a user may say of the approximation."""
+
+    tolerance: float = 1e-2  # the error of a standard deviation of f, relative
+    limit: int | None = None  # how many points at most
+    points: Array | None = None  # points by hand
+    always: bool = False  # whether the model is sparse where a dense one would be faster, too
+
+
+DEFAULT = SparseOptions()
+
+
+def largest_number(count: int, options: SparseOptions) -> int:
+    """How many points are chosen at most.
+
+    >>> largest_number(1_000_000, SparseOptions()), largest_number(10_000, SparseOptions())
+    (2000, 3000)
+    """
+    limit = options.limit or min(MOST, int(np.sqrt(WORK / count)))
+    return max(1, min(limit, count, CANDIDATES))
+
+
+class NotSparse(Exception):
+    """So many inducing points are needed that a dense model is faster."""
+
+
+def check_is_sparse(inducing: Inducing, count: int, options: SparseOptions) -> None:
+    """Raise NotSparse where points were chosen freely, and half as many as there are data, which are not too many."""
+    free = options.limit is None and options.points is None and not options.always
+    if free and len(inducing) > count / 2 and count <= DENSE:
+        raise NotSparse
+
+
+def fit_sparse(
+    kernel: Kernel,
+    source: Source,
+    bounds: Bounds,
+    given: Given,
+    known: float = 0.0,
+    priors: Priors | str | None = None,
+    coefficient_scale: ArrayLike | None = None,
+    options: SparseOptions = DEFAULT,
+    function: Callable[[Any], Array] | None = None,
+    collect: Collect = collected,
+) -> tuple[SparseData, Params, Fit | None]:
+    """The data as few points see them, and the parameters of the greatest lower bound of the evidence.
+
+    A dense fit of a random subset says where times are. Points are chosen for half that time, and the
+    statistics of all data are collected in one pass. Where the best time turns out to be as short as that, this is done
+    again with shorter times.
+
+    Raises
+    ------
+    InvalidInput : if an argument is not possible.
+    NotSparse : if the model should be dense.
+    """
+    subset = source.sample(SUBSET)
+    start = _start(subset, coefficient_scale)
+    params = given.params
+    guess = params or _rough(kernel, subset, bounds, given, priors, coefficient_scale)
+    candidates = source.sample(CANDIDATES, 1).X
+    candidates = candidates[np.random.default_rng(2).permutation(len(candidates))]
+    ratio = max(guess.noise / guess.amplitude, 1e-10)
+    tolerance = STRICT * options.tolerance * ratio / source.count
+    limit = largest_number(source.count, options)
+    times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
+    lowest = bounds.times(kernel.parameters)[:, 0]
+    for k in given.free:
+        low[k] = max(times[k] / SHORTER, lowest[k])
+    fit = None
+    for number in range(ROUNDS):
+        inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
+        check_is_sparse(inducing, source.count, options)
+        data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
+        if params is not None:
+            return data, params, None
+        low = np.atleast_1d(inducing.time).astype(float)
+        fit = searched(data, bounds, given, priors, guess)
+        times = np.atleast_1d(fit.params.time).astype(float)
+        short = [k for k in given.free if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
+        starved = len(inducing) >= limit
+        if not short or (starved and number):
+            break
+        guess = fit.params
+        for k in short:
+            low[k] = max(low[k] / SHORTER, lowest[k])
+    assert fit is not None
+    return data, fit.params, fit
+
+
+def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOptions = DEFAULT) -> Inducing:
+    """Inducing points of many labels at known parameters."""
+    rows = np.random.default_rng(1).permutation(len(points))[:CANDIDATES]
+    ratio = LABEL / params.amplitude
+    tolerance = STRICT * options.tolerance * ratio / len(points)
+    time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
+    found = _inducing(kernel, points[rows], time, time, tolerance, limit, options)
+    check_is_sparse(found, len(points), options)
+    return found
+
+
+def _inducing(
+    kernel: Kernel,
+    candidates: Array,
+    low: Array,
+    times: Array,
+    tolerance: float,
+    limit: int,
+    options: SparseOptions,
+) -> Inducing:
+    """Points for the shortest times that `limit` points can carry, from `low` up to `times`."""
+    if options.points is not None:
+        return Inducing.of(kernel, options.points, _time(low), 0.0, len(options.points))
+    while True:
+        found = Inducing.of(kernel, candidates, _time(low), tolerance, limit)
+        if len(found) < limit or np.all(low >= times):
+            return found
+        low = np.minimum(GROWTH * low, times)
+
+
+def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params) -> Fit:
+    """The maximum near a guess, at times that are not shorter than those of the inducing points."""
+    kernel = data.inducing.kernel
+    objective, intervals = sparse_objective(data, bounds, given, priors)
+    box = resolved_box(objective, intervals, data.inducing)
+    names = objective.names
+    variance = guess.amplitude
+    values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
+    values |= {"noise": guess.noise / variance, "amplitude": variance}
+    z = np.clip(np.log([max(values[name], 1e-300) for name in names]), *box.T)
+    count = data.statistics.count
+    unit = step_units(objective, z, box, count) if len(box) else 1.0
+    found = [ascend(objective, z, box, count, 1e-10, unit)]
+    return finished(kernel, objective, found, intervals)
+
+
+def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
+    """The box of the search, without times that are shorter than those of the inducing points."""
+    box, given = box_of(objective, intervals), objective.given
+    low = np.log(np.atleast_1d(inducing.time))
+    for k, name in zip(given.free, given.time_names):
+        box[objective.names.index(name), 0] = low[k]
+    return box
+
+
+def _rough(
+    kernel: Kernel,
+    subset: Chunk,
+    bounds: Bounds,
+    given: Given,
+    priors: Priors | str | None,
+    coefficient_scale: ArrayLike | None,
+) -> Params:
+    """Parameters from a dense fit of some data."""
+    mean = subset.basis if subset.basis.shape[1] else "zero"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BoundWarning)  # of the subset alone
+        return fit_regression(
+            kernel,
+            subset.X,
+            subset.y,
+            bounds,
+            given,
+            mean,
+            priors=priors,
+            noise_scale=subset.noise,
+            coefficient_scale=coefficient_scale,
+        ).params
+
+
+def _start(chunk: Chunk, coefficient_scale: ArrayLike | None) -> Array:
+    """Coefficients of the basis, those with flat priors, that take most of y out, so that digits are kept."""
+    data, _ = targets(chunk.X, chunk.y, chunk.basis, chunk.noise, coefficient_scale)
+    flat, start = data.precision == 0, np.zeros(chunk.basis.shape[1])
+    start[flat] = np.linalg.lstsq(chunk.basis[:, flat], chunk.y, rcond=None)[0]
+    return start
+
+
+def _time(values: Array) -> Time:
+    return float(values[0]) if len(values) == 1 else tuple(values.tolist())

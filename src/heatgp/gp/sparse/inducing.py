@@ -1,0 +1,171 @@
+"""Points that carry the covariance of all data, and what the data look like from there.
+
+f at any point is approximated from its values at a few points Z: by the interpolant with the kernel at a short time s,
+
+    f(x) = psi(x)' w,    psi(x) = L^-1 k_s(Z, x),    w = L^-1 f(Z),    L L' = k_s(Z, Z).
+
+psi depends on the data and on s alone. The law of w at any time t >= s is N(0, A_t), A_t = L^-1 k_t(Z, Z) L'^-1. So
+all times are learned from one pass over the data. At t = s this is the projection of Titsias (2009) on f(Z); at longer
+times functions are smoother, and the interpolant is nearer to them. At new points the projection is made at t itself.
+
+References: Titsias (2009); Burt, Rasmussen & van der Wilk (2020) for the choice of Z.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import linalg
+
+from ...covariance import Array, Evaluation, Kernel, TimeFunction, gram
+from ..params import Time
+from ..pivoted import pivoted_cholesky
+
+SAFE = 1e-13
+"""The share of a variance below which a pivot or an eigenvalue is rounding."""
+JITTER = 1e-13
+"""Added to the diagonal of the covariance of points, for each of them: it stays positive definite with rounding."""
+SAMPLE = 1000
+"""Points on which the variance that is left unexplained is measured."""
+
+
+@dataclass(frozen=True)
+class Inducing:
+    """The points Z, the shortest time s, and a sample of the data that tells how much is left unexplained."""
+
+    kernel: Kernel
+    points: Array
+    time: Time
+    lower: Array  # L, (m, m)
+    sample: Array
+    left: float  # the largest share of a prior variance of the candidates that is left at s
+
+    @classmethod
+    def of(cls, kernel: Kernel, candidates: Array, time: Time, tolerance: float, limit: int) -> Inducing:
+        """Points among the candidates, the worst explained first, until what they leave is below the tolerance.
+
+        Parameters
+        ----------
+        kernel : Kernel of prior variance 1.
+        candidates : array of points, a random sample of the data.
+        time : the shortest time, or times, of the kernel.
+        tolerance : number. The share of a prior variance that m points may leave is tolerance * m.
+        limit : int, how many points at most.
+        """
+
+        def columns(numbers: Array) -> Array:
+            return kernel.pairs(candidates, candidates[numbers]).at(time).value
+
+        F, chosen, left = pivoted_cholesky(
+            columns, np.ones(len(candidates)), lambda rank: max(tolerance * rank, SAFE), limit
+        )
+        return cls(kernel, candidates[chosen], time, F[chosen], candidates[:SAMPLE], float(left.max(initial=0.0)))
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
+
+    def features(self, X: Any) -> Array:
+        """psi at the points X, (N, m)."""
+        values = self.kernel.pairs(X, self.points).at(self.time).value
+        return linalg.blas.dtrsm(1.0, self.lower, values.T, lower=1, overwrite_b=1).T
+
+    @cached_property
+    def covariances(self) -> TimeFunction:
+        """k_t(Z, Z), (m, m)."""
+        return self.kernel.pairs(self.points)
+
+    @cached_property
+    def cross(self) -> TimeFunction:
+        """k_t of the sample and Z, (n, m)."""
+        return self.kernel.pairs(self.sample, self.points)
+
+    def factor(self, covariance: Array) -> Array:
+        """L_t with L_t L_t' = k_t(Z, Z), but for rounding."""
+        added = covariance + JITTER * len(self) * np.eye(len(self))
+        return linalg.cholesky(added, lower=True, overwrite_a=True, check_finite=False)
+
+    def unexplained(self, time: Time, covariance: Array, slopes: Array | None = None) -> tuple[float, Array]:
+        """The mean share of the prior variance that Z leaves at a time, and its derivatives in the log times."""
+        found, factor = self.cross.at(time), self.factor(covariance)
+        in_cross = None if slopes is None else found.slopes
+        solved = linalg.cho_solve((factor, True), found.value.T, check_finite=False)  # (m, n)
+        left = 1.0 - np.einsum("im,mi->i", found.value, solved).mean()
+        if slopes is None or in_cross is None:
+            return max(left, 0.0), np.empty(0)
+        number = len(self.sample)
+        inner = solved @ solved.T
+        in_times = [(np.vdot(inner, dP) - 2 * np.vdot(dk, solved.T)) / number for dP, dk in zip(slopes, in_cross)]
+        return max(left, 0.0), np.array(in_times) * (left > 0)
+
+
+@dataclass(frozen=True)
+class InducedKernel(Kernel):
+    """The covariance of what Z tell of f, as features: k_t(x, Z) L_t'^-1. Those of the data are psi L^-1 L_t."""
+
+    inducing: Inducing
+
+    @property
+    def parameters(self) -> int:
+        return self.inducing.kernel.parameters
+
+    @property
+    def weight_parameters(self) -> int:
+        return self.inducing.kernel.weight_parameters
+
+    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
+        left = self.features(X)
+        right = left if Y is None else self.features(Y)
+        return TimeFunction(lambda time: gram(left.at(time), right.at(time)))
+
+    def features(self, X: Any) -> TimeFunction:
+        cross = self.inducing.kernel.pairs(X, self.inducing.points)
+
+        def at(time: Time) -> Evaluation:
+            found, lower = cross.at(time), self.factor(time)
+
+            def values() -> Array:
+                return linalg.blas.dtrsm(1.0, lower, found.value.T, lower=1).T
+
+            def slopes() -> Array:
+                # of L_t^-1 k: L_t^-1 (k' - L_t' L_t^-1 k), L_t^-1 L_t' the lower half of L_t^-1 k_t(Z, Z)' L_t'^-1
+                changes, phi = found.slopes, values()
+                moved = np.empty((len(changes), *phi.shape))
+                for out, change, inner in zip(moved, changes, self.inducing.covariances.at(time).slopes):
+                    half = linalg.blas.dtrsm(1.0, lower, inner, lower=1)
+                    half = np.tril(linalg.blas.dtrsm(1.0, lower, half.T, lower=1))
+                    half.flat[:: len(half) + 1] *= 0.5
+                    out[:] = linalg.blas.dtrsm(1.0, lower, change.T, lower=1).T - phi @ half.T
+                return moved
+
+            return Evaluation(values, slopes)
+
+        return TimeFunction(at)
+
+    def left_out(self, X: Any, time: Time, features: Array) -> Array:
+        return np.maximum(self.inducing.kernel.diag(X, time) - np.square(features).sum(axis=1), 0.0)
+
+    def left_out_pairs(self, X: Any, time: Time, features: Array) -> Array:
+        return self.inducing.kernel.pairs(X).at(time).value - features @ features.T
+
+    def root(self, time: Time) -> Array:
+        """L^-1 L_t, (m, m)."""
+        return linalg.solve_triangular(self.inducing.lower, self.factor(time), lower=True, check_finite=False)
+
+    def factor(self, time: Time) -> Array:
+        """L_t, kept from call to call."""
+        if time not in self._factors:
+            self._factors[time] = self.inducing.factor(self.inducing.covariances.at(time).value)
+        return self._factors[time]
+
+    @cached_property
+    def _factors(self) -> dict[Time, Array]:
+        return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.inducing,)

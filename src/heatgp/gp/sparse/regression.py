@@ -1,0 +1,223 @@
+"""Regression of many data by a lower bound of the evidence, from statistics alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from ...covariance import Array, Evaluation, Kernel, TimeFunction
+from ...errors import Unsupported
+from ..fit import Bounds, Interval, objective_of
+from ..latent import Latent
+from ..linalg import JITTER, Dense, LowRank
+from ..objective import RegressionObjective
+from ..params import Given, Params, Time
+from ..prior import Prior
+from ..priors import Priors
+from ..regression import evidence
+from ..targets import MeanBasis, Targets, targets
+from ..threads import on_one_thread
+from .compressed import Compressed
+from .inducing import InducedKernel, Inducing
+from .statistics import Statistics
+
+
+@dataclass(frozen=True)
+class SparseData:
+    """Data as points Z see them, and the basis of their mean."""
+
+    inducing: Inducing
+    statistics: Statistics
+    start: Array  # (q,), coefficients of the basis that were subtracted from y
+    known: float = 0.0  # the mean that was subtracted from y
+    coefficient_scale: ArrayLike | None = None
+    function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
+
+    @cached_property
+    def rows(self) -> tuple[Array, Targets, MeanBasis]:
+        """Rows of the features, (r, m), and the compressed targets: the last row is that of all that is left."""
+        m = len(self.inducing)
+        features, others, rest = self.statistics.compressed(m)
+        features = np.vstack([features, np.zeros((1, m))])
+        others = np.vstack([others, np.zeros((1, others.shape[1]))])
+        y, H = others[:, -1].copy(), others[:, :-1]
+        y[-1] = np.sqrt(rest)
+        data, basis = targets(y, y, H if H.shape[1] else "zero", None, self.coefficient_scale)
+        basis = replace(basis, function=self.function)
+        statistics, flat = self.statistics, np.flatnonzero(data.precision == 0)
+        weighted = statistics.gram[m : m + H.shape[1], m : m + H.shape[1]]
+        sizes = [np.linalg.slogdet(gram[np.ix_(flat, flat)])[1] for gram in (statistics.basis, weighted)]
+        data = replace(
+            data,
+            repeats=statistics.count - len(y),
+            log_volume=0.5 * float(sizes[0] - sizes[1] - statistics.log_noise),
+            start=data.start + np.linalg.solve(basis.transform, self.start),
+            known=self.known,
+        )
+        return features, data, basis
+
+    @cached_property
+    def prior(self) -> Prior:
+        """The covariance of the rows as a function of time."""
+        features, inducing = self.rows[0], self.inducing
+        # from f(Z) to rows: R L^-1
+        to_rows = linalg.solve_triangular(inducing.lower, features.T, lower=True, trans=1, check_finite=False).T
+
+        def at(time: Any) -> Evaluation:
+            found, left = inducing.covariances.at(time), []
+
+            def slopes() -> Array:
+                changes = to_rows @ found.slopes @ to_rows.T
+                share, changes[:, -1, -1] = inducing.unexplained(time, found.value, found.slopes)
+                left.append(share)
+                return changes
+
+            def value() -> Array:
+                K = to_rows @ found.value @ to_rows.T
+                K[-1, -1] = left[0] if left else inducing.unexplained(time, found.value)[0]
+                return K
+
+            return Evaluation(value, slopes)
+
+        form = Compressed(self.statistics.weight, self.statistics.count - len(features))
+        return Prior(TimeFunction(at), form)
+
+
+def sparse_objective(
+    data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None
+) -> tuple[RegressionObjective, dict[str, Interval]]:
+    """The lower bound of the evidence as a function of the logs of what is learned, and their intervals by name."""
+    inducing, compressed = data.inducing, data.rows[1]
+    return objective_of(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
+
+
+@dataclass(frozen=True)
+class SparseApproximation:
+    """How good a sparse approximation is.
+
+    Attributes
+    ----------
+    inducing : int, the number of inducing points.
+    shortest_time : the shortest time, or times, that they were chosen for.
+    lower, upper : float, bounds of the log evidence of all data.
+    gap : float, their difference.
+    residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
+    variance : float, the mean posterior variance of f at the data.
+    amplitude : float, the prior variance.
+    """
+
+    inducing: int
+    shortest_time: Time
+    lower: float
+    upper: float
+    residual: float
+    variance: float
+    amplitude: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def residual_share(self) -> float:
+        """What is left unexplained over the posterior variance."""
+        return self.amplitude * self.residual / self.variance
+
+
+@dataclass(frozen=True)
+class SparsePosterior(Latent):
+    """A Gaussian process that has seen many data. What its features do not explain keeps its prior variance."""
+
+    data: SparseData = field(kw_only=True)
+    upper: float = field(kw_only=True)  # an upper bound of the log evidence
+
+    @property
+    def count(self) -> int:
+        return self.data.statistics.count
+
+    @property
+    def approximation(self) -> SparseApproximation:
+        """How good the approximation is."""
+        inducing, params = self.data.inducing, self.params
+        covariance = inducing.covariances.at(params.time).value
+        left = inducing.unexplained(params.time, covariance)[0]
+        variance = float(np.square(self.factor.whiten(self.factor.values)).sum()) / self.count
+        ends = self.log_marginal_likelihood, self.upper
+        return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
+
+    def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> SparsePosterior:
+        """The posterior of the same data at other parameters."""
+        return condition_sparse(self.data, params, self.noise_is_known)
+
+    def loo(self) -> tuple[Array, Array]:
+        raise Unsupported(
+            "leave-one-out predictions need all data, and a sparse model keeps their inner products alone. Hold data "
+            'out and predict them, or use inference="dense".'
+        )
+
+
+@on_one_thread(lambda data, *others: len(data.inducing))
+def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = False) -> SparsePosterior:
+    """The posterior of f at known parameters, with a lower and an upper bound of the log evidence.
+
+    Reference: Titsias (2009), eq. 6 and 10; Titsias (2014), Variational inference for Gaussian and determinantal point
+    processes, for the upper bound.
+    """
+    features, compressed, basis = data.rows
+    inducing, kernel = data.inducing, InducedKernel(data.inducing)
+    noise = max(params.noise, JITTER * params.amplitude)
+    ratio = np.full(len(features), noise)
+    K = params.amplitude * data.prior.at(params.time)[0]
+    bound = data.prior.form.of(K, 1.0 / ratio)
+    lower = evidence(bound, ratio, compressed, 1.0)
+    # the determinant without what is lost; the quadratic form with all of it as noise
+    total = evidence(replace(bound, left=0.0), ratio, compressed, 1.0)
+    more = ratio + noise * bound.lost
+    of_more = evidence(Dense.of(bound.values, 1.0 / more), more, compressed, 1.0)
+    upper = total.value - 0.5 * (_quadratic(of_more, compressed) - _quadratic(total, compressed))
+    Phi = np.sqrt(params.amplitude) * features @ kernel.root(params.time)
+    factor = LowRank.of(Phi, 1.0 / ratio)
+    found = evidence(factor, ratio, compressed, 1.0)
+    return SparsePosterior(
+        kernel,
+        inducing.points,
+        compressed.y,
+        params,
+        factor,
+        found.weights,
+        lower.value,
+        compressed.known,
+        basis,
+        compressed.start + found.coefficients,
+        found.lower,
+        noise_is_known,
+        data=data,
+        upper=float(upper),
+    )
+
+
+def _quadratic(found: Any, data: Targets) -> float:
+    """What the targets add to -2 log p(y)."""
+    residual = data.y - data.basis @ found.coefficients
+    return float(residual @ found.weights[:, 0] + found.coefficients**2 @ data.precision)
+
+
+def sparse_gradient(posterior: SparsePosterior) -> Array:
+    """The derivatives of the lower bound in the logs of all times, of the amplitude and of the noise, in this order."""
+    data, params = posterior.data, posterior.params
+    features, compressed, _ = data.rows
+    prior = data.prior
+    values, slopes = prior.at(params.time, range(data.inducing.kernel.parameters))
+    ratio = np.full(len(features), max(params.noise, JITTER * params.amplitude))
+    found = evidence(prior.form.of(params.amplitude * values, 1.0 / ratio), ratio, compressed, 1.0)
+    changes = [params.amplitude * change for change in (*slopes, values)]
+    return np.array([*found.in_times(changes), float(found.in_ratios.sum())])

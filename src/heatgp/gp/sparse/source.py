@@ -1,0 +1,58 @@
+"""Data that are read in parts, so that they need not be in memory at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...covariance import Array
+from ..threads import on_one_thread
+from .inducing import Inducing
+from .statistics import Statistics
+
+NUMBERS = 1 << 22
+"""Numbers of a chunk of features, 32 MB."""
+
+
+class Chunk(NamedTuple):
+    """Some of the data."""
+
+    X: Array  # points
+    y: Array  # (n,), less what is known of the mean
+    basis: Array  # (n, q), of the mean
+    noise: Array | None  # (n,), relative variances of the noise; None where all are one
+
+
+@dataclass(frozen=True)
+class Source:
+    """N data, of which any rows can be read."""
+
+    count: int
+    read: Callable[[Any], Chunk]  # of a slice or of row numbers
+
+    def sample(self, number: int, rng: Any = 0) -> Chunk:
+        """So many random data, always the same ones, or all of them."""
+        if number >= self.count:
+            return self.read(slice(None))
+        return self.read(np.sort(np.random.default_rng(rng).choice(self.count, number, replace=False)))
+
+    def chunks(self, width: int) -> Iterator[Chunk]:
+        """All data in parts; `width` is how many numbers will be computed for each of them."""
+        size = max(1, NUMBERS // width)
+        return (self.read(slice(start, start + size)) for start in range(0, self.count, size))
+
+
+def statistics_of(chunk: Chunk, inducing: Inducing, start: Array) -> Statistics:
+    """Of some data; `start` are coefficients of the basis that are subtracted from y."""
+    return Statistics.of(inducing.features(chunk.X), chunk.basis, chunk.y - chunk.basis @ start, chunk.noise)
+
+
+@on_one_thread(lambda source, *others: source.count)
+def collected(source: Source, inducing: Inducing, start: Array) -> Statistics:
+    """The statistics of all data, in one pass."""
+    return reduce(add, (statistics_of(chunk, inducing, start) for chunk in source.chunks(len(inducing))))

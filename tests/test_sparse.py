@@ -1,0 +1,264 @@
+"""Sparse regression beside the dense one, which it equals where every datum is an inducing point."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+import heatgp as hg
+from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from heatgp.gp.fit import Bounds
+from heatgp.gp.kernels import Normalized
+from heatgp.gp.params import Given, Params
+from heatgp.gp.pivoted import pivoted_cholesky
+from heatgp.gp.regression import condition
+from heatgp.gp.sparse.fit import SparseOptions, fit_sparse
+from heatgp.gp.sparse.inducing import InducedKernel, Inducing
+from heatgp.gp.sparse.regression import SparseData, condition_sparse, sparse_gradient, sparse_objective
+from heatgp.gp.sparse.source import Chunk, Source, collected
+
+S2 = hg.Sphere(2)
+KERNEL = Normalized(hg.heat_kernel(S2))
+
+
+def problem(number=200, seed=0, noise=0.1):
+    rng = np.random.default_rng(seed)
+    X = S2.random(rng, number)
+    return X, 5 + np.sin(3 * X[:, 0]) * X[:, 1] + noise * rng.standard_normal(number)
+
+
+def points_of(manifold, rng, number):
+    if isinstance(manifold, hg.Product):
+        return np.column_stack([points_of(factor, rng, number) for factor in manifold.factors])
+    return rng.normal(size=(number, *manifold.shape)) if manifold.volume == np.inf else manifold.random(rng, number)
+
+
+def source_of(X, y, basis=None, noise=None):
+    basis = np.ones((len(X), 1)) if basis is None else basis
+    return Source(len(X), lambda rows: Chunk(X[rows], y[rows], basis[rows], None if noise is None else noise[rows]))
+
+
+def sparse_data(X, y, time, tolerance=0.0, limit=10_000, scale=None, **data):
+    inducing = Inducing.of(KERNEL, X, time, tolerance, limit)
+    source = source_of(X, y, **data)
+    start = np.zeros(source.read(slice(0, 1)).basis.shape[1])
+    return SparseData(inducing, collected(source, inducing, start), start, coefficient_scale=scale)
+
+
+@pytest.mark.parametrize("limit", [3, 20, 60])
+def test_pivoted_cholesky_leaves_the_residual_of_the_points_that_it_chose(limit):
+    K = KERNEL.pairs(problem(60)[0]).at(0.05).value
+    F, chosen, left = pivoted_cholesky(lambda i: K[:, i], np.diagonal(K), lambda rank: 1e-12, limit)
+    projected = K[:, chosen] @ np.linalg.solve(K[np.ix_(chosen, chosen)], K[chosen])
+    np.testing.assert_allclose(F @ F.T, projected, atol=1e-8)
+    np.testing.assert_allclose(left, np.diagonal(K - projected), atol=1e-8)
+    np.testing.assert_allclose(F[chosen], np.tril(F[chosen]))
+    assert len(set(chosen)) == len(chosen) <= limit
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [None, 2.0])
+def test_all_data_as_inducing_points_is_the_dense_model(weighted, scale):
+    X, y = problem(60)
+    basis = np.column_stack([np.ones(60), X[:, :1]])
+    noise = np.random.default_rng(1).uniform(0.5, 2.0, 60) if weighted else None
+    data = sparse_data(X, y, 0.1, basis=basis, noise=noise, scale=scale)
+    new = S2.random(np.random.default_rng(2), 30)
+    for time in (0.1, 0.4):
+        params = Params(time, 1.3, 0.02)
+        dense = condition(KERNEL, X, y, params, basis, noise_scale=noise, coefficient_scale=scale)
+        sparse = condition_sparse(data, params)
+        np.testing.assert_allclose(sparse.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-5)
+        np.testing.assert_allclose(sparse.upper, dense.log_marginal_likelihood, atol=1e-3)
+        np.testing.assert_allclose(sparse.coefficients, dense.coefficients, atol=1e-6)
+        np.testing.assert_allclose(sparse.coefficient_errors, dense.coefficient_errors, atol=1e-6)
+        values = np.column_stack([np.ones(30), new[:, :1]])
+        ours, theirs = sparse.with_basis(values), dense.with_basis(values)
+        for found, expected in zip(ours.moments(new, noise=True), theirs.moments(new, noise=True)):
+            np.testing.assert_allclose(found, expected, atol=1e-6)
+        np.testing.assert_allclose(ours.covariance(new), theirs.covariance(new), atol=1e-6)
+        np.testing.assert_allclose(ours.mean(new), theirs.mean(new), atol=1e-6)
+
+
+@pytest.mark.parametrize("limit", [5, 15, 30])
+def test_bounds_of_the_evidence(limit):
+    # at the time of the inducing points, where the sample is all data, the bound is that of Titsias (2009)
+    X, y = problem(80)
+    y = y - 5
+    data = sparse_data(X, y, 0.2, limit=limit, basis=np.empty((80, 0)))
+    sparse, K = condition_sparse(data, Params(0.2, 1.0, 0.05)), KERNEL.pairs(X).at(0.2).value
+    few = KERNEL.pairs(X, data.inducing.points).at(0.2).value
+    Q = few @ np.linalg.solve(KERNEL.pairs(data.inducing.points).at(0.2).value, few.T)
+    bound = multivariate_normal(np.zeros(80), Q + 0.05 * np.eye(80)).logpdf(y) - np.trace(K - Q) / (2 * 0.05)
+    np.testing.assert_allclose(sparse.log_marginal_likelihood, bound, rtol=1e-6)
+    exact = multivariate_normal(np.zeros(80), K + 0.05 * np.eye(80)).logpdf(y)
+    assert bound <= exact <= sparse.upper
+    found = sparse.approximation
+    assert found.inducing == limit
+    assert found.gap == sparse.upper - sparse.log_marginal_likelihood
+    np.testing.assert_allclose(found.residual, np.trace(K - Q) / 80, rtol=1e-6)
+    posterior = Q @ np.linalg.solve(Q + 0.05 * np.eye(80), 0.05 * np.eye(80))
+    np.testing.assert_allclose(found.variance, np.trace(posterior) / 80, rtol=1e-6)
+    mean, variance = sparse.moments(X)
+    np.testing.assert_allclose(mean, Q @ np.linalg.solve(Q + 0.05 * np.eye(80), y), atol=1e-6)
+    np.testing.assert_allclose(variance, np.diagonal(K - Q + posterior), atol=1e-6)
+
+
+def test_slopes_of_features_are_differences():
+    X, _ = problem(30)
+    kernel = InducedKernel(Inducing.of(KERNEL, X, 0.1, 0.0, 12))
+    features, step = kernel.features(X), 1e-5
+    found = features.at(0.3).slopes[0]
+    apart = [features.at(0.3 * np.exp(sign * step)).value for sign in (1, -1)]
+    np.testing.assert_allclose(found, (apart[0] - apart[1]) / (2 * step), atol=1e-6)
+    np.testing.assert_allclose(kernel.pairs(X).at(0.3).value, features.at(0.3).value @ features.at(0.3).value.T)
+
+
+@pytest.mark.parametrize("limit", [15, 200])
+def test_gradients_are_differences(limit):
+    data = sparse_data(*problem(), 0.1, limit=limit)
+    given = Given.of(KERNEL, None, None, None)
+    objective, _ = sparse_objective(data, Bounds((0.01, 10.0)), given, "weak")
+    z, step = np.log([0.3, 0.05]), 1e-4
+    differences = [(objective(z + e)[0] - objective(z - e)[0]) / (2 * step) for e in step * np.eye(2)]
+    np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-4, atol=1e-4)
+    values = np.log([0.3, 0.7, 0.05])
+
+    def evidence(logs):
+        return condition_sparse(data, Params(*np.exp(logs))).log_marginal_likelihood
+
+    differences = [(evidence(values + e) - evidence(values - e)) / (2 * step) for e in step * np.eye(3)]
+    found = sparse_gradient(condition_sparse(data, Params(*np.exp(values))))
+    np.testing.assert_allclose(found, differences, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("manifold", "options"),
+    [
+        (S2, {}),
+        pytest.param(hg.ComplexProjective(2), {}, marks=pytest.mark.slow),
+        pytest.param(hg.Torus(2), {}, marks=pytest.mark.slow),
+        pytest.param(hg.SpecialOrthogonal(3), {}, marks=pytest.mark.slow),
+        pytest.param(S2, {"smoothness": 2.5}, marks=pytest.mark.slow),
+        pytest.param(hg.Product(S2, hg.Euclidean(1)), {}, marks=pytest.mark.slow),
+        (hg.Euclidean(2), {"mean": "linear", "time": "coordinates"}),
+    ],
+    ids=["S2", "CP2", "T2", "SO3", "Matern", "product", "coordinates"],
+)
+def test_predictions_are_those_of_the_dense_model(manifold, options):
+    rng = np.random.default_rng(0)
+    X = points_of(manifold, rng, 700)
+    E = np.asarray(manifold.embed(X)).reshape(700, -1)
+    f = np.cos(E @ rng.normal(size=(E.shape[1], 10)) + rng.uniform(0, 6, 10)) @ rng.normal(size=10)
+    y = f + 0.3 * rng.standard_normal(700)
+    sparse = hg.GPRegressor(manifold, inference="sparse", **options).fit(X[:600], y[:600])
+    known = {"time": sparse.time_, "amplitude": sparse.amplitude_, "noise": sparse.noise_}
+    dense = hg.GPRegressor(manifold, inference="dense", **(options | known)).fit(X[:600], y[:600])
+    free = hg.GPRegressor(manifold, inference="dense", **options).fit(X[:600], y[:600])
+    assert free.log_marginal_likelihood() - dense.log_marginal_likelihood() < 0.5  # as good as what dense finds
+    mean, deviation = sparse.predict(X[600:], return_std=True)
+    expected, spread = dense.predict(X[600:], return_std=True)
+    np.testing.assert_allclose(mean, expected, atol=1e-2 * np.sqrt(sparse.amplitude_))
+    np.testing.assert_allclose(deviation, spread, rtol=0.02)
+    found = sparse.approximation_  # points are added until they leave tolerance / 10 of the posterior variance
+    assert abs(found.lower - dense.log_marginal_likelihood()) < 0.01 / 10 * found.inducing
+
+
+def test_parts_of_the_data_add_up():
+    X, y = problem(600)
+    points = X[:150]
+    options = {"inducing": points, "time": 0.3, "amplitude": 1.0, "noise": 0.01}
+    whole = hg.GPRegressor(S2, inference="sparse", **options).fit(X, y)
+    parts = hg.GPRegressor(S2, **options)
+    for start in (0, 100, 350):
+        end = {0: 100, 100: 350, 350: 600}[start]
+        parts.partial_fit(X[start:end], y[start:end])
+    assert parts.posterior_.count == 600
+    for found, expected in zip(parts.predict(X[:20], return_std=True), whole.predict(X[:20], return_std=True)):
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    learned = hg.GPRegressor(S2, inducing=points).partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+    best = hg.GPRegressor(S2, inference="dense").fit(X, y)
+    np.testing.assert_allclose([learned.time_, learned.noise_], [best.time_, best.noise_], rtol=0.05)
+
+
+def test_new_data_off_the_inducing_points_are_said():
+    X, y = problem(600)
+    near, far = X[:, 2] > 0.5, X[:, 2] < -0.5
+    gp = hg.GPRegressor(S2, time=0.05, amplitude=1.0, noise=0.01).partial_fit(X[near], y[near])
+    with pytest.warns(AccuracyWarning, match="new data"):
+        gp.partial_fit(X[far], y[far])
+
+
+def test_few_inducing_points_are_said_and_never_overconfident():
+    X, y = problem(600)
+    with pytest.warns(AccuracyWarning, match="10 inducing points leave .* larger `inducing`"):
+        few = hg.GPRegressor(S2, inference="sparse", inducing=10).fit(X, y)
+    dense = hg.GPRegressor(S2, inference="dense", time=few.time_, amplitude=few.amplitude_, noise=few.noise_).fit(X, y)
+    _, deviation = few.predict(X, return_std=True)
+    _, expected = dense.predict(X, return_std=True)
+    assert (deviation > 0.95 * expected).all()
+
+
+def test_a_sparse_model_is_small_and_the_same_after_pickling():
+    X, y = problem(3000)
+    gp = hg.GPRegressor(S2, inference="sparse").fit(X, y)
+    written = pickle.dumps(gp)
+    assert len(written) < 3_000_000
+    again = pickle.loads(written)
+    np.testing.assert_allclose(again.predict(X[:5]), gp.predict(X[:5]), rtol=1e-12)
+    again.partial_fit(X[:10], y[:10])
+    assert "N = 3000" in str(gp.summary())
+    assert again.posterior_.count == 3010
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"inference": "fast"}, InvalidInput, "inference = 'fast' is not known"),
+        ({"inference": "sparse", "tolerance": 2.0}, InvalidInput, "tolerance = 2.0 must be"),
+        ({"inference": "sparse", "inducing": 0}, InvalidInput, "inducing = 0 must be"),
+        ({"inference": "sparse", "inducing": "all"}, InvalidInput, "inducing = 'all' must be"),
+        ({"inference": "dense", "inducing": 10}, InvalidInput, "inducing has no effect"),
+        ({"inference": "sparse", "normalize": False}, Unsupported, "normalize=False"),
+        ({"inference": "sparse", "likelihood": "student-t"}, Unsupported, "not normal"),
+        ({"inference": "sparse", "inducing": [[2.0, 0.0, 0.0]]}, InvalidInput, "on Sphere"),
+    ],
+)
+def test_bad_input(options, error, message):
+    X, y = problem(30)
+    with pytest.raises(error, match=message):
+        hg.GPRegressor(S2, **options).fit(X, y)
+
+
+def test_a_sparse_model_is_dense_where_all_data_would_be_inducing_points():
+    X, y = problem(300)
+    gp = hg.GPRegressor(S2, inference="sparse", time=1e-3, amplitude=1.0, noise=0.01).fit(X, y)
+    assert gp.approximation_ is None
+    np.testing.assert_array_equal(gp.loo(), hg.GPRegressor(S2, time=1e-3, amplitude=1.0, noise=0.01).fit(X, y).loo())
+
+
+def test_what_a_sparse_model_has_not():
+    X, y = problem(100)
+    gp = hg.GPRegressor(S2, inference="sparse", time=0.5, amplitude=1.0, noise=0.1).fit(X, y)
+    with pytest.raises(Unsupported, match="leave-one-out"):
+        gp.loo()
+    with pytest.raises(Unsupported, match="partial_fit"):
+        hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, y).partial_fit(X, y)
+
+
+def test_short_times_are_looked_for_where_the_subset_misses_them(monkeypatch):
+    # a subset of few data does not see what varies quickly: the search goes on to shorter times
+    monkeypatch.setattr("heatgp.gp.sparse.fit.SUBSET", 40)
+    rng = np.random.default_rng(0)
+    X = S2.random(rng, 500)
+    y = np.sin(5 * X[:, 0]) * np.sin(5 * X[:, 1]) + 0.1 * rng.standard_normal(500)
+    given, bounds = Given.of(KERNEL, None, None, None), Bounds((1e-3, 10.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        data, params, fit = fit_sparse(KERNEL, source_of(X, y), bounds, given, options=SparseOptions(always=True))
+    dense = hg.GPRegressor(S2, inference="dense", priors=None).fit(X, y)
+    np.testing.assert_allclose(params.time, dense.time_, rtol=0.05)
+    assert fit.params == params
+    assert data.statistics.count == 500
