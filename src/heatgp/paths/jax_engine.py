@@ -1,6 +1,7 @@
 """The walk of `paths.walk` compiled by JAX, for accelerators: the same steps, other random numbers.
 
-The only file that imports JAX. Precision is the caller's: double precision is enabled for this computation alone.
+On a GPU, points of few entries stay in registers (`paths.registers`); all others, and other devices, take one operation
+of JAX after the other. Precision is the caller's: double precision is enabled for this computation alone.
 """
 
 from functools import partial
@@ -9,7 +10,9 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..errors import Unsupported
 from ..manifolds.contract import Manifold
+from .registers import register_walk
 from .simulation import Schedule
 from .walk import POLISH_EVERY
 
@@ -21,6 +24,11 @@ def jax_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int,
         below = jax_walk(above.manifold, np.asarray(above.up(starts)), plan.faster(above.scale**2), paths, root)
         with jax.enable_x64(below.dtype == np.float64):
             return above.down(below)
+    if next(iter(jax.numpy.zeros(0).devices())).platform == "gpu":
+        try:
+            return register_walk(manifold, starts, plan, paths, root)
+        except Unsupported:
+            pass
     double = starts.real.dtype == np.float64
     with jax.enable_x64(double):
         key = jax.random.key(root[0])
