@@ -6,6 +6,7 @@ changes its arguments.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,11 @@ def namespace(x: Array) -> Any:
         return x.__array_namespace__()
     except AttributeError:
         raise InvalidInput(f"an array is needed; got {type(x).__name__}. Pass numpy.asarray(x, dtype=float).") from None
+
+
+def is_jax(x: Any) -> bool:
+    """Whether x is an array of JAX, or stands for one in a function that JAX compiles."""
+    return "jax" in sys.modules and isinstance(x, sys.modules["jax"].Array)
 
 
 def adjoint(x: Array) -> Array:

@@ -27,8 +27,13 @@ def jax_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int,
     if next(iter(jax.numpy.zeros(0).devices())).platform == "gpu":
         try:
             return register_walk(manifold, starts, plan, paths, root)
-        except Unsupported:
+        except Unsupported:  # points of many entries, or steps by eigenvalues
             pass
+    return scan_walk(manifold, starts, plan, paths, root)
+
+
+def scan_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int, root: tuple[int, ...]) -> jax.Array:
+    """The same, one operation on all paths after the other: for every manifold and device."""
     double = starts.real.dtype == np.float64
     with jax.enable_x64(double):
         key = jax.random.key(root[0])
