@@ -18,14 +18,12 @@ from jax.scipy.linalg import solve_triangular
 from ..errors import InvalidInput, OffManifold
 from ..heat.jax_arrays import device_points, device_table
 from ..heat.kernel import HeatKernel
-from ..manifolds.checks import TOLERANCE
+from ..manifolds.checks import SINGLE_TOLERANCE, TOLERANCE
 
 NUMBERS = 1 << 25
 """Features of a piece of the data: 256 MB in double precision."""
 SMALLEST = 1 << 10
 """Rows of the smallest pieces: others are filled up to a power of two, so that few programs are compiled."""
-SINGLE = 1e-4
-"""How far points in single precision may be off the manifold."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +69,8 @@ def jax_statistics(
 
     Notes
     -----
-    In double precision features are exact to rounding. In single precision they have errors of about 2e-7 of p_s(x, x),
-    and more at short times, where the rounding of points matters: 6e-8 / sqrt(s).
+    In double precision features are exact to rounding. In single precision they have errors of 3e-7 of p_s(x, x), or of
+    2e-7 / sqrt(s) where that is more. Divided by L, these are 1e-2: regressions need double precision.
 
     Examples
     --------
@@ -158,7 +156,7 @@ def _added(
 
 def _check(kernel: HeatKernel, double: bool, square: np.ndarray, defect: np.ndarray) -> None:
     """Errors about the data, found at the end: looking at each piece would make the device wait."""
-    limit = TOLERANCE if double else SINGLE
+    limit = TOLERANCE if double else SINGLE_TOLERANCE
     if defect == np.inf:
         raise OffManifold("a point of X is not finite (NaN or infinity). Remove or impute it.")
     if not defect <= limit:

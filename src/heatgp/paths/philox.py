@@ -36,7 +36,8 @@ def _product(word: jax.Array, factor: int) -> tuple[jax.Array, jax.Array]:
 def normals(words: Words, dtype: np.dtype) -> list[jax.Array]:
     """Four independent N(0, 1) numbers from four random words, by Box and Muller.
 
-    A uniform number of 32 bits ends the tails at 6.8 standard deviations, and its moments differ by less than 1e-9.
+    With 32 bits the tails end at 6.8 standard deviations. The second moment is less than one by 8e-11 of it, the fourth
+    less than three by 2e-9 of it.
     """
     out = []
     for first, second in (words[:2], words[2:]):
