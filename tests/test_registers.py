@@ -1,5 +1,7 @@
 """The walk with its state in registers, imitated on this processor: random numbers, steps entry by entry, laws."""
 
+from importlib.util import find_spec
+
 import jax
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ from scipy.stats import kstest
 import heatgp as hg
 from catalog import CATALOG
 from heatgp.errors import Unsupported
+from heatgp.paths import jax_engine
 from heatgp.paths.entries import entrywise, to_entries, to_table
 from heatgp.paths.philox import normals, philox
-from heatgp.paths.registers import BLOCK, MOST_ENTRIES, _legs, register_walk
+from heatgp.paths.registers import BLOCK, MOST_ENTRIES, _leg, _legs, register_walk
 from heatgp.paths.samples import effective_times
 from heatgp.paths.simulation import Simulation
 
@@ -129,6 +132,20 @@ def test_paths_are_the_same_in_a_loop_and_whatever_is_beside_them(sphere_paths):
     assert not jax.config.jax_enable_x64
 
 
+def test_a_gpu_takes_registers_where_points_fit_and_operations_where_not(monkeypatch):
+    """The choice alone: a GPU is only claimed, without Triton, so that the loop runs here."""
+    monkeypatch.setattr(jax_engine, "is_gpu", lambda: True)
+    monkeypatch.setattr("heatgp.paths.registers.find_spec", lambda name: None)
+    how = {"times": [0.4], "paths": 200, "step": 0.02, "rng": 0}
+    start = np.array([1.0, 0, 0])
+    chosen = hg.walk(hg.Sphere(2), start, engine="jax", **how)
+    np.testing.assert_array_equal(chosen, registers(hg.Sphere(2), start, [0.4], paths=200, step=0.02, how="loop"))
+    monkeypatch.setattr("heatgp.paths.registers.MOST_ENTRIES", 2)
+    other = np.asarray(hg.walk(hg.Sphere(2), start, engine="jax", **how))
+    assert other.shape == chosen.shape
+    assert not np.array_equal(other, chosen)
+
+
 def test_complex_points_start_where_they_are_told_and_pass_every_time():
     M = hg.ComplexProjective(1)
     starts = M.random(np.random.default_rng(0), 3 * BLOCK + 5)
@@ -147,3 +164,17 @@ def test_steps_are_divided_into_pieces_of_equal_steps():
     assert list(_legs(1, 0.1, 0.05)) == [(0.05, 0, 1)]
     assert list(_legs(0, 0.1, 0.0)) == []
     assert list(_legs(2**30 + 2, 0.1, 0.1)) == [(0.1, 0, 2**30), (0.1, 2**30, 2**30 + 2)]
+
+
+@pytest.mark.skipif(
+    find_spec("jax.experimental.pallas.triton") is None, reason="this version of JAX has no Triton kernels"
+)
+@pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated")
+@pytest.mark.parametrize(("M", "dtype"), [(hg.Sphere(2), "float32"), (hg.Grassmann(4, 2), "float64")], ids=repr)
+def test_kernels_are_written_for_gpus_where_there_is_none(M, dtype):
+    """Every operation of the kernel has a form in Triton's language: its compiler runs on a machine with a GPU only."""
+    with jax.enable_x64(True):
+        entries = [jax.ShapeDtypeStruct((2 * BLOCK,), dtype)] * np.prod(M.shape)
+        numbers = jax.ShapeDtypeStruct((4,), "uint32")
+        traced = _leg.trace(M, 0.01, dtype == "float32", "triton", numbers, *entries)
+        assert "triton" in traced.lower(lowering_platforms=("cuda",)).as_text()

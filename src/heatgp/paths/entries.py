@@ -274,6 +274,17 @@ def _count(dtype: Any, shape: tuple[int, ...], dimension: int, **_: Any) -> np.n
     return _constant(np.broadcast_to(along, shape))
 
 
+def _gathered(equation: Any, table: np.ndarray, *indices: np.ndarray) -> np.ndarray:
+    """Entries at known places: the operation on the numbers of the entries tells where they come from."""
+    if not all(isinstance(i, int) for each in indices for i in each.flat):
+        raise Unsupported(f"{equation.primitive.name!r} at places that are computed has no form entry by entry.")
+    places = [np.asarray(each.tolist(), atom.aval.dtype) for each, atom in zip(indices, equation.invars[1:])]
+    numbers = np.arange(table.size, dtype=np.int32).reshape(table.shape)
+    with jax.ensure_compile_time_eval():
+        found = np.asarray(equation.primitive.bind(jnp.asarray(numbers), *map(jnp.asarray, places), **equation.params))
+    return table.ravel()[found]
+
+
 def _select(which: Entry, *cases: Entry) -> Entry:
     if isinstance(which, (bool, int)):
         return cases[int(which)]
@@ -324,6 +335,8 @@ RULES: dict[str, Rule] = {
     "transpose": moved(lambda table, permutation: table.transpose(permutation)),
     "rev": moved(lambda table, dimensions: np.flip(table, dimensions)),
     "slice": moved(_cut),
+    "gather": _gathered,
+    "dynamic_slice": _gathered,
     "concatenate": moved(lambda *tables, dimension: np.concatenate(tables, axis=dimension)),
     "stack": moved(lambda *tables, axis: np.stack(tables, axis=axis)),
     "iota": moved(_count),

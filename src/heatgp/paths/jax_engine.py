@@ -24,12 +24,17 @@ def jax_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int,
         below = jax_walk(above.manifold, np.asarray(above.up(starts)), plan.faster(above.scale**2), paths, root)
         with jax.enable_x64(below.dtype == np.float64):
             return above.down(below)
-    if next(iter(jax.numpy.zeros(0).devices())).platform == "gpu":
+    if is_gpu():
         try:
             return register_walk(manifold, starts, plan, paths, root)
         except Unsupported:  # points of many entries, or steps by eigenvalues
             pass
     return scan_walk(manifold, starts, plan, paths, root)
+
+
+def is_gpu() -> bool:
+    """Whether JAX's default device is a GPU."""
+    return next(iter(jax.numpy.zeros(0).devices())).platform == "gpu"
 
 
 def scan_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int, root: tuple[int, ...]) -> jax.Array:
