@@ -11,12 +11,12 @@ from heatgp.estimators.jax_statistics import SMALLEST, jax_statistics
 
 S2 = hg.heat_kernel(hg.Sphere(2))
 FAST = [
-    *(hg.Sphere(2), hg.SpecialOrthogonal(3), hg.Euclidean(3)),
+    *(hg.Sphere(2), hg.Euclidean(3)),
     hg.Quotient(hg.Product(hg.Scaled(hg.Sphere(2), 2.0), hg.Torus(2)), (lambda x: x, lambda x: -x)),
 ]
 SLOW = [
     *(hg.Sphere(1), hg.Sphere(7), hg.RealProjective(2), hg.ComplexProjective(2), hg.SpecialOrthogonal(2)),
-    *(hg.Torus(2), hg.TorusKnot(2, 3), hg.Unitary(1), hg.SpecialUnitary(2)),
+    *(hg.SpecialOrthogonal(3), hg.Torus(2), hg.TorusKnot(2, 3), hg.Unitary(1), hg.SpecialUnitary(2)),
     *(hg.Grassmann(4, 1), hg.Grassmann(3, 1, "complex")),
 ]
 
@@ -45,9 +45,9 @@ def test_kernels_of_jax_arrays_are_those_of_numpy_arrays(M, rng):
 def test_shapes_are_those_of_a_call_with_numpy_arrays(rng):
     X = hg.Sphere(2).random(rng, 6)
     grid = jnp.asarray(X.reshape(2, 3, 3), dtype=np.float32)
-    assert S2(grid, time=0.1).shape == S2(X.reshape(2, 3, 3), time=0.1).shape == (2, 3, 2, 3)
-    assert S2(grid[0, 0], grid, time=[0.1, 0.2]).shape == (2, 2, 3)
-    np.testing.assert_allclose(np.diagonal(S2(grid[0], time=0.1)), S2.diag(X[0], 0.1), rtol=1e-6)
+    found = S2(grid, time=[0.1, 0.2])
+    assert found.shape == S2(X.reshape(2, 3, 3), time=[0.1, 0.2]).shape == (2, 2, 3, 2, 3)
+    np.testing.assert_allclose(np.diagonal(found[0].reshape(6, 6)), S2.diag(X[0], 0.1), rtol=1e-6)
 
 
 def test_calls_can_be_compiled_and_differentiated(rng):
