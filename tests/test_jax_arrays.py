@@ -11,11 +11,11 @@ from heatgp.estimators.jax_statistics import SMALLEST, jax_statistics
 
 S2 = hg.heat_kernel(hg.Sphere(2))
 FAST = [
-    *(hg.Sphere(2), hg.Euclidean(3)),
+    hg.Euclidean(3),
     hg.Quotient(hg.Product(hg.Scaled(hg.Sphere(2), 2.0), hg.Torus(2)), (lambda x: x, lambda x: -x)),
 ]
 SLOW = [
-    *(hg.Sphere(1), hg.Sphere(7), hg.RealProjective(2), hg.ComplexProjective(2), hg.SpecialOrthogonal(2)),
+    *(hg.Sphere(1), hg.Sphere(2), hg.Sphere(7), hg.RealProjective(2), hg.ComplexProjective(2), hg.SpecialOrthogonal(2)),
     *(hg.SpecialOrthogonal(3), hg.Torus(2), hg.TorusKnot(2, 3), hg.Unitary(1), hg.SpecialUnitary(2)),
     *(hg.Grassmann(4, 1), hg.Grassmann(3, 1, "complex")),
 ]
