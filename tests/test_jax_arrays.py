@@ -133,7 +133,9 @@ def test_statistics_of_bad_data_are_refused(data):
         jax_statistics(S2, Z, 0.1, [(np.where(np.arange(len(X))[:, None] == 7, np.nan, X), y)])
     with pytest.raises(InvalidInput, match="y has values that are missing or not finite"):
         jax_statistics(S2, Z, 0.1, [(X, np.where(y == y[3], np.inf, y))])
-    with pytest.raises(InvalidInput, match="one length; got lengths"):
+    with pytest.raises(InvalidInput, match=r"X has shape \(2348, 2\); points of Sphere\(2\)"):
+        jax_statistics(S2, Z, 0.1, [(X[:, :2], y)])
+    with pytest.raises(InvalidInput, match=r"one length; got 2 of lengths \[2348, 2347\]"):
         jax_statistics(S2, Z, 0.1, [(X, y[:-1])])
     with pytest.raises(InvalidInput, match="no chunks"):
         jax_statistics(S2, Z, 0.1, [])

@@ -18,7 +18,7 @@ from jax.scipy.linalg import solve_triangular
 from ..errors import InvalidInput, OffManifold
 from ..heat.jax_arrays import device_points, device_table
 from ..heat.kernel import HeatKernel
-from ..manifolds.checks import SINGLE_TOLERANCE, TOLERANCE
+from ..manifolds.checks import SINGLE_TOLERANCE, TOLERANCE, as_floats
 
 NUMBERS = 1 << 25
 """Features of a piece of the data: 256 MB in double precision."""
@@ -70,7 +70,7 @@ def jax_statistics(
     Notes
     -----
     In double precision features are exact to rounding. In single precision they have errors of 3e-7 of p_s(x, x), or of
-    2e-7 / sqrt(s) where that is more. Divided by L, these are 1e-2: regressions need double precision.
+    3e-7 / sqrt(s) where that is more. Divided by L, these are 1e-2: regressions need double precision.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def jax_statistics(
     time, totals, one = kernel.check_time(time), None, True
     count = 0
     with jax.enable_x64(True):
-        for X, y, factors in map(_checked_lengths, chunks):
+        for X, y, factors in (_checked(kernel, chunk) for chunk in chunks):
             if totals is None:
                 double = np.finfo(X.dtype).dtype == np.float64
                 points = device_points(kernel, Z, "Z", double)
@@ -91,7 +91,7 @@ def jax_statistics(
                 triangle = None if lower is None else jnp.asarray(lower, dtype=float)
                 totals = _nothing(len(points), 1 if one else y.shape[1])
             for piece in _pieces(X, y, factors, max(SMALLEST, NUMBERS // len(points))):
-                totals = _added(kernel, double, totals, table, points, triangle, *piece)
+                totals = _added(kernel, totals, table, points, triangle, *piece)
             count += len(X)
         if totals is None:
             raise InvalidInput("there are no chunks of data.")
@@ -100,13 +100,17 @@ def jax_statistics(
     return FeatureStatistics(gram, moment[:, 0] if one else moment, float(square[0, 0]) if one else square, count)
 
 
-def _checked_lengths(chunk: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    X, y, *factors = chunk
-    lengths = {len(a) for a in chunk}
-    if len(chunk) > 3 or len(lengths) > 1:
+def _checked(kernel: HeatKernel, chunk: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+    """Points, targets and factors as floating arrays of one length, or an error about their shapes."""
+    arrays = [as_floats(a, name, "a numeric array") for a, name in zip(chunk, ("X", "y", "factors"))]
+    lengths = [len(a) for a in arrays]
+    if len(chunk) not in (2, 3) or len(set(lengths)) > 1:
         raise InvalidInput(
-            f"a chunk is (X, y) or (X, y, factors) of one length; got lengths {[len(a) for a in chunk]}."
+            f"a chunk is (X, y) or (X, y, factors) of one length; got {len(chunk)} of lengths {lengths}."
         )
+    X, y, *factors = arrays
+    if X.shape[1:] != kernel.manifold.shape:
+        raise InvalidInput(f"X has shape {X.shape}; points of {kernel.manifold!r} have {kernel.manifold.shape}.")
     return X, y, factors[0] if factors else np.ones(len(X))
 
 
@@ -129,10 +133,9 @@ def _pieces(X: Any, y: Any, factors: Any, rows: int) -> Iterator[tuple[Any, Any,
         yield X[order], y[order], np.concatenate((np.asarray(factors[own]), np.zeros(missing)))
 
 
-@partial(jax.jit, static_argnums=(0, 1))
+@partial(jax.jit, static_argnums=0)
 def _added(
     kernel: HeatKernel,
-    double: bool,
     totals: tuple[jax.Array, ...],
     table: Any,
     Z: jax.Array,
