@@ -257,8 +257,10 @@ def test_what_a_sparse_model_has_not():
     gp = hg.GPRegressor(S2, inference="sparse", time=0.5, amplitude=1.0, noise=0.1).fit(X, y)
     with pytest.raises(Unsupported, match="leave-one-out"):
         gp.loo()
-    with pytest.raises(Unsupported, match="partial_fit"):
-        hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, y).partial_fit(X, y)
+    dense = hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1)
+    with pytest.raises(Unsupported, match="partial_fit from the first data on"):
+        dense.fit(X, y, covariates=X[:, :1]).partial_fit(X, y)
+    assert dense.fit(X, y).partial_fit(X, y).posterior_.count == 200
 
 
 def test_short_times_are_looked_for_where_the_subset_misses_them(monkeypatch):

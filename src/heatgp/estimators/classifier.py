@@ -255,6 +255,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
+        check_flag("normalize", self.normalize)
         check_inference(self.inference, self.tolerance, self.inducing, INFERENCES)
         if self._method == "laplace":
             self._check_priors(self.priors, 'inference="laplace"')

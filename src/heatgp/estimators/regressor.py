@@ -204,7 +204,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         Raises
         ------
         InvalidInput : if an argument is not possible.
-        Unsupported : if the model is fitted and not sparse.
+        Unsupported : if the model was fitted to data, dense, that it cannot be made sparse with.
 
         Examples
         --------
@@ -220,7 +220,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         if not hasattr(self, "posterior_"):
             return self._fit(X, y, sample_weight, covariates, partial_fit=True)
         if not isinstance(self.posterior_, SparsePosterior):
-            raise Unsupported('partial_fit adds data to sparse models, and this one is dense. Use inference="sparse".')
+            return self._made_sparse().partial_fit(X, y, sample_weight, covariates=covariates)
         if is_list(self.noise):
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         y = checked_targets(self, y)
@@ -236,6 +236,17 @@ class GPRegressor(RegressorMixin, HeatGP):
                 *extended(self.posterior_, source, self._bounds(points), self._given(self.noise), self.priors)
             )
 
+    def _made_sparse(self) -> Self:
+        """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
+        old = self.posterior_
+        plain = self.likelihood_ is None and old.y.ndim == 1 and not self._precomputed
+        if not (plain and self._mean_model.covariates is None and old.options["noise_scale"] is None):
+            raise Unsupported(
+                "this model is dense, and with weights, covariates, several outputs or another likelihood it cannot be "
+                'made sparse. Call partial_fit from the first data on, or fit with inference="sparse".'
+            )
+        return self._fit(old.X, old.y, partial_fit=True)
+
     def _fit(
         self,
         X: Any,
@@ -247,6 +258,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     ) -> Self:
         inference = "sparse" if partial_fit else self.inference
         y = checked_targets(self, y)
+        check_flag("normalize", self.normalize)
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)

@@ -20,6 +20,8 @@ from ..gp.sparse.source import Chunk, Source, collected
 
 DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
+NOTHING = 1e-8
+"""The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
 INFERENCES = ("auto", "dense", "sparse")
 
 
@@ -77,7 +79,7 @@ def sparse_fit(
 def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
     """An AccuracyWarning where the points were too few for the tolerance."""
     data, found = posterior.data, posterior.approximation
-    if found.residual_share > options.tolerance and found.gap > 1.0:
+    if found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0:
         limit = options.points is None and len(data.inducing) >= largest_number(data.statistics.count, options)
         remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
         warn(
