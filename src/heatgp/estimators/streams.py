@@ -21,6 +21,7 @@ from ..gp.sparse.fit import SUBSET, Collect
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.targets import noise_scale, targets
 from ..manifolds import Manifold
+from ..manifolds.checks import check_points
 from ..manifolds.rows import as_points, projected_points, shaped
 from .mean import MeanModel
 from .tables import chosen_manifold, is_dask, rows
@@ -60,17 +61,13 @@ class Reader:
             X = np.asarray(data.X)
             points = projected_points(self.manifold, X)[0] if self.project else as_points(self.manifold, X)
             y, weights, covariates = np.asarray(data.y), data.weights, data.covariates
-            kept: Array | None = None
-            noise: Array | None = None
             if weights is not None and not np.any(weights):
-                points, y, covariates, noise = points[:0], y[:0], rows(covariates, slice(0)), np.empty(0)
-            else:
-                kept, noise = noise_scale(len(points), data.variances, weights)
-                if kept is not None:
-                    points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+                return Chunk(points[:0], np.empty(0), np.empty((0, len(self.mean.names))), np.empty(0))
+            kept, noise = noise_scale(len(points), data.variances, weights)
+            if kept is not None:
+                points, y, covariates = points[kept], y[kept], rows(covariates, kept)
             basis = self.mean.values(points, covariates)
-            if len(points):
-                targets(points, y, basis, noise, np.ones(basis.shape[1]))  # checks them
+            targets(points, y, basis, noise, np.ones(basis.shape[1]))  # checks them
             return Chunk(points, y.astype(float) - self.known, basis, noise)
 
 
@@ -127,10 +124,12 @@ def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
     count = data.X.shape[0]
     numbers = random_rows(count, SUBSET)
     found = _dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
+    none = np.asarray(found.X)[:0]
     try:
-        shaped(chosen_manifold(manifold, np.asarray(found.X)), found.X, "X")
+        chosen = chosen_manifold(manifold, none)
+        check_points(chosen, shaped(chosen, none, "X"))
     except InvalidInput as error:
-        raise type(error)(str(error).replace(f"({len(numbers)},", f"({count},")) from None
+        raise type(error)(str(error).replace("(0,", f"({count},")) from None
     if found.weights is not None and not np.any(found.weights):
         raise InvalidInput(
             f"sample_weight is zero for all of {len(numbers):,} random observations. Leave out those of weight 0."
