@@ -153,9 +153,9 @@ def mapped(model: Any, method: str, X: Any, whole: dict[str, Any], options: dict
             raise InvalidInput(f"{name} has shape {each.shape} and X {len(X):,} points: one row for each is needed.")
     one = {name: np.ones((1, *each.shape[1:])) for name, each in whole.items()}
     example = getattr(model, method)(model.posteriors_[0].X[:1], **options, **one)  # tells what is returned
-    shared = dask.delayed((model, method, options, tuple(whole)), traverse=False)
+    shared, how = _on_all_workers(model), (method, options, tuple(whole))
     blocks, firsts = _blocks([X, *whole.values()]), _firsts(X)
-    found = [dask.delayed(_predicted)(shared, first, *block) for first, block in zip(firsts, blocks)]
+    found = [dask.delayed(_predicted)(shared, how, first, *block) for first, block in zip(firsts, blocks)]
 
     def array(parts: list[Any], like: Array) -> Any:
         pieces = [
@@ -168,9 +168,22 @@ def mapped(model: Any, method: str, X: Any, whole: dict[str, Any], options: dict
     return tuple(array([part[k] for part in found], like) for k, like in enumerate(example))
 
 
-def _predicted(shared: tuple[Any, ...], first: int, X: Array, *others: Any) -> Any:
+def _on_all_workers(model: Any) -> Any:
+    """The model as a task can take it: each worker of a cluster gets it now, and graphs stay small."""
+    try:
+        from dask.distributed import get_client
+
+        client = get_client()
+    except (ImportError, ValueError):  # no cluster
+        return dask.delayed(model, traverse=False)
+    if client.asynchronous or not client.ncores():
+        return dask.delayed(model, traverse=False)
+    return client.scatter(model, broadcast=True, hash=False)
+
+
+def _predicted(model: Any, how: tuple[Any, ...], first: int, X: Array, *others: Any) -> Any:
     from ..estimators.streams import located
 
-    model, method, options, names = shared
+    method, options, names = how
     with located(first):
         return getattr(model, method)(X, **options, **dict(zip(names, others)))

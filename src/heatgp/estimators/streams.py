@@ -96,7 +96,9 @@ def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates
     if is_dask(variances):
         raise Unsupported("noise is a Dask array. Give sample_weight = 1 / variances to `fit`, and noise=1.0.")
     if is_dask(X):
-        return Rows(*_dask().aligned(X, given))
+        data = Rows(*_dask().aligned(X, given))
+        check_lengths(data)
+        return data
     return Rows(
         X, *(_plain(in_memory(each)) if isinstance(X, np.memmap) else in_memory(each) for each in given.values())
     )
