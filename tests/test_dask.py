@@ -16,6 +16,8 @@ from heatgp.gp.kernels import Normalized
 from heatgp.gp.sparse.inducing import Inducing
 from heatgp.gp.sparse.source import collected
 from heatgp.gp.targets import constant_basis
+from test_docs import ROOT, needs_dask, run
+from test_docs import blocks as blocks_of_page
 
 pytestmark = pytest.mark.dask
 da = pytest.importorskip("dask.array", reason="needs the extra `dask`")
@@ -254,3 +256,9 @@ def test_no_warning_of_large_graphs(client):
         )
         assert gp.predict(blocks(X)).compute().shape == (2000,)
     assert gp.approximation_.inducing == 1200
+
+
+def test_the_page_prints_what_it_says(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert any(needs_dask(code) for code, _ in blocks_of_page(ROOT / "docs" / "scale.md", "python"))
+    run(ROOT / "docs" / "scale.md")
