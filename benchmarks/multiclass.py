@@ -33,7 +33,7 @@ import heatgp as hg
 from heatgp.errors import NotConverged, NotPositiveDefinite
 from heatgp.estimators.time_bounds import time_bounds
 from heatgp.gp.approximation import cavity
-from heatgp.gp.ep import evidence, matching_sites, next_sites
+from heatgp.gp.ep import DAMPING, evidence, matching_sites, next_sites
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.linalg import Dense
 from heatgp.gp.scores import cross_entropy
@@ -165,7 +165,7 @@ def independent(K, y, classes):
         if change < 1e-5:
             break
         history = [*(history if change < 2 * last else []), (sites, step)][-6:]
-        sites = next_sites(history, scale)
+        sites = next_sites(history, scale, DAMPING)
     else:
         raise NotConverged("expectation propagation did not converge.")
 

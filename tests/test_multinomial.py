@@ -365,11 +365,11 @@ def test_a_hundred_classes_are_learned_within_a_minute():
 @pytest.mark.parametrize("class_times", ["shared", "own"])
 def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog, class_times):
     X, y = labelled(60)
-    monkeypatch.setattr("heatgp.gp.fit_latent.LARGE", 3 * 59**3)
+    monkeypatch.setattr("heatgp.gp.fit_latent.LARGE", 30**3)
     monkeypatch.setattr("heatgp.gp.fit_latent.REDUCED", 3 * 30**3)
     with caplog.at_level("INFO", "heatgp"):
         gp = GPClassifier(Euclidean(2), class_times=class_times).fit(X, y)
-    assert "60 points in 3 classes: what is learned is learned from 30 random points" in caplog.text
+    assert "60 points in 3 classes: what is learned was learned from 30 random points" in caplog.text
     assert gp.fits_[0].data == 30
     assert len(gp.posteriors_[0].X) == 60
     assert "note: parameters were learned from 30 random points" in str(gp.summary())

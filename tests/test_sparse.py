@@ -232,6 +232,13 @@ def test_bad_input(options, error, message):
         hg.GPRegressor(S2, **options).fit(X, y)
 
 
+def test_a_sparse_model_is_dense_where_all_data_would_be_inducing_points():
+    X, y = problem(300)
+    gp = hg.GPRegressor(S2, inference="sparse", time=1e-3, amplitude=1.0, noise=0.01).fit(X, y)
+    assert gp.approximation_ is None
+    np.testing.assert_array_equal(gp.loo(), hg.GPRegressor(S2, time=1e-3, amplitude=1.0, noise=0.01).fit(X, y).loo())
+
+
 def test_what_a_sparse_model_has_not():
     X, y = problem(100)
     gp = hg.GPRegressor(S2, inference="sparse", time=0.5, amplitude=1.0, noise=0.1).fit(X, y)
@@ -250,7 +257,7 @@ def test_short_times_are_looked_for_where_the_subset_misses_them(monkeypatch):
     given, bounds = Given.of(KERNEL, None, None, None), Bounds((1e-3, 10.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data, params, fit = fit_sparse(KERNEL, source_of(X, y), bounds, given, options=SparseOptions())
+        data, params, fit = fit_sparse(KERNEL, source_of(X, y), bounds, given, options=SparseOptions(always=True))
     dense = hg.GPRegressor(S2, inference="dense", priors=None).fit(X, y)
     np.testing.assert_allclose(params.time, dense.time_, rtol=0.05)
     assert fit.params == params

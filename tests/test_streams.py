@@ -66,6 +66,15 @@ def test_a_model_of_a_file_is_that_of_the_array(mapped, small_parts):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_a_file_whose_model_is_faster_dense(mapped):
+    X, y = problem(300)
+    options = {"time": 1e-3, "amplitude": 1.0, "noise": 0.1, "inference": "sparse"}
+    of_file, of_array = hg.GPRegressor(S2, **options).fit(*mapped(X, y)), hg.GPRegressor(S2, **options).fit(X, y)
+    assert of_file.approximation_ is of_array.approximation_ is None
+    assert of_file.log_marginal_likelihood() == of_array.log_marginal_likelihood()
+    assert hg.GPRegressor(S2, **options).partial_fit(*mapped(X, y)).approximation_ is not None
+
+
 def test_weights_covariates_and_known_noise(mapped, small_parts):
     X, y = problem()
     rng = np.random.default_rng(1)

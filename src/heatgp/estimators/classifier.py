@@ -21,7 +21,7 @@ from ..gp.classification import (
     one_against_rest,
 )
 from ..gp.fit import TOUCHING, Fit, box_of
-from ..gp.fit_latent import affordable, fit_latent, latent_objective
+from ..gp.fit_latent import fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
 from ..gp.integration import params_at
@@ -40,7 +40,7 @@ from ..gp.sparse.classification import (
     condition_sparse_joint,
     without_data,
 )
-from ..gp.sparse.fit import inducing_of
+from ..gp.sparse.fit import NotSparse, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
@@ -97,7 +97,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         all f_c have the same amplitude and, unless `class_times` says other, the same time. "one-vs-rest" is a model
         of two classes for each class, with a time and an amplitude of its own; the probabilities are divided by their
         sum. "auto" is "joint" with inference="ep", and "one-vs-rest" with "laplace". Where classes times N³ is above
-        1e10, the parameters of "joint" are learned from random points, and all points are conditioned on.
+        2.5e9, or N³ of smooth functions, the parameters of "joint" are learned from random points, and all points are
+        conditioned on.
     class_times : "shared" (default) or "own", for more than two classes jointly. With "own" each f_c has a time of its
         own, which suits classes whose regions differ in size. The search starts from the best shared time. `time` may
         then be a tuple of one for each class; kernels of several times are refused. Two classes have one function, and
@@ -191,7 +192,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 few = some_of_each(numbers, LEARNED)
                 self._learned_from = len(few)
                 self._learn(points[few], numbers[few])
-                self._add_all(points, numbers)
+                try:
+                    self._add_all(points, numbers)
+                except NotSparse:
+                    self.fits_.clear()
+                    self._learn(points, numbers)
             else:
                 self._learn(points, numbers)
         return self
@@ -378,9 +383,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
         arrays = 6 if self._has_own_times else 3
         cost = Cost(INFERENCE * count * len(points) ** 3, 8.0 * arrays * count * len(points) ** 2)
         cost.accept(what, 'Use multiclass="one-vs-rest", or fewer points.')
-        if (data := affordable(count, len(points))) < len(points):
-            log.info("%s: what is learned is learned from %d random points", what, data)
         params, likelihood, start = self._parameters(points, numbers, pairs)
+        if self.fits_ and (data := self.fits_[-1].data or len(points)) < len(points):
+            log.info("%s: what is learned was learned from %d random points", what, data)
         function, kernel = self._at_times(pairs), self._prior_kernel
         return condition_joint(kernel, points, numbers, params, likelihood, self._constant, function, start)
 

@@ -1,6 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -23,7 +24,7 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import SUBSET, Collect, resolved_box
+from ..gp.sparse.fit import SUBSET, Collect, NotSparse, resolved_box
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
 from ..gp.sparse.source import Source, collected
 from ..gp.student import StudentT
@@ -104,7 +105,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         takes both in proportion to N: inducing points that carry the covariance are chosen among the data until what
         they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound of the
         evidence is maximised (Titsias 2009). "auto" is dense up to 4,000 points and sparse beyond, where sparse is
-        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False.
+        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False. Up to 6,000
+        points "sparse" is dense where more than half of the data would be inducing points.
     inducing : int or array, default None. The largest number of inducing points, or these points themselves.
     tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" may have.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
@@ -196,7 +198,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.predict([[0.5]])
         array([0.5])
         """
-        return self._fit(X, y, sample_weight, covariates, exposure, self.inference)
+        return self._fit(X, y, sample_weight, covariates, exposure)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None) -> Self:
         """Add data to a sparse model. The first call is a sparse `fit`.
@@ -230,7 +232,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         400
         """
         if not hasattr(self, "posterior_"):
-            return self._fit(X, y, sample_weight, covariates, None, "sparse")
+            return self._fit(X, y, sample_weight, covariates, partial_fit=True)
         if not isinstance(self.posterior_, SparsePosterior):
             raise Unsupported('partial_fit adds data to sparse models, and this one is dense. Use inference="sparse".')
         if is_list(self.noise):
@@ -252,7 +254,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
             return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, collect))
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any, exposure: Any, inference: Any) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        covariates: Any = None,
+        exposure: Any = None,
+        partial_fit: bool = False,
+    ) -> Self:
+        inference = "sparse" if partial_fit else self.inference
         variances = self.noise if is_list(self.noise) else None
         data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
         y = data.y
@@ -281,16 +292,19 @@ class GPRegressor(RegressorMixin, HeatGP):
             raise _without_exposure()
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
-
         if parts:
-            return self._fit_parts(data)
+            with suppress(NotSparse):
+                return self._fit_parts(data, partial_fit)
+            sparse, data = False, Rows(*map(in_memory, data))
+            X, y, sample_weight, _, covariates = data
         points, (self._mean_model, kept, options) = self._checked(X, partial(self._checked_data, data))
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
         if sparse:
             basis = self._mean_model.values(points, covariates)
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, options["noise_scale"])
-            return self._fit_sparse(source, options["coefficient_scale"])
+            with suppress(NotSparse):
+                return self._fit_sparse(source, options["coefficient_scale"], partial_fit)
         pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
         known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
@@ -343,22 +357,22 @@ class GPRegressor(RegressorMixin, HeatGP):
         }
         return is_sparse(inference, len(y) if y.ndim else 0, against)
 
-    def _fit_parts(self, data: Rows) -> Self:
+    def _fit_parts(self, data: Rows, always: bool) -> Self:
         """`fit` of data that are read in parts: some of them say what the arguments are, all are read in the pass."""
         some, where = first_look(data, self.manifold)
         with located(where), warnings_located(where):
             _, (self._mean_model, _, options) = self._checked(some.X, partial(self._checked_data, some))
         source, collect = streamed(data, self._reader)
-        return self._fit_sparse(source, options["coefficient_scale"], collect)
+        return self._fit_sparse(source, options["coefficient_scale"], always, collect)
 
     @property
     def _reader(self) -> Reader:
         return Reader(self.manifold_, self.project, self._mean_model, self._known_mean)
 
-    def _fit_sparse(self, source: Source, coefficient_scale: Any, collect: Collect = collected) -> Self:
+    def _fit_sparse(self, source: Source, coefficient_scale: Any, always: bool, collect: Collect = collected) -> Self:
         """`fit` with inference="sparse"."""
         known, mean = is_list(self.noise), self._mean_model
-        chosen = options_of(self.tolerance, self.inducing, self._points)
+        chosen = replace(options_of(self.tolerance, self.inducing, self._points), always=always)
         given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
         with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(

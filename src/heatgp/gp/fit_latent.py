@@ -14,6 +14,7 @@ from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
 from .params import Given
+from .pivoted import Root
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
 from .search import ROUGH, Found, climb, diagonal_points, scan, scan_points
@@ -24,8 +25,8 @@ SHARE = 5  # of more data, one in so many
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
-LARGE = 1e10
-"""Functions times N³ up to which parameters of several functions are learned from all data: a search of a minute."""
+LARGE = 2.5e9
+"""Functions times N³ up to which parameters of several functions are learned from all data: a search of 20 seconds."""
 REDUCED = 5e8
 """The same for the data from which they are learned where all are too many."""
 
@@ -85,7 +86,10 @@ def fit_latent(
     for place in places:
         values = scan(coarse, loose, start_points(box, free, full.names[free:], place))
         scanned += values if len(places) == 1 else [max(values, key=lambda pair: pair[0])]
-    searched = some_of(full, kernel, X, middle, affordable(functions, len(X)))
+    number = affordable(functions, len(X))
+    if number < len(X) and few_points_carry(full, max(scanned, key=lambda pair: pair[0])[1], functions):
+        number = affordable(functions, len(X), carried=True)
+    searched = some_of(full, kernel, X, middle, number)
     starts, gain = (2, GAIN) if searched is full else (1, ROUGH)  # of some data the exact maximum is of no use
     found = climb(coarse, searched, scanned, box, starts, gain)
     best = found[0][1]
@@ -114,14 +118,23 @@ def start_points(box: Array, free: int, names: list[str], start: Mapping[str, fl
     return [np.clip([*t, *rest], *box.T) for rest in product(*values.values()) for t in times]
 
 
-def affordable(functions: int, number: int) -> int:
+def affordable(functions: int, number: int, carried: bool = False) -> int:
     """On how many of the data a search ends: fewer than all where a sweep over several functions takes too long.
 
-    >>> affordable(1, 5000), affordable(4, 1000), affordable(100, 500)
-    (5000, 1000, 171)
+    A sweep takes the time of one function where few points carry the covariance of all (`carried`).
+
+    >>> affordable(1, 5000), affordable(4, 1000), affordable(100, 500), affordable(4, 1000, carried=True)
+    (5000, 500, 171, 1000)
     """
-    few = functions == 1 or functions * number**3 <= LARGE
-    return number if few else min(number, round((REDUCED / functions) ** (1 / 3)))
+    if functions == 1 or (1 if carried else functions) * number**3 <= LARGE:
+        return number
+    return min(number, round((LARGE if carried else REDUCED / functions) ** (1 / 3)))
+
+
+def few_points_carry(objective: LatentObjective, z: Array, functions: int) -> bool:
+    """Whether so few points carry the covariance that functions need no matrices of their own."""
+    values, _ = objective.prior.at(objective.given.times(z))
+    return values.ndim == 2 and Root.of(values, len(values) // functions) is not None
 
 
 def latent_objective(

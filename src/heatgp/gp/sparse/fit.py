@@ -37,6 +37,10 @@ STRICT = 0.1
 """What the points may leave, as part of the tolerance times the posterior variance of f."""
 LABEL = 1.5
 """The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
+MOST = 3000
+"""Points at most: a value of the evidence then takes some seconds."""
+DENSE = 6000
+"""Data up to which a dense model is made where as many as half of them would be inducing points."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
 WORK = 4e12
@@ -52,6 +56,7 @@ class SparseOptions:
     tolerance: float = 1e-2  # the error of a standard deviation of f, relative
     limit: int | None = None  # how many points at most
     points: Array | None = None  # points by hand
+    always: bool = False  # whether the model is sparse where a dense one would be faster, too
 
 
 DEFAULT = SparseOptions()
@@ -60,11 +65,22 @@ DEFAULT = SparseOptions()
 def largest_number(count: int, options: SparseOptions) -> int:
     """How many points are chosen at most.
 
-    >>> largest_number(1_000_000, SparseOptions()), largest_number(3000, SparseOptions())
+    >>> largest_number(1_000_000, SparseOptions()), largest_number(10_000, SparseOptions())
     (2000, 3000)
     """
-    limit = options.limit or int(np.sqrt(WORK / count))
+    limit = options.limit or min(MOST, int(np.sqrt(WORK / count)))
     return max(1, min(limit, count, CANDIDATES))
+
+
+class NotSparse(Exception):
+    """So many inducing points are needed that a dense model is faster."""
+
+
+def check_is_sparse(inducing: Inducing, count: int, options: SparseOptions) -> None:
+    """Raise NotSparse where points were chosen freely, and half as many as there are data, which are not too many."""
+    free = options.limit is None and options.points is None and not options.always
+    if free and len(inducing) > count / 2 and count <= DENSE:
+        raise NotSparse
 
 
 def fit_sparse(
@@ -88,6 +104,7 @@ def fit_sparse(
     Raises
     ------
     InvalidInput : if an argument is not possible.
+    NotSparse : if the model should be dense.
     """
     subset = source.sample(SUBSET)
     start = _start(subset, coefficient_scale)
@@ -105,6 +122,7 @@ def fit_sparse(
     fit = None
     for number in range(ROUNDS):
         inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
+        check_is_sparse(inducing, source.count, options)
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
         if params is not None:
             return data, params, None
@@ -128,7 +146,9 @@ def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOp
     ratio = LABEL / params.amplitude
     tolerance = STRICT * options.tolerance * ratio / len(points)
     time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
-    return _inducing(kernel, points[rows], time, time, tolerance, limit, options)
+    found = _inducing(kernel, points[rows], time, time, tolerance, limit, options)
+    check_is_sparse(found, len(points), options)
+    return found
 
 
 def _inducing(

@@ -1,0 +1,106 @@
+"""Sparse classification beside the dense one."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import heatgp as hg
+from heatgp.errors import InvalidInput, Unsupported
+from heatgp.estimators import classifier, sparse_regression
+from heatgp.estimators.classifier import some_of_each
+from heatgp.gp.classification import condition_classifier, condition_joint
+from heatgp.gp.kernels import Normalized
+from heatgp.gp.multinomial import Multinomial
+from heatgp.gp.params import Params
+from heatgp.gp.probit import Probit
+from heatgp.gp.sparse.classification import condition_sparse_classifier, condition_sparse_joint
+from heatgp.gp.sparse.inducing import InducedKernel, Inducing
+
+S2 = hg.Sphere(2)
+KERNEL = Normalized(hg.heat_kernel(S2))
+PARAMS = Params(0.5, 5.0)
+
+
+def labelled(number, classes, seed=0):
+    rng = np.random.default_rng(seed)
+    X = S2.random(rng, number)
+    values = np.sin(2 * X @ rng.normal(size=(3, classes)))
+    return X, np.argmax(values + 0.4 * rng.standard_normal(values.shape), axis=1)
+
+
+def induced(X):
+    return InducedKernel(Inducing.of(KERNEL, X, 0.5, 1e-12, len(X)))
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_two_classes_are_those_of_the_dense_model(constant):
+    X, y = labelled(150, 2)
+    signs, new = 2.0 * y - 1, labelled(20, 2, seed=1)[0]
+    dense = condition_classifier(KERNEL, X, signs, PARAMS, likelihood=Probit(0.05), constant=constant)
+    sparse = condition_sparse_classifier(induced(X), X, signs, PARAMS, Probit(0.05), constant)
+    np.testing.assert_allclose(sparse.probability(new), dense.probability(new), atol=1e-5)
+    np.testing.assert_allclose(sparse.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-4)
+    assert sparse.count == 150
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_several_classes_are_those_of_the_dense_model(constant):
+    X, y = labelled(150, 3)
+    new = labelled(20, 3, seed=1)[0]
+    dense = condition_joint(KERNEL, X, y, PARAMS, Multinomial(3, 0.05), constant)
+    sparse = condition_sparse_joint(induced(X), X, y, PARAMS, Multinomial(3, 0.05), constant)
+    np.testing.assert_allclose(sparse.probabilities(new), dense.probabilities(new), atol=2e-4)
+    for found, expected in zip(sparse.moments(new), dense.moments(new)):
+        np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("classes", "options"),
+    [
+        (2, {}),
+        pytest.param(3, {}, marks=pytest.mark.slow),
+        pytest.param(3, {"multiclass": "one-vs-rest"}, marks=pytest.mark.slow),
+    ],
+)
+def test_the_estimator_learns_from_some_and_sees_all(monkeypatch, classes, options):
+    monkeypatch.setattr(sparse_regression, "DENSE", 180)
+    monkeypatch.setattr(classifier, "LEARNED", 120)
+    X, y = labelled(900, classes)
+    X, new, y, truth = X[:600], X[600:], y[:600], y[600:]
+    gp = hg.GPClassifier(S2, **options).fit(X, y)
+    few = some_of_each(y, 120)
+    same = hg.GPClassifier(S2, **options).fit(X[few], y[few])
+    np.testing.assert_allclose(gp.time_, same.time_)
+    known = {"amplitude": gp.amplitude_, "label_noise": gp.label_noise_, "time": gp.time_}
+    if gp.posteriors_[0].params == gp.posteriors_[-1].params:
+        dense = hg.GPClassifier(S2, inference="ep", **(options | known)).fit(X, y)
+        np.testing.assert_allclose(gp.predict_proba(new), dense.predict_proba(new), atol=5e-3)
+    rows = gp.predict_proba(new)
+    np.testing.assert_allclose(rows.sum(axis=1), 1.0)
+    assert -np.log(rows[np.arange(300), truth]).mean() < -np.log(same.predict_proba(new)[np.arange(300), truth]).mean()
+    assert gp.decision_function(new).shape == ((300,) if classes == 2 else (300, classes))
+    again = pickle.loads(pickle.dumps(gp))
+    np.testing.assert_allclose(again.predict_proba(new), rows, rtol=1e-12)
+    text = str(gp.summary())
+    assert "N = 600" in text
+    assert f"learned from {len(few)} random points" in text
+
+
+def test_what_a_sparse_classifier_has_not():
+    X, y = labelled(100, 2)
+    gp = hg.GPClassifier(S2, inference="sparse", inducing=40, time=0.5, amplitude=5.0, label_noise=0.0).fit(X, y)
+    for call in (gp.loo, gp.plot, lambda: gp.log_marginal_likelihood(time=0.3), lambda: gp.kernel_error(X)):
+        with pytest.raises(Unsupported, match="sparse model does not keep"):
+            call()
+    with pytest.raises(InvalidInput, match="inference = 'fast' is not known"):
+        hg.GPClassifier(S2, inference="fast").fit(X, y)
+    with pytest.raises(Unsupported, match='class_times="own"'):
+        hg.GPClassifier(S2, inference="sparse", class_times="own").fit(*labelled(100, 3))
+
+
+def test_rare_classes_are_among_the_data_that_parameters_are_learned_from():
+    numbers = np.array([0] * 500 + [1] * 3 + [2] * 500)
+    few = some_of_each(numbers, 50)
+    assert set(numbers[few]) == {0, 1, 2}
+    assert len(few) <= 50 + 3 + 20
