@@ -41,7 +41,7 @@ def blocks(*arrays, rows=700):
 
 @pytest.fixture(scope="module")
 def cluster():
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with distributed.LocalCluster(**options) as found:
         yield found
 
@@ -107,9 +107,12 @@ def test_weights_covariates_and_more_data():
     whole = hg.GPRegressor(S2, **options).fit(X, y, weights, covariates=Z)
     parts = hg.GPRegressor(S2, **options)
     parts.fit(*blocks(X[:4200], y[:4200]), weights[:4200], covariates=blocks(Z[:4200]))
-    parts.partial_fit(*blocks(X[4200:], y[4200:]), blocks(weights[4200:]), covariates=Z[4200:])
+    more = [da.concatenate([blocks(each[4200:]), blocks(each)[:0]]) for each in (X, y, weights)]  # one of no rows
+    parts.partial_fit(*more, covariates=Z[4200:])
     assert parts.posterior_.count == whole.posterior_.count
     np.testing.assert_allclose(parts.coefficients_, whole.coefficients_, rtol=1e-8)
+    none = da.concatenate([blocks(X[:900]), blocks(X)[:0], blocks(X[900:1000])])
+    assert parts.predict(none, covariates=np.zeros((1000, 2))).compute().shape == (1000,)
     found = parts.predict(blocks(X[:900]), covariates=blocks(Z[:900]))
     np.testing.assert_allclose(found.compute(), whole.predict(X[:900], covariates=Z[:900]), rtol=1e-8)
 

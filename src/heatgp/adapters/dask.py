@@ -96,8 +96,8 @@ def streamed(data: Any, chunk: Callable[[Any, Any], Chunk]) -> tuple[Source, Col
 
     def collect(source: Source, inducing: Inducing, start: Array) -> Statistics:
         shared = dask.delayed((chunk, type(data), inducing, start), traverse=False)
-        blocks, firsts = _blocks(data), _firsts(data.X)
-        totals = [dask.delayed(_of_block)(shared, first, *block) for first, block in zip(firsts, blocks)]
+        blocks = zip(data.X.chunks[0], _firsts(data.X), _blocks(data))
+        totals = [dask.delayed(_of_block)(shared, first, *block) for size, first, block in blocks if size]
         while len(totals) > 1:
             totals = [dask.delayed(_total)(totals[i : i + BRANCHES]) for i in range(0, len(totals), BRANCHES)]
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": GRAPH}):

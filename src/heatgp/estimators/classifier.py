@@ -427,7 +427,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         Parameters
         ----------
-        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
+        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N). Memory-mapped files are
+            read in parts; predictions of a Dask array are Dask arrays.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; needed
             where the diagonal of k(X, X) is not one number.
 

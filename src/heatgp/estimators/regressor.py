@@ -172,7 +172,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Parameters
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
-            matrix k(X, X), (N, N).
+            matrix k(X, X), (N, N). A sparse model reads memory-mapped files (numpy.memmap) in parts, and Dask arrays
+            where their blocks are: see docs/scale.md. A bad row is then found when it is read.
         y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
             own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
@@ -434,7 +435,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Parameters
         ----------
-        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
+        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N). Memory-mapped files are
+            read in parts; predictions of a Dask array are Dask arrays.
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
         noise : bool, default False. True: the uncertainty of new observations instead of that of f. A number or an
