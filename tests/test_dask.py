@@ -220,6 +220,13 @@ def test_bad_input(change, error, message):
         hg.GPRegressor(S2, **KNOWN).fit(*change(*blocks(*problem())))
 
 
+def test_errors_of_workers_are_those_of_one_machine(client):
+    X, y = problem()
+    y[4321] = np.inf
+    with pytest.raises(InvalidInput, match=r"^y\[4321\] = inf is not finite. Remove such observations.$"):
+        hg.GPRegressor(S2, **KNOWN).fit(*blocks(X, y))
+
+
 def test_what_arrays_of_dask_are_not_for():
     X, y = problem(1000)
     gp = hg.GPRegressor(S2, inference="sparse", **KNOWN).fit(*blocks(X, y))

@@ -154,7 +154,9 @@ ROW = 3333
 )
 def test_a_bad_row_is_named_by_its_number_in_the_file(mapped, small_parts, name, row, value, error, message):
     X, y = problem()
-    data = {"X": X, "y": y, "sample_weight": np.ones(5000), "covariates": X[:, :1] ** 2}
+    weights = np.ones(5000)
+    weights[:3000:2] = 0.0  # rows that are left out count
+    data = {"X": X, "y": y, "sample_weight": weights, "covariates": X[:, :1] ** 2}
     data = {key: mapped(spoilt(each, row, value) if key == name else each) for key, each in data.items()}
     for seed, size in ((0, 1000), (1, 900)):
         assert row not in np.random.default_rng(seed).choice(5000, size, replace=False)  # it is found in the pass
@@ -167,6 +169,10 @@ def test_a_bad_row_of_the_first_look_is_named_by_its_number_in_the_file(mapped):
     row = np.sort(np.random.default_rng(0).choice(5000, 1000, replace=False))[500]
     with pytest.raises(OffManifold, match=rf"X\[{row}\] is not on"):
         hg.GPRegressor(S2, **KNOWN).fit(*mapped(spoilt(X, row, 2.0), y))
+    weights = np.ones(5000)
+    weights[:row] = 0.0
+    with pytest.raises(InvalidInput, match=rf"y\[{row}\] = nan"):
+        hg.GPRegressor(S2, **KNOWN).fit(*mapped(X, spoilt(y, row, np.nan)), weights)
     angles = np.random.default_rng(0).uniform(0, 6, (5000, 2))
     with pytest.warns(InputWarning, match=rf"X\[{row}, 1\] = 300 is beyond"):
         hg.GPRegressor(hg.Torus(2), **(KNOWN | {"time": 5.0})).fit(*mapped(spoilt(angles, (row, 1), 300.0), y))

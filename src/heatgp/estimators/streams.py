@@ -57,18 +57,19 @@ class Reader:
 
     def chunk(self, data: Rows, where: int | Array = 0) -> Chunk:
         """Some rows, in memory; errors name their numbers in all data: those given, or from the one given on."""
-        with located(where):
-            X = np.asarray(data.X)
+        X, y, covariates = np.asarray(data.X), np.asarray(data.y), data.covariates
+        numbers = where + np.arange(len(X)) if isinstance(where, int) else where
+        with located(numbers):
             points = projected_points(self.manifold, X)[0] if self.project else as_points(self.manifold, X)
-            y, weights, covariates = np.asarray(data.y), data.weights, data.covariates
-            if weights is not None and not np.any(weights):
+            if data.weights is not None and not np.any(data.weights):
                 return Chunk(points[:0], np.empty(0), np.empty((0, len(self.mean.names))), np.empty(0))
-            kept, noise = noise_scale(len(points), data.variances, weights)
-            if kept is not None:
-                points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+            kept, noise = noise_scale(len(points), data.variances, data.weights)
+        if kept is not None:
+            points, y, covariates, numbers = points[kept], y[kept], rows(covariates, kept), numbers[kept]
+        with located(numbers):
             basis = self.mean.values(points, covariates)
             targets(points, y, basis, noise, np.ones(basis.shape[1]))  # checks them
-            return Chunk(points, y.astype(float) - self.known, basis, noise)
+        return Chunk(points, y.astype(float) - self.known, basis, noise)
 
 
 def in_parts(X: Any) -> bool:
@@ -132,11 +133,14 @@ def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
         check_points(chosen, shaped(chosen, none, "X"))
     except InvalidInput as error:
         raise type(error)(str(error).replace("(0,", f"({count},")) from None
-    if found.weights is not None and not np.any(found.weights):
+    if found.weights is None or is_number(found.weights):
+        return found, numbers
+    kept = np.asarray(found.weights) != 0
+    if not kept.any():
         raise InvalidInput(
             f"sample_weight is zero for all of {len(numbers):,} random observations. Leave out those of weight 0."
         )
-    return found, numbers
+    return found.some(kept), numbers[kept]
 
 
 def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
