@@ -36,7 +36,10 @@ MAY_IMPORT = {
 """What the lower layers see besides themselves; all others may see everything, and only each other see them."""
 
 ONE_FILE_EACH = {
-    "jax": {"paths/jax_engine.py", "testing/compiled.py"},
+    "jax": {
+        *("paths/jax_engine.py", "paths/registers.py", "paths/entries.py", "paths/philox.py", "testing/compiled.py"),
+        *("heat/jax_arrays.py", "estimators/jax_statistics.py"),
+    },
     "torch": {"adapters/gpytorch.py", "adapters/botorch.py"},
     "gpytorch": {"adapters/gpytorch.py", "adapters/botorch.py"},
     "botorch": {"adapters/botorch.py"},

@@ -166,6 +166,19 @@ def test_predictions_are_those_of_the_dense_model(manifold, options):
     assert abs(found.lower - dense.log_marginal_likelihood()) < 0.01 / 10 * found.inducing
 
 
+@pytest.mark.slow
+def test_a_sum_of_kernels_has_weights_that_are_no_times():
+    rng = np.random.default_rng(0)
+    M = hg.Product(S2, hg.Euclidean(1))
+    X = points_of(M, rng, 600)
+    y = np.sin(3 * X[:, 0]) + np.cos(2 * X[:, 3]) + 0.1 * rng.standard_normal(600)
+    kernel = hg.heat_kernel(S2).on(M, 0) + hg.heat_kernel(hg.Euclidean(1)).on(M, 1)
+    sparse, dense = (hg.GPRegressor(M, kernel=kernel, inference=name).fit(X, y) for name in ("sparse", "dense"))
+    assert sparse.approximation_ is not None
+    assert dense.log_marginal_likelihood() - sparse.log_marginal_likelihood() < 0.5
+    np.testing.assert_allclose(sparse.predict(X[:20]), dense.predict(X[:20]), atol=0.02)
+
+
 def test_parts_of_the_data_add_up():
     X, y = problem(600)
     points = X[:150]

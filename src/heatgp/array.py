@@ -6,6 +6,7 @@ changes its arguments.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,12 +18,21 @@ Array = Any
 """An array that answers ``__array_namespace__``: NumPy, JAX (tracers included), PyTorch through the adapter."""
 
 
+SHORT = 16
+"""Terms of a sum that compilers get written out."""
+
+
 def namespace(x: Array) -> Any:
     """The module whose functions work on x."""
     try:
         return x.__array_namespace__()
     except AttributeError:
         raise InvalidInput(f"an array is needed; got {type(x).__name__}. Pass numpy.asarray(x, dtype=float).") from None
+
+
+def is_jax(x: Any) -> bool:
+    """Whether x is an array of JAX, or stands for one in a function that JAX compiles."""
+    return "jax" in sys.modules and isinstance(x, sys.modules["jax"].Array)
 
 
 def adjoint(x: Array) -> Array:
@@ -54,22 +64,25 @@ def stack_last(entries: Sequence[Array]) -> Array:
 
 
 def inner(x: Array, y: Array) -> Array:
-    """Hermitian inner product x* y over the last axis, kept as an axis of length one.
-
-    For compilers short sums are written out, so that they can be fused with the operations that follow.
-    """
+    """Hermitian inner product x* y over the last axis, kept as an axis of length one."""
     xp = namespace(x)
     terms = xp.conj(x) * y if is_complex(x) else x * y
-    if xp is np or not 0 < terms.shape[-1] <= 4:
-        return xp.sum(terms, axis=-1, keepdims=True)
-    return sum((terms[..., i : i + 1] for i in range(1, terms.shape[-1])), terms[..., :1])
+    return _sum_last(terms)[..., None]
 
 
 def norm(x: Array, axes: int = 1) -> Array:
     """Euclidean norm over the last `axes` axes."""
     xp = namespace(x)
     squares = xp.real(x) ** 2 + xp.imag(x) ** 2 if is_complex(x) else x * x
-    return xp.sqrt(xp.sum(squares, axis=tuple(range(-axes, 0))))
+    return xp.sqrt(_sum_last(squares) if axes == 1 else xp.sum(squares, axis=tuple(range(-axes, 0))))
+
+
+def _sum_last(x: Array) -> Array:
+    """The sum over the last axis. For compilers short sums are written out: they fuse with the operations around."""
+    xp = namespace(x)
+    if xp is np or not 0 < x.shape[-1] <= SHORT:
+        return xp.sum(x, axis=-1)
+    return sum((x[..., i] for i in range(1, x.shape[-1])), x[..., 0])
 
 
 def is_complex(x: Array) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
-from ..covariance import Evaluation, TimeFunction, product, total
+from ..covariance import Evaluation, TimeFunction, product, total, with_scale
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product, Quotient, Scaled
 from ..manifolds.composed.wrapper import Wrapper
@@ -88,6 +88,14 @@ class ProductKernel(HeatKernel):
             return product([part.at(t) for part, t in zip(parts, times)], self.own_times)
 
         return TimeFunction(at)
+
+    def tabulated(self, time: Any) -> Any:
+        times = divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
+        return tuple(f.tabulated(t) for f, t in zip(self.factors, times))
+
+    def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
+        parts = zip(self.factors, numbers, self.manifold.split(X), self.manifold.split(Y))
+        return math.prod(f.read_table(own, x, y) for f, own, x, y in parts)
 
     def as_positive_definite(self) -> HeatKernel:
         return replace(self, factors=tuple(f.as_positive_definite() for f in self.factors))
@@ -181,6 +189,12 @@ class QuotientKernel(WrappedKernel):
         parts = [self.base.matched(x, y) for x in left for y in self._images(X if Y is None else Y)]
         return TimeFunction(lambda time: total([part.at(time) for part in parts]).scaled(1 / len(left)))
 
+    def tabulated(self, time: Any) -> Any:
+        return self.base.tabulated(time)
+
+    def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
+        return sum(self.base.read_table(numbers, X, g(Y)) for g in self.manifold.isometries)
+
     def _images(self, X: Array) -> list[np.ndarray]:
         return [np.asarray(g(X)) for g in self.manifold.isometries]
 
@@ -204,6 +218,14 @@ class ScaledKernel(WrappedKernel):
 
     def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._slower(self.base.matched(X, Y))
+
+    def tabulated(self, time: Any) -> Any:
+        scale = self.manifold.scale
+        return self.base.tabulated(time / scale**2), with_scale(np.ones(()), -self.manifold.dim * math.log(scale))
+
+    def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
+        table, factor = numbers
+        return factor * self.base.read_table(table, X, Y)
 
     def features(self, X: Array) -> TimeFunction | None:
         rows = self.base.features(X)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..arguments import EXTREME, as_array, check_flag, is_integer
-from ..array import Array
+from ..array import Array, is_jax
 from ..cost import check_memory
 from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Unsupported
 from ..manifolds import Euclidean, Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
 from ..progress import tracked
@@ -33,6 +33,8 @@ CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
 MANY = 32
 """Chunks from which on progress is shown."""
+
+NUMPY_REMEDY = "Pass numpy.asarray(X): every kernel takes NumPy arrays."
 
 Function = Callable[[np.ndarray], np.ndarray]
 """From orbit coordinates (..., r) to numbers (...)."""
@@ -142,6 +144,14 @@ class Profile(ABC):
         found = self.prepare(time)
         return found.relative_value(theta), found.relative_error(theta), found.log_scale
 
+    def tabulated(self, time: float) -> tuple[Any, float]:
+        """Numbers from which `read_table` computes the kernel at a time over exp(log_scale), and log_scale."""
+        raise Unsupported("it is no exact kernel of one angle or distance.")
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        """The kernel over exp(log_scale) for the arrays of any library; `numbers` are those of `tabulated`."""
+        raise NotImplementedError
+
 
 @dataclass(frozen=True)
 class Replicates:
@@ -182,12 +192,14 @@ class HeatKernel(Kernel):
         """Whether values are exact to rounding, and so invariant under isometries to the last digit."""
         return False
 
-    def __call__(self, X: Array, Y: Array | None = None, *, time: Any, log: bool = False) -> np.ndarray:
+    def __call__(self, X: Array, Y: Array | None = None, *, time: Any, log: bool = False) -> Array:
         """p_t(x, y) of every x with every y.
 
         Parameters
         ----------
-        X, Y : arrays of points, shape (..., *manifold.shape). Without Y, X with itself.
+        X, Y : arrays of points, shape (..., *manifold.shape). Without Y, X with itself. With JAX arrays, exact kernels
+            of one angle or distance, their products and quotients are computed by JAX, on the device and in the
+            precision of the arrays.
         time : positive number, or an array of them; a tuple for a kernel with several times.
         log : bool, default False
             Whether to return log p_t(x, y), which stays finite where densities of high dimension do not, and far from
@@ -195,10 +207,12 @@ class HeatKernel(Kernel):
 
         Returns
         -------
-        Array whose axes are those of `time` (none for a number), then the batch axes of X, then those of Y.
+        Array whose axes are those of `time` (none for a number), then the batch axes of X, then those of Y; an array of
+        JAX if X or Y is one.
 
         Raises
         ------
+        Unsupported : for JAX arrays, where the kernel has no form for them.
         InvalidInput : for points off the manifold and times out of range; for densities that floating point numbers
             cannot hold, without `log`; with `log`, for those that the kernel's formula does not resolve.
 
@@ -209,7 +223,22 @@ class HeatKernel(Kernel):
         array([[6918.233]])
         """
         log = check_flag("log", log)
+        if is_jax(X) or is_jax(Y):
+            from .jax_arrays import jax_values
+
+            return jax_values(self, X, Y, time, log)
         return self._over_times(lambda e, t: e.log if log else e.value, X, Y, time)
+
+    def tabulated(self, time: Any) -> Any:
+        """Numbers, as nested tuples of NumPy arrays, from which `read_table` computes the kernel at a checked time.
+
+        Unsupported for kernels that have no such form, which is the default.
+        """
+        raise Unsupported(f"{self!r} has no form for JAX arrays. {NUMPY_REMEDY}")
+
+    def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
+        """p_t of every x (N, *shape) with every y (M, *shape), for the arrays of any library; see `tabulated`."""
+        raise NotImplementedError
 
     def derivative(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """The derivative of p_t(x, y) in t; of a kernel with several times, in each, on a new axis after those of time.
@@ -500,6 +529,17 @@ class OrbitKernel(MadeKernel):
             )
 
         return TimeFunction(at)
+
+    def tabulated(self, time: float) -> Any:
+        try:
+            numbers, log_scale = self.profile.tabulated(time)
+        except Unsupported as error:
+            raise Unsupported(f"{self!r} has no form for JAX arrays: {error} {NUMPY_REMEDY}") from None
+        return numbers, with_scale(np.ones(()), log_scale)
+
+    def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
+        table, scale = numbers
+        return scale * self.profile.read_table(table, self.manifold.orbits(X, Y))
 
     def as_positive_definite(self) -> HeatKernel:
         if self.profile.is_positive_definite:

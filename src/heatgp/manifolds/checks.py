@@ -22,6 +22,8 @@ FAR_OFF = 0.1
 """Defects from which on a message asks for the data to be checked."""
 TOLERANCE = 1e-6
 """How far a point may violate its constraints: data written with seven digits pass, wrong data do not."""
+SINGLE_TOLERANCE = 1e-4
+"""The same for points in single precision."""
 
 
 def require(condition: bool, message: str) -> None:
@@ -129,7 +131,7 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
             "floating point. Change the unit."
         )
     single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
-    limit = max(tolerance, 1e-4) if single else tolerance
+    limit = max(tolerance, SINGLE_TOLERANCE) if single else tolerance
     defect = np.asarray(manifold.defect(x))
     if (defect > limit).any():
         value = defect.flat[np.argmax(defect > limit)]

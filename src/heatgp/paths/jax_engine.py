@@ -1,6 +1,7 @@
 """The walk of `paths.walk` compiled by JAX, for accelerators: the same steps, other random numbers.
 
-The only file that imports JAX. Precision is the caller's: double precision is enabled for this computation alone.
+On a GPU, points of few entries stay in registers (`paths.registers`); all others, and other devices, take one operation
+of JAX after the other. Precision is the caller's: double precision is enabled for this computation alone.
 """
 
 from functools import partial
@@ -9,7 +10,9 @@ import jax
 import numpy as np
 from jax import lax
 
+from ..errors import Unsupported
 from ..manifolds.contract import Manifold
+from .registers import register_walk
 from .simulation import Schedule
 from .walk import POLISH_EVERY
 
@@ -21,6 +24,21 @@ def jax_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int,
         below = jax_walk(above.manifold, np.asarray(above.up(starts)), plan.faster(above.scale**2), paths, root)
         with jax.enable_x64(below.dtype == np.float64):
             return above.down(below)
+    if is_gpu():
+        try:
+            return register_walk(manifold, starts, plan, paths, root)
+        except Unsupported:  # points of many entries, or steps by eigenvalues
+            pass
+    return scan_walk(manifold, starts, plan, paths, root)
+
+
+def is_gpu() -> bool:
+    """Whether JAX's default device is a GPU."""
+    return next(iter(jax.numpy.zeros(0).devices())).platform == "gpu"
+
+
+def scan_walk(manifold: Manifold, starts: np.ndarray, plan: Schedule, paths: int, root: tuple[int, ...]) -> jax.Array:
+    """The same, one operation on all paths after the other: for every manifold and device."""
     double = starts.real.dtype == np.float64
     with jax.enable_x64(double):
         key = jax.random.key(root[0])

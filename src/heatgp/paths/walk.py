@@ -73,7 +73,8 @@ def walk(
     n_jobs : int, default None
         Number of cores, as in joblib: None is one, -1 all.
     engine : "numpy" or "jax", default "numpy"
-        "jax" compiles the loop and runs it on JAX's default device, with other random numbers.
+        "jax" compiles the loop and runs it on JAX's default device, with other random numbers. On a GPU, points of at
+        most 25 real numbers stay in registers.
     chunk : int, default None
         Paths simulated together on a core; None is what fits its cache.
     progress : bool, default None

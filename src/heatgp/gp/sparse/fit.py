@@ -97,9 +97,9 @@ def fit_sparse(
 ) -> tuple[SparseData, Params, Fit | None]:
     """The data as few points see them, and the parameters of the greatest lower bound of the evidence.
 
-    A dense fit of a random subset says where times are. Points are chosen for half that time, and the
-    statistics of all data are collected in one pass. Where the best time turns out to be as short as that, this is done
-    again with shorter times.
+    A dense fit of a random subset says where times are. Points are chosen for half that time, and the statistics of all
+    data are collected in one pass. Where the best time turns out to be as short as that, this is done again with
+    shorter times.
 
     Raises
     ------
@@ -117,7 +117,8 @@ def fit_sparse(
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
     lowest = bounds.times(kernel.parameters)[:, 0]
-    for k in given.free:
+    learned = [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
+    for k in learned:
         low[k] = max(times[k] / SHORTER, lowest[k])
     fit = None
     for number in range(ROUNDS):
@@ -129,7 +130,7 @@ def fit_sparse(
         low = np.atleast_1d(inducing.time).astype(float)
         fit = searched(data, bounds, given, priors, guess)
         times = np.atleast_1d(fit.params.time).astype(float)
-        short = [k for k in given.free if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
+        short = [k for k in learned if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
         starved = len(inducing) >= limit
         if not short or (starved and number):
             break
@@ -188,10 +189,11 @@ def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | st
 
 def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
     """The box of the search, without times that are shorter than those of the inducing points."""
-    box, given = box_of(objective, intervals), objective.given
+    box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
     low = np.log(np.atleast_1d(inducing.time))
     for k, name in zip(given.free, given.time_names):
-        box[objective.names.index(name), 0] = low[k]
+        if k < kernel.parameters - kernel.weight_parameters:
+            box[objective.names.index(name), 0] = low[k]
     return box
 
 

@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ...array import wrap
+from ...array import Array, namespace, wrap
 from ..kernel import Profile, Slice, no_error
+from ..special.cubic_table import read_cubic
 from .families import sphere
 
 
@@ -27,6 +29,12 @@ class EuclideanProfile(Profile):
         return Slice(
             lambda theta: np.exp(log(theta)), slope, no_error, -self.dim / 2 * math.log(2 * math.pi * time), log
         )
+
+    def tabulated(self, time: float) -> tuple[Any, float]:
+        return np.array(-0.5 / time), -self.dim / 2 * math.log(2 * math.pi * time)
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        return namespace(theta).exp(theta[..., 0] ** 2 * numbers)
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,13 @@ class TorusProfile(Profile):
             return circle.relative_log(angles(theta)).sum(axis=-1)
 
         return Slice(value, slope, no_error, self.dim * circle.log_scale, log)
+
+    def tabulated(self, time: float) -> tuple[Any, float]:
+        numbers, log_scale = sphere(1).tabulated(time)
+        return numbers, self.dim * log_scale
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        return namespace(theta).prod(read_cubic(numbers, wrap(theta)), axis=-1)
 
     def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         values, _, scale = sphere(1).few(time, np.abs(angles(theta)))

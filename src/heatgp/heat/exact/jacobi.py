@@ -21,11 +21,13 @@ Reference: Karlin and McGregor (1959), "Coincidence probabilities"; Helgason (19
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
+from ...array import Array
 from ..kernel import Profile, Slice, no_error
-from ..special.cubic_table import CubicTable
+from ..special.cubic_table import CubicTable, read_cubic
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from ..special.jacobi import difference_recurrence
 from .far import FarLog
@@ -62,6 +64,15 @@ class JacobiProfile(Profile):
         series = JacobiSeries(self, float(time))
         return series.ratio(theta[..., 0]), no_error(theta), series.log_scale
 
+    def tabulated(self, time: float) -> tuple[Any, float]:
+        if self.rank > 1:
+            return super().tabulated(time)
+        series = JacobiSeries(self, float(time))
+        return series.table.numbers, series.log_scale
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        return read_cubic(numbers, theta[..., 0])
+
 
 @dataclass(frozen=True)
 class JacobiSeries:
@@ -76,6 +87,11 @@ class JacobiSeries:
     def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t, over p_t(identity)."""
         return self._evaluate(theta, 1)
+
+    @property
+    def table(self) -> CubicTable:
+        """Rank one: p_t / p_t(identity) as a function of theta."""
+        return self._tables[0]
 
     def ratio(self, theta: np.ndarray) -> np.ndarray:
         """Rank one: p_t / p_t(identity) without a table."""

@@ -22,11 +22,13 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from math import exp, lgamma, log, pi, sqrt
+from typing import Any
 
 import numpy as np
 
-from ...array import wrap
+from ...array import Array, wrap
 from ..kernel import Function, Profile, Slice, no_error
+from ..special.cubic_table import read_cubic
 from ..special.determinant import NEGLIGIBLE, blocks, determinant, eliminate
 from .families import sphere
 
@@ -75,6 +77,18 @@ class UnitaryProfile(Profile):
             return Slice(value, slope, no_error, ball.log_scale, log)
         series = UnitarySeries(self, float(time))
         return Slice(series.value, series.slope, no_error, series.log_scale)
+
+    def tabulated(self, time: float) -> tuple[Any, float]:
+        """U(1) is the unit circle with distances divided by √2, SU(2) the unit sphere of dimension three."""
+        if self.special and self.n == 2:
+            return sphere(3).tabulated(time)
+        if self.n > 1:
+            return super().tabulated(time)
+        numbers, log_scale = sphere(1).tabulated(2 * time)
+        return numbers, log_scale + log(2) / 2
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        return read_cubic(numbers, wrap(theta[..., 0]))
 
 
 def _on_half_angle(function: Function, theta: np.ndarray) -> np.ndarray:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ...array import Array, namespace
+
 _BLOCK = 16384
 
 
@@ -26,6 +28,11 @@ class CubicTable:
         cubic[3, :-1] = slope[:-1] + slope[1:] - 2 * rise
         self._cubic = cubic
 
+    @property
+    def numbers(self) -> tuple[np.ndarray, np.ndarray]:
+        """What `read_cubic` needs: the coefficients (cells, 4), those of a cell side by side, and cells per unit."""
+        return np.ascontiguousarray(self._cubic.T), np.array(self._scale)
+
     def __call__(self, x: np.ndarray) -> np.ndarray:
         x = np.asarray(x, dtype=float)
         flat = x.reshape(-1)
@@ -43,3 +50,14 @@ class CubicTable:
                 out *= s
                 out += np.take(c, cell, out=part, mode="clip")
         return result.reshape(x.shape)
+
+
+def read_cubic(numbers: tuple[Array, Array], x: Array) -> Array:
+    """The function of a `CubicTable` for the arrays of any library, in their precision."""
+    cubic, scale = numbers
+    xp = namespace(x)
+    s = xp.minimum(xp.abs(x) * scale, xp.asarray(len(cubic) - 0.5, dtype=x.dtype))
+    cell = xp.astype(s, xp.int32)
+    s = s - xp.astype(cell, s.dtype)
+    c = xp.take(cubic, cell, axis=0)
+    return c[..., 0] + s * (c[..., 1] + s * (c[..., 2] + s * c[..., 3]))

@@ -74,7 +74,9 @@ class Angles(Flat, Symmetric):
         """Absolute angle differences, each in [0, pi]: reflections of a circle are isometries too."""
         return namespace(x).abs(_shortest_way(x, y))
 
-    def orbits(self, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    def orbits(self, X: Array, Y: Array) -> Array:
+        if not isinstance(X, np.ndarray):
+            return super().orbits(X, Y)
         x, y = np.ascontiguousarray(X.T)[:, :, None], np.ascontiguousarray(Y.T)[:, None]  # loops over pairs are long
         if max(np.max(np.abs(z), initial=0.0) for z in (x, y)) > math.pi:
             return super().orbits(X, Y)
