@@ -1,6 +1,6 @@
 """The cost of many data: seconds of a core for each million points, read from memory-mapped files, and peak memory.
 
-    OMP_NUM_THREADS=1 python benchmarks/bench_scale.py [--number 200000] [--inducing 100 300 1000 2000] [--fit 1000000]
+    OMP_NUM_THREADS=1 python benchmarks/bench_scale.py [--number 60000] [--inducing 100 300 1000 2000] [--fit 1000000]
 
 The pass collects the statistics of all data; predictions are means and standard deviations. Seconds are processor time
 of one core, so that other programs count little. How they grow with the number m of inducing points is what the last
@@ -66,7 +66,7 @@ def costs(M: hg.Manifold, X: np.ndarray, y: np.ndarray, m: int) -> tuple[float, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--number", type=int, default=200_000)
+    parser.add_argument("--number", type=int, default=60_000)
     parser.add_argument("--inducing", type=int, nargs="+", default=[100, 300, 1000, 2000])
     parser.add_argument("--fit", type=int)
     options = parser.parse_args()
