@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 MINIMUM := .venv-minimum
 export OMP_NUM_THREADS ?= 2
 
-.PHONY: demo test test-slow test-minimum lint bench clean
+.PHONY: demo test test-dask test-slow test-minimum lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/heatgp reproduce all --quick
@@ -14,14 +14,19 @@ test: $(VENV)/.installed-test
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m "not slow and not dask"
 
 test-slow: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 -m slow
 
+# Clusters of two processes, which the fast tests do not start; Dask is installed for them alone.
+test-dask: $(VENV)/.installed-test
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[test,dask]"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m dask tests/test_dask.py
+
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-minimum: $(MINIMUM)/.installed-test
-	OMP_NUM_THREADS=1 $(MINIMUM)/bin/python -m pytest -n 2 -m "not slow"
+	OMP_NUM_THREADS=1 $(MINIMUM)/bin/python -m pytest -n 2 -m "not slow and not dask"
 
 $(MINIMUM)/.installed-test: pyproject.toml .ci/minimum_versions.py
 	$(PYTHON) -m venv --clear $(MINIMUM)

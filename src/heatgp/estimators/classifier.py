@@ -48,6 +48,7 @@ from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
 from .sparse_regression import check_inference, is_sparse, options_of
+from .streams import in_memory, of_rows
 from .summary import Parameter
 from .tables import checked_targets
 
@@ -170,7 +171,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ['a', 'b']
         """
         self._check_options()
-        y = checked_targets(self, y)
+        X, y = in_memory(X), checked_targets(self, in_memory(y))
 
         def class_numbers(points: Array) -> Array:
             self.classes_, numbers = _classes(points, y)
@@ -421,12 +422,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.fits_.append(found)
         return found.params, found.likelihood, found.sites
 
+    @of_rows()
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
         """Probability of each class at new points.
 
         Parameters
         ----------
-        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
+        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N). Memory-mapped files are
+            read in parts; predictions of a Dask array are Dask arrays.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; needed
             where the diagonal of k(X, X) is not one number.
 
@@ -451,6 +454,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return mixtures[0].probabilities(points)
         return self._all_classes([mixture.probability(points) for mixture in mixtures])
 
+    @of_rows()
     def decision_function(self, X: Any, *, prior: Any = None) -> Array:
         """How clear the choice is: Phi^-1(P), where P is the probability of the class against the rest.
 
@@ -481,6 +485,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         margins = np.stack([mixture.margin(points) for mixture in mixtures], axis=1)  # label noise would end them
         return margins[:, 0] if len(mixtures) == 1 else margins
 
+    @of_rows()
     def predict(self, X: Any, *, prior: Any = None) -> Array:
         """The most probable class of each new point.
 

@@ -24,8 +24,9 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import NotSparse, resolved_box
+from ..gp.sparse.fit import SUBSET, Collect, NotSparse, resolved_box
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
+from ..gp.sparse.source import Source, collected
 from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
 from ..gp.threads import on_one_thread
@@ -43,7 +44,20 @@ from .latent_regression import (
 )
 from .mean import MeanModel
 from .smoothness import learns_smoothness
-from .sparse_regression import check_inference, extended, is_sparse, options_of, source_of, sparse_fit
+from .sparse_regression import DENSE, check_inference, extended, is_sparse, options_of, source_of, sparse_fit
+from .streams import (
+    Reader,
+    Rows,
+    check_size,
+    first_look,
+    in_memory,
+    in_parts,
+    located,
+    of_rows,
+    streamed,
+    table,
+    warnings_located,
+)
 from .summary import Parameter, coefficient, known_variances
 from .tables import checked_targets, rows
 
@@ -158,7 +172,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Parameters
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
-            matrix k(X, X), (N, N).
+            matrix k(X, X), (N, N). A sparse model reads memory-mapped files (numpy.memmap) in parts, and Dask arrays
+            where their blocks are: see docs/scale.md. A bad row is then found when it is read.
         y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
             own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
@@ -223,18 +238,22 @@ class GPRegressor(RegressorMixin, HeatGP):
             return self._made_sparse().partial_fit(X, y, sample_weight, covariates=covariates)
         if is_list(self.noise):
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
-        y = checked_targets(self, y)
-        points = self._points(X)
-        kept, scale = noise_scale(len(points), None, sample_weight)
-        if kept is not None:
-            points, y, covariates = points[kept], y[kept], rows(covariates, kept)
-        basis = self._mean_model.values(points, covariates)
-        targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
-        source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
-        with heartbeat(f"The fit of {self.posterior_.count + len(points)} points"):
-            return self._keep(
-                *extended(self.posterior_, source, self._bounds(points), self._given(self.noise), self.priors)
-            )
+        data = table(X, checked_targets(self, y), sample_weight, None, covariates)
+        X, y, sample_weight, _, covariates = data
+        collect: Collect = collected
+        if in_parts(X):
+            source, collect = streamed(data, self._reader)
+        else:
+            points = self._points(X)
+            kept, scale = noise_scale(len(points), None, sample_weight)
+            if kept is not None:
+                points, y, covariates = points[kept], y[kept], rows(covariates, kept)
+            basis = self._mean_model.values(points, covariates)
+            targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
+            source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
+        bounds, given = self._bounds(source.sample(SUBSET).X), self._given(self.noise)
+        with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
+            return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, collect))
 
     def _made_sparse(self) -> Self:
         """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
@@ -257,12 +276,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         partial_fit: bool = False,
     ) -> Self:
         inference = "sparse" if partial_fit else self.inference
-        y = checked_targets(self, y)
+        variances = self.noise if is_list(self.noise) else None
+        data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
+        y = data.y
         check_flag("normalize", self.normalize)
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)
         sparse = self._is_sparse(y, law, inference)
+        parts = sparse and in_parts(X)
+        if not parts:
+            check_size(X, DENSE)
+            data = Rows(*map(in_memory, data))
+        X, y, sample_weight, _, covariates = data
         if law is None:
             self._check_priors(self.priors, "GPRegressor", "noise")
         else:
@@ -279,24 +305,19 @@ class GPRegressor(RegressorMixin, HeatGP):
             raise _without_exposure()
         if self.integrate and y.ndim == 2:
             raise _for_one_output("integrate='grid'", y.shape[1])
-
-        def check(points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
-            known = is_list(self.noise)
-            kept, scale = noise_scale(len(points), self.noise if known else None, sample_weight)
-            some, covariates_ = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
-            manifold, flat = None if self._precomputed else self.manifold_, self.coefficient_scale is None
-            model = MeanModel.of(self.mean, manifold, some, covariates_, flat)
-            options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
-            mean = model.core(some, covariates_)
-            targets(some, y if kept is None else rows(y, kept), mean, **options)
-            return model, kept, {"mean": mean, **options}
-
-        points, (self._mean_model, kept, options) = self._checked(X, check)
+        if parts:
+            with suppress(NotSparse):
+                return self._fit_parts(data, partial_fit)
+            sparse, data = False, Rows(*map(in_memory, data))
+            X, y, sample_weight, _, covariates = data
+        points, (self._mean_model, kept, options) = self._checked(X, partial(self._checked_data, data))
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
         if sparse:
+            basis = self._mean_model.values(points, covariates)
+            source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, options["noise_scale"])
             with suppress(NotSparse):
-                return self._fit_sparse(points, np.asarray(y, dtype=float), covariates, options, partial_fit)
+                return self._fit_sparse(source, options["coefficient_scale"], partial_fit)
         pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
         known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
@@ -312,6 +333,18 @@ class GPRegressor(RegressorMixin, HeatGP):
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
         self.approximation_ = None
         return self._report(len(points))
+
+    def _checked_data(self, data: Rows, points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
+        """The mean, which points are kept, and more arguments of the core, from all data or from some."""
+        kept, scale = noise_scale(len(points), data.variances, data.weights)
+        covariates = data.covariates
+        some, covariates = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
+        manifold, flat = None if self._precomputed else self.manifold_, self.coefficient_scale is None
+        model = MeanModel.of(self.mean, manifold, some, covariates, flat)
+        options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
+        mean = model.core(some, covariates)
+        targets(some, data.y if kept is None else rows(data.y, kept), mean, **options)
+        return model, kept, {"mean": mean, **options}
 
     def _report(self, number: int) -> Self:
         """Set the attributes that say what was learned from so many points."""
@@ -337,24 +370,36 @@ class GPRegressor(RegressorMixin, HeatGP):
         }
         return is_sparse(inference, len(y) if y.ndim else 0, against)
 
-    def _fit_sparse(self, points: Array, y: Array, covariates: Any, options: dict[str, Any], always: bool) -> Self:
+    def _fit_parts(self, data: Rows, always: bool) -> Self:
+        """`fit` of data that are read in parts: some of them say what the arguments are, all are read in the pass."""
+        some, where = first_look(data, self.manifold)
+        with located(where), warnings_located(where):
+            _, (self._mean_model, _, options) = self._checked(some.X, partial(self._checked_data, some))
+        source, collect = streamed(data, self._reader)
+        return self._fit_sparse(source, options["coefficient_scale"], always, collect)
+
+    @property
+    def _reader(self) -> Reader:
+        return Reader(self.manifold_, self.project, self._mean_model, self._known_mean)
+
+    def _fit_sparse(self, source: Source, coefficient_scale: Any, always: bool, collect: Collect = collected) -> Self:
         """`fit` with inference="sparse"."""
         known, mean = is_list(self.noise), self._mean_model
-        source = source_of(points, y - self._known_mean, mean.values(points, covariates), options["noise_scale"])
         chosen = replace(options_of(self.tolerance, self.inducing, self._points), always=always)
-        given = self._given(1.0 if known else self.noise)
-        with heartbeat(f"The fit of {len(points)} points"):
+        given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
+        with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(
                 self.kernel_,
                 source,
-                self._bounds(points),
+                bounds,
                 given,
                 self._known_mean,
                 self.priors,
-                options["coefficient_scale"],
+                coefficient_scale,
                 chosen,
                 known,
                 mean.mean if callable(mean.mean) and mean.covariates is None else None,
+                collect,
             )
             return self._keep(*found)
 
@@ -386,6 +431,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             self._warn_of_few(len(y))
         return self
 
+    @of_rows("noise", "covariates", "exposure", but="return_cov")
     def predict(
         self,
         X: Any,
@@ -401,7 +447,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Parameters
         ----------
-        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N).
+        X : array of M points, as in `fit`; with kernel="precomputed" k(new, training), (M, N). Memory-mapped files are
+            read in parts; predictions of a Dask array are Dask arrays.
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
         noise : bool, default False. True: the uncertainty of new observations instead of that of f. A number or an
@@ -446,6 +493,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = mixture.mean(points)
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
+    @of_rows("noise", "covariates", "exposure")
     def predict_interval(
         self,
         X: Any,
@@ -529,6 +577,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = self.predict(X, covariates=covariates, exposure=exposure)
         return float(r2_score(y, mean, sample_weight=sample_weight))
 
+    @of_rows("y", "noise", "covariates", "exposure")
     def log_density(
         self, X: Any, y: Any, *, noise: Any = True, covariates: Any = None, prior: Any = None, exposure: Any = None
     ) -> Array:

@@ -13,7 +13,7 @@ from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
-from ..gp.sparse.fit import SparseOptions, fit_sparse, largest_number, searched
+from ..gp.sparse.fit import Collect, SparseOptions, fit_sparse, largest_number, searched
 from ..gp.sparse.inducing import SAMPLE
 from ..gp.sparse.regression import SparsePosterior, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected
@@ -68,9 +68,12 @@ def sparse_fit(
     options: SparseOptions,
     noise_is_known: bool,
     function: Any,
+    collect: Collect = collected,
 ) -> tuple[SparsePosterior, Fit | None]:
     """The posterior and the result of the search; an AccuracyWarning says what the approximation loses."""
-    data, params, fit = fit_sparse(kernel, source, bounds, given, known, priors, coefficient_scale, options, function)
+    data, params, fit = fit_sparse(
+        kernel, source, bounds, given, known, priors, coefficient_scale, options, function, collect
+    )
     posterior = condition_sparse(data, params, noise_is_known)
     warn_of_loss(posterior, options)
     return posterior, fit
@@ -91,11 +94,16 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
 
 
 def extended(
-    posterior: SparsePosterior, source: Source, bounds: Bounds, given: Given, priors: Any
+    posterior: SparsePosterior,
+    source: Source,
+    bounds: Bounds,
+    given: Given,
+    priors: Any,
+    collect: Collect = collected,
 ) -> tuple[SparsePosterior, Fit | None]:
     """The posterior of more data, and the search for what is learned; statistics of data add up."""
     data, old = posterior.data, posterior.data.inducing
-    total = data.statistics + collected(source, old, data.start)
+    total = data.statistics + collect(source, old, data.start)
     new = source.sample(max(1, round(len(old.sample) * source.count / total.count))).X
     seen = replace(old, sample=new)
     inducing = replace(old, sample=np.concatenate([new, old.sample])[: max(len(old.sample), SAMPLE)])

@@ -86,13 +86,13 @@ def _check_rows(X: np.ndarray) -> None:
 
 
 def checked_targets(estimator: Any, y: Any) -> np.ndarray:
-    """y as an array; one column (N, 1) counts as (N,), with scikit-learn's warning."""
+    """y as an array, or as it is where it is of Dask; one column (N, 1) counts as (N,), with scikit-learn's warning."""
     if y is None:
         name = type(estimator).__name__
         raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
     refuse_masked(y, "y")
     try:
-        array = y if isinstance(y, np.ndarray) else np.asarray(y)
+        array = y if isinstance(y, np.ndarray) or is_dask(y) else np.asarray(y)
     except ValueError as error:
         raise InvalidInput(f"y is no array: {error}. Give one target for each point.") from None
     if array.ndim == 2 and array.shape[1] == 1:
@@ -105,7 +105,12 @@ def checked_targets(estimator: Any, y: Any) -> np.ndarray:
     return array
 
 
-def rows(table: Any, kept: np.ndarray) -> Any:
+def is_dask(x: Any) -> bool:
+    """Whether x is an array or a table of Dask, without an import of it."""
+    return type(x).__module__.startswith(("dask.array", "dask.dataframe", "dask_expr"))
+
+
+def rows(table: Any, kept: Any) -> Any:
     """Some rows of an array or a table; None of None."""
     if table is None:
         return None

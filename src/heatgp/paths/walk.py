@@ -151,8 +151,8 @@ def simulate(
 
     def task(first: int) -> Any:
         own = starts if starts.ndim == len(manifold.shape) else starts[first * block : (first + width) * block]
-        where = (first, min(width, blocks - first), block)
-        return delayed(_visit_chunk)(manifold, own, simulation, where, min(width * block, paths - first * block), visit)
+        part = (own, first, min(width, blocks - first), block)
+        return delayed(_visit_chunk)(manifold, simulation, part, min(width * block, paths - first * block), visit)
 
     results = Parallel(n_jobs=simulation.n_jobs, return_as="generator")(task(first) for first in firsts)
     shown = tracked(results, len(firsts), f"Brownian motion on {manifold!r}", simulation.progress)
@@ -210,13 +210,17 @@ def chunk_blocks(manifold: Manifold, dtype: np.dtype, block: int, chunk: int | N
 
 def _visit_chunk(
     manifold: Manifold,
-    starts: np.ndarray,
     simulation: Simulation,
-    where: tuple[int, int, int],
+    part: tuple[np.ndarray, int, int, int],
     paths: int,
     visit: Callable[[np.ndarray], Any],
 ) -> Any:
-    """`visit` of the chunk at `where` = (first block, blocks, paths per block), without padding of the last."""
+    """`visit` of the chunk `part` = (starts, first block, blocks, paths per block), without padding of the last.
+
+    In a tuple the starts travel with the task. An array alone joblib would give to one worker of a Dask cluster, and
+    all would be lost with this worker.
+    """
+    starts, *where = part
     return visit(walk_blocks(manifold, starts, simulation.plan, simulation.root, *where)[:, :paths])
 
 

@@ -28,6 +28,13 @@ class Chunk(NamedTuple):
     noise: Array | None  # (n,), relative variances of the noise; None where all are one
 
 
+def random_rows(count: int, number: int, rng: Any = 0) -> Array:
+    """The numbers of so many random rows, sorted, always the same ones, or of all rows."""
+    if number >= count:
+        return np.arange(count)
+    return np.sort(np.random.default_rng(rng).choice(count, number, replace=False))
+
+
 @dataclass(frozen=True)
 class Source:
     """N data, of which any rows can be read."""
@@ -39,7 +46,7 @@ class Source:
         """So many random data, always the same ones, or all of them."""
         if number >= self.count:
             return self.read(slice(None))
-        return self.read(np.sort(np.random.default_rng(rng).choice(self.count, number, replace=False)))
+        return self.read(random_rows(self.count, number, rng))
 
     def chunks(self, width: int) -> Iterator[Chunk]:
         """All data in parts; `width` is how many numbers will be computed for each of them."""

@@ -1,0 +1,1 @@
+"""Bridges to other libraries; each is imported only where its library is in use."""

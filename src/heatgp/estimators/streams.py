@@ -1,0 +1,240 @@
+"""Data that are read in parts, memory-mapped files and Dask arrays: they need not fit into memory."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ..arguments import is_list, is_number
+from ..covariance import Array
+from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
+from ..gp.sparse.fit import SUBSET, Collect
+from ..gp.sparse.source import Chunk, Source, collected, random_rows
+from ..gp.targets import noise_scale, targets
+from ..manifolds import Manifold
+from ..manifolds.checks import check_points
+from ..manifolds.rows import as_points, projected_points, shaped
+from .mean import MeanModel
+from .tables import chosen_manifold, is_dask, rows
+
+ROWS = 1 << 16
+"""Points of a memory-mapped file that are predicted at one time."""
+PLACE = re.compile(r"\b(X|y|sample_weight|noise)\[(\d+)|(at point) (\d+)")
+"""Where a message names a row."""
+
+
+class Rows(NamedTuple):
+    """Data as users give them, all rows or some; None stands for what is not given."""
+
+    X: Any
+    y: Any
+    weights: Any = None  # sample_weight
+    variances: Any = None  # of known noise
+    covariates: Any = None
+
+    def some(self, which: Any) -> Rows:
+        """A slice of the rows, or those of these numbers."""
+        return Rows(*(each if each is None or is_number(each) else rows(each, which) for each in self))
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What rows as users give them are to a model: checked points of a manifold, a basis of the mean."""
+
+    manifold: Manifold
+    project: bool
+    mean: MeanModel
+    known: float  # the mean that is subtracted from y
+
+    def chunk(self, data: Rows, where: int | Array = 0) -> Chunk:
+        """Some rows, in memory; errors name their numbers in all data: those given, or from the one given on."""
+        X, y, covariates = np.asarray(data.X), np.asarray(data.y), data.covariates
+        numbers = where + np.arange(len(X)) if isinstance(where, int) else where
+        with located(numbers):
+            points = projected_points(self.manifold, X)[0] if self.project else as_points(self.manifold, X)
+            if data.weights is not None and not np.any(data.weights):
+                return Chunk(points[:0], np.empty(0), np.empty((0, len(self.mean.names))), np.empty(0))
+            kept, noise = noise_scale(len(points), data.variances, data.weights)
+        if kept is not None:
+            points, y, covariates, numbers = points[kept], y[kept], rows(covariates, kept), numbers[kept]
+        with located(numbers):
+            basis = self.mean.values(points, covariates)
+            targets(points, y, basis, noise, np.ones(basis.shape[1]))  # checks them
+        return Chunk(points, y.astype(float) - self.known, basis, noise)
+
+
+def in_parts(X: Any) -> bool:
+    """Whether points are read in parts: those of a memory-mapped file, and of a Dask array."""
+    return isinstance(X, np.memmap) or is_dask(X)
+
+
+def in_memory(x: Any) -> Any:
+    """x, where it is of Dask its values."""
+    return _dask().gathered(x) if is_dask(x) else x
+
+
+def check_size(X: Any, most: int) -> None:
+    """Unsupported where a Dask array has more points than a dense model takes."""
+    if is_dask(X) and not len(X) <= most:  # also where the number is not known
+        raise Unsupported(
+            f"X is a Dask array of {len(X):,} points, and this model would be dense, of data in memory. Give arrays "
+            "such as X.compute(), or a model that can be sparse: see `inference` of GPRegressor."
+        )
+
+
+def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates: Any = None) -> Rows:
+    """Data as users give them; all are in blocks of the same rows where X is a Dask array, else none is of Dask."""
+    given = {"y": y, "sample_weight": weights, "noise": variances, "covariates": covariates}
+    if is_dask(variances):
+        raise Unsupported("noise is a Dask array. Give sample_weight = 1 / variances to `fit`, and noise=1.0.")
+    if is_dask(X):
+        data = Rows(*_dask().aligned(X, given))
+        check_lengths(data)
+        return data
+    return Rows(
+        X, *(_plain(in_memory(each)) if isinstance(X, np.memmap) else in_memory(each) for each in given.values())
+    )
+
+
+def check_lengths(data: Rows) -> None:
+    """InvalidInput unless there is a row for each point."""
+    count = data.X.shape[0] if data.X.ndim else 0
+    if not count:
+        raise InvalidInput(f"X has shape {data.X.shape}: no point. Give at least one.")
+    for name, each in zip(("y", "sample_weight", "noise", "covariates"), data[1:]):
+        if each is not None and not is_number(each) and each.shape[:1] != (count,):
+            raise InvalidInput(f"{name} has shape {each.shape} and X {count:,} points: one row for each is needed.")
+
+
+def _plain(each: Any) -> Any:
+    """An array or a table as it is, anything else as an array; one number and None stay."""
+    known = each is None or is_number(each) or isinstance(each, np.ndarray) or hasattr(each, "iloc")
+    return each if known else np.asarray(each)
+
+
+def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
+    """Some random rows, in memory, and their numbers; the first that is asked of data."""
+    check_lengths(data)
+    count = data.X.shape[0]
+    numbers = random_rows(count, SUBSET)
+    found = _dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
+    none = np.asarray(found.X)[:0]
+    try:
+        chosen = chosen_manifold(manifold, none)
+        check_points(chosen, shaped(chosen, none, "X"))
+    except InvalidInput as error:
+        raise type(error)(str(error).replace("(0,", f"({count},")) from None
+    if found.weights is None or is_number(found.weights):
+        return found, numbers
+    kept = np.asarray(found.weights) != 0
+    if not kept.any():
+        raise InvalidInput(
+            f"sample_weight is zero for all of {len(numbers):,} random observations. Leave out those of weight 0."
+        )
+    return found.some(kept), numbers[kept]
+
+
+def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
+    """Data as the core reads them, and how it collects their statistics."""
+    check_lengths(data)
+    if is_dask(data.X):
+        return _dask().streamed(data, reader.chunk)
+
+    def read(which: Any) -> Chunk:
+        where = (which.start or 0) if isinstance(which, slice) else which
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", InputWarning)  # the first look has warned
+            return reader.chunk(data.some(which), where)
+
+    return Source(data.X.shape[0], read), collected
+
+
+@contextmanager
+def located(where: int | Array) -> Iterator[None]:
+    """Errors inside name rows by their numbers in all data: those given, or from the one given on."""
+    try:
+        yield
+    except HeatGPError as error:
+        raise type(error)(_moved(str(error), where)) from None
+
+
+@contextmanager
+def warnings_located(where: Array) -> Iterator[None]:
+    """The same of warnings; not for threads."""
+    with warnings.catch_warnings(record=True) as given:
+        yield
+    for warning in given:
+        warn(_moved(str(warning.message), where), warning.category)
+
+
+def _moved(message: str, where: int | Array) -> str:
+    def number(row: str) -> int:
+        return where + int(row) if isinstance(where, int) else int(where[int(row)])
+
+    def place(found: re.Match) -> str:
+        name, row, point, other = found.groups()
+        return f"{name}[{number(row)}" if name else f"{point} {number(other)}"
+
+    return PLACE.sub(place, message)
+
+
+def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator of a method of X that predicts points one by one: X that is read in parts is predicted in parts.
+
+    Parameters
+    ----------
+    names : arguments that have a row for each point, if they are arrays.
+    but : an argument that asks for something of all points.
+    """
+
+    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+        signature, name = inspect.signature(method), method.__name__
+
+        @wraps(method)
+        def predicted(self: Any, X: Any, *others: Any, **options: Any) -> Any:
+            if not in_parts(X) or self._precomputed:
+                return method(self, X, *others, **options)
+            given = dict(signature.bind(self, X, *others, **options).arguments)
+            del given["self"], given["X"]
+            if but and given.get(but):
+                if is_dask(X):
+                    raise Unsupported(f"{but} is of all pairs of points, and X a Dask array. Give X.compute().")
+                return method(self, X, *others, **options)
+            check_is_fitted(self, "posteriors_")
+            whole = {key: given.pop(key) for key in names if is_list(given.get(key))}
+            if is_dask(X):
+                return _dask().mapped(self, name, X, whole, given)
+            whole = {key: _plain(each) for key, each in whole.items()}
+            for key, each in whole.items():
+                if len(each) != len(X):
+                    raise InvalidInput(f"{key} has {len(each)} rows and X {len(X)} points: one for each is needed.")
+            found = []
+            for start in range(0, max(1, len(X)), ROWS):
+                part = slice(start, start + ROWS)
+                with located(start):
+                    found.append(
+                        method(self, np.asarray(X[part]), **given, **{k: rows(v, part) for k, v in whole.items()})
+                    )
+            if isinstance(found[0], tuple):
+                return tuple(map(np.concatenate, zip(*found)))
+            return np.concatenate(found)
+
+        return predicted
+
+    return decorate
+
+
+def _dask() -> Any:
+    """The adapter, which imports Dask; it is there where an argument is of Dask."""
+    from ..adapters import dask
+
+    return dask
