@@ -14,6 +14,7 @@ import argparse
 import math
 import time
 from collections.abc import Callable
+from functools import partial
 
 import jax
 import numpy as np
@@ -138,7 +139,7 @@ def main() -> None:
         if options.quick:
             columns += ["-"] * 4
         else:
-            loop = lambda *a: register_walk(*a, how="loop")  # noqa: E731
+            loop = partial(register_walk, how="loop")
             columns.append(rate(paths // 2, steps, public(np.float64, paths // 2))[0])
             columns.append(rate(paths, steps, engine(manifold, np.float32, paths, steps, loop))[0])
             columns.append(rate(paths // 4, steps, engine(manifold, np.float32, paths // 4, steps, scan_walk))[0])
