@@ -4,6 +4,7 @@ The folder is the argument data_home, else the environment variable HEATGP_DATA,
 ~/.cache. The skulls need the packages that `pip install 'heatgp[data]'` installs.
 """
 
+from .atmosphere import atmosphere
 from .files import DataMissing, data_folder
 from .orientations import drill
 from .record import Dataset
@@ -14,6 +15,7 @@ from .tracts import dti, simulated_tract
 __all__ = [
     "DataMissing",
     "Dataset",
+    "atmosphere",
     "data_folder",
     "drill",
     "dti",
