@@ -3,8 +3,8 @@
     HEATGP_DATA=folder python benchmarks/bench_svgp.py [--variables u z] [--kernels matern rbf] [--inducing 500 1000]
 
 The task is that of globe.py. SVGP (Hensman et al. 2013, 2015) sees places as points (x, y, z) of R^3. It is set up as
-in GPyTorch's own tutorial: Adam with steps of 0.01, parts of 1024 data, inducing points that move, a whole covariance of
-their values, single precision. Targets are scaled to variance one, inducing points start at random data. It goes on
+in GPyTorch's own tutorial: Adam with steps of 0.01, parts of 1024 data, inducing points that move, a whole covariance
+of their values, single precision. Targets are scaled to variance one, inducing points start at random data. It goes on
 until the mean of the bound over an epoch has not grown by 0.001 nats a datum in five epochs, or to the limit of epochs.
 """
 

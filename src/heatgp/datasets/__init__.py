@@ -4,8 +4,8 @@ The folder is the argument data_home, else the environment variable HEATGP_DATA,
 ~/.cache. The skulls need the packages that `pip install 'heatgp[data]'` installs.
 """
 
-from .atmosphere import atmosphere
 from .files import DataMissing, data_folder
+from .globe import atmosphere
 from .orientations import drill
 from .record import Dataset
 from .regressions import projective_regression, torus_knot
