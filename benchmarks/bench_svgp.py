@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable
 
 import gpytorch
@@ -64,6 +65,7 @@ def svgp_model(kernel: str, inducing: int, epochs: int) -> Callable[[Task], tupl
                 optimizer.step()
                 total += value.item() * len(rows)
             mean = total / len(y)
+            print(f"  epoch {epoch}: mean bound {mean:.4f} nats a datum", file=sys.stderr, flush=True)
             best, since = (mean, 0) if mean > best + GROWTH else (best, since + 1)
         model.eval()
 
