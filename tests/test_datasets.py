@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 import rdata
 
-from heatgp import ComplexProjective, TorusKnot
+from heatgp import ComplexProjective, Sphere, TorusKnot
 from heatgp.datasets import (
     DataMissing,
+    atmosphere,
     data_folder,
     drill,
     dti,
+    globe,
     gorillas,
     projective_regression,
     simulated_tract,
@@ -239,3 +241,60 @@ def test_projective_noise_has_the_ratio_asked_for():
     residual = data.y - np.real(np.einsum("ni,ij,nj->n", x.conj(), M, x))
     np.testing.assert_allclose(residual.std(), noise, rtol=5 * np.sqrt(0.5 / 2000))
     np.testing.assert_array_equal(projective_regression(0, n=2000, snr_db=30).X, x)
+
+
+def test_wind_on_the_globe_blows_along_the_geopotential(data_home):
+    # geostrophic balance: u = -dz/dy / c, v = dz/dx / c, c = 2 * (the Earth's rotation) * sin(latitude)
+    u, v, z = (atmosphere(name, 500, 7, data_home=data_home) for name in ("u", "v", "z"))
+    shape = (241, 480)
+    latitude, longitude = (np.radians(z.details[name].reshape(shape)) for name in ("latitude", "longitude"))
+    radius, rotation = 6.371e6, 7.292e-5
+    north = np.gradient(z.y.reshape(shape), latitude[:, 0], axis=0) / radius
+    east = np.gradient(z.y.reshape(shape), longitude[0], axis=1) / (radius * np.cos(latitude))
+    middle = (np.abs(latitude) > np.radians(25)) & (np.abs(latitude) < np.radians(75))
+    middle &= (longitude > 0.1) & (longitude < 6)  # differences around the globe are not those of np.gradient
+    twice = 2 * rotation * np.sin(latitude[middle])
+    for wind, balanced in ((u, -north[middle] / twice), (v, east[middle] / twice)):
+        found = wind.y.reshape(shape)[middle]
+        assert np.corrcoef(found, balanced)[0, 1] > 0.95
+        assert 0.8 < np.polyfit(balanced, found, 1)[0] < 1.2
+    assert z.manifold == Sphere(2)
+    assert z.X.shape == (115_680, 3)
+    assert z.manifold.defect(z.X).max() < 1e-12
+    area = z.details["area"]
+    np.testing.assert_allclose(area.sum(), 1)
+    np.testing.assert_allclose(area @ z.X, 0, atol=1e-12)  # that of the sphere
+    np.testing.assert_allclose(area @ z.X**2, 1 / 3, rtol=1e-4)
+    assert np.ptp(z.y[np.abs(z.details["latitude"]) == 90].reshape(2, -1), axis=1).max() < 2  # one value at a pole
+    assert abs(area @ z.y / 9.80665 - 5574) < 200  # the height of 500 hPa in the standard atmosphere, in m
+
+
+def test_the_atmosphere_is_downloaded_checked_and_kept(tmp_path, monkeypatch, serve, data_home):
+    content = (data_home / "era" / "eraint_uvz.nc").read_bytes()
+    monkeypatch.setattr(globe, "URL", serve("eraint_uvz.nc", content))
+    assert len(atmosphere(data_home=tmp_path / "new").y) == 115_680
+    assert [path.name for path in (tmp_path / "new" / "era").iterdir()] == ["eraint_uvz.nc"]
+    assert len(atmosphere(data_home=tmp_path / "new", download=False).y) == 115_680
+    with pytest.raises(DataMissing, match="There is no file"):
+        atmosphere(data_home=tmp_path, download=False)
+    monkeypatch.setattr(globe, "URL", serve("nowhere"))
+    with pytest.raises(DataMissing, match=r"Put eraint_uvz.nc there .* The download failed"):
+        atmosphere(data_home=tmp_path)
+    monkeypatch.setattr(globe, "URL", serve("wrong", b"something else"))
+    with pytest.raises(InvalidInput, match=r"SHA-256 .*, expected 8f4cd0f7"):
+        atmosphere(data_home=tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]  # nothing half-finished is left
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"variable": "t"}, "variable = 't' is not there. Use one of 'u', 'v', 'z'."),
+        ({"level": 700}, "level = 700 is not there. Use one of 200, 500, 850."),
+        ({"month": True}, "month = True is not there. Use one of 1, 7."),
+        ({"month": [1]}, "month = [1] is not there"),
+    ],
+)
+def test_the_atmosphere_rejects_what_is_not_there(options, message, tmp_path):
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        atmosphere(**options, data_home=tmp_path)

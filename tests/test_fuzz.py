@@ -585,6 +585,7 @@ DATASETS = {
     },
     datasets.dti: {"file": "none.npz", "half_circle": True, "log": False, "data_home": "nowhere"},
     datasets.drill: {"data_home": "nowhere"},
+    datasets.atmosphere: {"variable": "v", "level": 850, "month": 7, "data_home": "nowhere"},
     datasets.gorillas: {"landmarks": (1, 2, 3), "representation": "raw", "contrast": "first", "data_home": "nowhere"},
     datasets.data_folder: {"data_home": "nowhere"},
 }
@@ -595,7 +596,7 @@ def data_sets(data):
     flags = ("half_circle", "log")
     possible = {name: st.sampled_from(FLAGS) if name in flags else st.one_of(odd, counts) for name in DATASETS[load]}
     options = changed(data, DATASETS[load], **possible)
-    if load is datasets.gorillas:
+    if load in (datasets.gorillas, datasets.atmosphere):
         options["download"] = False
     made = outcome(lambda: load(**options))
     if made is None or load is datasets.data_folder:

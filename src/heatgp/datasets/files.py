@@ -102,3 +102,17 @@ def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: P
         folder.mkdir(parents=True, exist_ok=True)
         for member in sha256:  # each is there whole or not at all, also when two processes download
             write_bytes(folder / Path(member).name, Path(temporary, member).read_bytes())
+
+
+def download_file(url: str, sha256: str, path: Path, source: str) -> None:
+    """Fetch a file, check it, and keep it."""
+    pooch, _ = packages()
+    pooch.get_logger().setLevel("WARNING")
+    with TemporaryDirectory() as temporary:
+        try:
+            found = Path(pooch.retrieve(url, None, path=temporary))
+        except OSError as error:
+            raise DataMissing(f"{missing(path, source)} The download failed ({url}: {error}).") from None
+        verify(found, sha256, url)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, found.read_bytes())
