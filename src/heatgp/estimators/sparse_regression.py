@@ -88,7 +88,7 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
         warn(
             f"{len(data.inducing)} inducing points leave {found.residual:.1e} of the prior variance of f unexplained, "
             f"{found.residual_share:.2g} of its posterior variance: predictions are smoother than those of all data, "
-            f"and their deviations larger. {remedy}, or a longer time.",
+            f"and where f is rougher, intervals are too narrow. {remedy}, or a longer time.",
             AccuracyWarning,
         )
 
