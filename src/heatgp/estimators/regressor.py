@@ -24,9 +24,10 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import SUBSET, Collect, NotSparse, resolved_box
+from ..gp.sparse.fit import FEW, SUBSET, Collect, NotSparse, resolved_box
+from ..gp.sparse.local import LocalPosterior, local_evidence, local_objective
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
-from ..gp.sparse.source import Source, collected
+from ..gp.sparse.source import Source, collected, random_rows
 from ..gp.student import StudentT
 from ..gp.targets import noise_scale, targets
 from ..gp.threads import on_one_thread
@@ -101,14 +102,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
         of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
         propagation; a constant mean has a normal prior.
-    inference : "auto" (default), "dense" or "sparse". "dense" takes time in proportion to N³ and memory to N². "sparse"
-        takes both in proportion to N: inducing points that carry the covariance are chosen among the data until what
-        they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound of the
-        evidence is maximised (Titsias 2009). "auto" is dense up to 4,000 points and sparse beyond, where sparse is
-        possible: not with several outputs, other likelihoods, a precomputed kernel or normalize=False. Up to 6,000
-        points "sparse" is dense where more than half of the data would be inducing points.
+    inference : "auto" (default), "dense", "sparse" or "local". "dense" takes time in proportion to N³ and memory to N².
+        "sparse" takes both in proportion to N: inducing points that carry the covariance are chosen among the data
+        until what they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound
+        of the evidence is maximised (Titsias 2009). "local" is for functions that vary over lengths so short that no
+        few points carry them: the data are kept, and new points are predicted from those near them. "auto" is dense up
+        to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed. It stays dense
+        where sparse is not possible: with several outputs, other likelihoods, a precomputed kernel or normalize=False.
+        Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points.
     inducing : int or array, default None. The largest number of inducing points, or these points themselves.
-    tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" may have.
+    tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" and "local" may have.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
     amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
@@ -133,7 +136,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         outputs they are (q, p), and amplitude_ and noise_ (p,).
     coefficient_names_ : list of str, their names.
     approximation_ : SparseApproximation of a sparse model: the number of inducing points, a lower and an upper bound of
-        the log evidence, what is left unexplained of the prior variance; else None.
+        the log evidence, what is left unexplained of the prior variance. LocalApproximation of a local one: the number
+        of data near a new point, and the error of predictions from them. Else None.
     likelihood_ : the likelihood used, with its parameters in the units of y, such as `likelihood_.degrees` of
         Student-t noise; None where it is normal.
     kernel_ : Kernel, the covariance used.
@@ -234,6 +238,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         if not hasattr(self, "posterior_"):
             return self._fit(X, y, sample_weight, covariates, partial_fit=True)
+        if isinstance(self.posterior_, LocalPosterior):
+            raise Unsupported('this model is local: fit all data, or start with partial_fit or inference="sparse".')
         if not isinstance(self.posterior_, SparsePosterior):
             return self._made_sparse().partial_fit(X, y, sample_weight, covariates=covariates)
         if is_list(self.noise):
@@ -376,16 +382,29 @@ class GPRegressor(RegressorMixin, HeatGP):
         with located(where), warnings_located(where):
             _, (self._mean_model, _, options) = self._checked(some.X, partial(self._checked_data, some))
         source, collect = streamed(data, self._reader)
-        return self._fit_sparse(source, options["coefficient_scale"], always, collect)
+        return self._fit_sparse(source, options["coefficient_scale"], always, collect, in_memory=False)
 
     @property
     def _reader(self) -> Reader:
         return Reader(self.manifold_, self.project, self._mean_model, self._known_mean)
 
-    def _fit_sparse(self, source: Source, coefficient_scale: Any, always: bool, collect: Collect = collected) -> Self:
-        """`fit` with inference="sparse"."""
+    def _fit_sparse(
+        self,
+        source: Source,
+        coefficient_scale: Any,
+        always: bool,
+        collect: Collect = collected,
+        in_memory: bool = True,
+    ) -> Self:
+        """`fit` with inference="sparse", or "local"."""
         known, mean = is_list(self.noise), self._mean_model
-        chosen = replace(options_of(self.tolerance, self.inducing, self._points), always=always)
+        local, kept = self.inference == "local", in_memory and not always
+        if local and not (kept and self.integrate is None):
+            what = "no integrate" if kept else "neither partial_fit, nor memory-mapped files, nor Dask arrays"
+            raise Unsupported(f'inference="local" keeps all data in memory, and has {what}. Use "sparse".')
+        chosen = options_of(self.tolerance, self.inducing, self._points)
+        possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
+        chosen = replace(chosen, always=always or local, local=possible, limit=FEW if local else chosen.limit)
         given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
         with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(
@@ -400,6 +419,7 @@ class GPRegressor(RegressorMixin, HeatGP):
                 known,
                 mean.mean if callable(mean.mean) and mean.covariates is None else None,
                 collect,
+                local,
             )
             return self._keep(*found)
 
@@ -758,6 +778,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
         if isinstance(posterior, SparsePosterior):
             return value, sparse_gradient(posterior)
+        if isinstance(posterior, LocalPosterior):
+            return local_evidence(posterior, gradient=True)
         return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:
@@ -904,8 +926,13 @@ class GPRegressor(RegressorMixin, HeatGP):
             objective, intervals = sparse_objective(posterior.data, bounds, given, self.priors)
             objective = replace(objective, profiled=False)
             return objective, resolved_box(objective, intervals, posterior.data.inducing)
-        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
+        if isinstance(posterior, LocalPosterior):
+            bounds = self._bounds(posterior.X[random_rows(posterior.count, SUBSET)])
+            objective, intervals = local_objective(posterior, bounds, given, self.priors)
+            objective = replace(objective, profiled=False)
+            return objective, box_of(objective, intervals)
         bounds = self._bounds(posterior.X)
+        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
         objective, intervals = regression_objective(
             self.kernel_, posterior.X, posterior.y, bounds, given, pairs=pairs, priors=self.priors, **options
         )

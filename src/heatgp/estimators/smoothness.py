@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Any
 
 from ..errors import InvalidInput, warn
+from ..gp.sparse.local import LocalPosterior
 from ..heat.composed import ProductKernel, WrappedKernel
 from ..heat.kernel import HeatKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
@@ -74,7 +75,7 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
                 warnings.simplefilter("always")
                 fit(model, X, *data, **options)
             tried.append((model.log_marginal_likelihood(), model, given))
-        _, best, given = max(tried, key=lambda entry: entry[0])
+        _, best, given = max(_comparable(tried), key=lambda entry: entry[0])
         for warning in given:
             warn(str(warning.message), warning.category)
         given_to_all = self.get_params(deep=False)
@@ -82,3 +83,12 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
         return self
 
     return fitted
+
+
+def _comparable(tried: list[tuple[float, Any, list[Any]]]) -> list[tuple[float, Any, list[Any]]]:
+    """The same with evidences of the same data: those of some neighbourhoods, where a model is local."""
+    for _, model, _ in tried:
+        if isinstance(model.posterior_, LocalPosterior):
+            again = model.posterior_.again
+            return [(again(m.kernel_, m.posterior_.params).log_marginal_likelihood, m, given) for _, m, given in tried]
+    return tried

@@ -13,8 +13,9 @@ from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
-from ..gp.sparse.fit import Collect, SparseOptions, fit_sparse, largest_number, searched
+from ..gp.sparse.fit import Collect, SparseOptions, TooRough, fit_sparse, largest_number, searched
 from ..gp.sparse.inducing import SAMPLE
+from ..gp.sparse.local import LocalPosterior, localised
 from ..gp.sparse.regression import SparsePosterior, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected
 
@@ -22,7 +23,7 @@ DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
-INFERENCES = ("auto", "dense", "sparse")
+INFERENCES = ("auto", "dense", "sparse", "local")
 
 
 def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequence[str] = INFERENCES) -> None:
@@ -43,11 +44,11 @@ def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequen
 def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
     """Whether so many data are given to a sparse model; reasons against one are named in the error."""
     against = [name for name, holds in reasons.items() if holds]
-    if inference == "sparse" and against:
+    if inference in ("sparse", "local") and against:
         raise Unsupported(
-            f'inference="sparse" is not possible with {against[0]}. Leave it "auto": the model is then dense.'
+            f'inference="{inference}" is not possible with {against[0]}. Leave it "auto": the model is then dense.'
         )
-    return inference == "sparse" or (inference == "auto" and count > DENSE and not against)
+    return inference in ("sparse", "local") or (inference == "auto" and count > DENSE and not against)
 
 
 def options_of(tolerance: float, inducing: Any, manifold_points: Any) -> SparseOptions:
@@ -69,20 +70,45 @@ def sparse_fit(
     noise_is_known: bool,
     function: Any,
     collect: Collect = collected,
-) -> tuple[SparsePosterior, Fit | None]:
-    """The posterior and the result of the search; an AccuracyWarning says what the approximation loses."""
-    data, params, fit = fit_sparse(
-        kernel, source, bounds, given, known, priors, coefficient_scale, options, function, collect
-    )
+    local: bool = False,
+) -> tuple[SparsePosterior | LocalPosterior, Fit | None]:
+    """The posterior and the result of the search.
+
+    The model is local with `local` = True, and where the points are too few and `options` allow it. An AccuracyWarning
+    says what a sparse model loses.
+    """
+    try:
+        data, params, fit = fit_sparse(
+            kernel, source, bounds, given, known, priors, coefficient_scale, options, function, collect
+        )
+    except TooRough as found:
+        data, params, fit, local = found.data, found.params, None, True
     posterior = condition_sparse(data, params, noise_is_known)
+    if local:
+        all_data = source.read(slice(None))
+        rough, fit = localised(posterior, kernel, all_data, bounds, given, priors, options.tolerance)
+        if rough.approximation.error > options.tolerance:
+            warn(
+                f"predictions are made from {rough.approximation.data:.0f} near data each, and would change by "
+                f"{rough.approximation.error:.2g} with more of them, more than tolerance = {options.tolerance}. Fit "
+                'fewer data with inference="dense" for exact predictions.',
+                AccuracyWarning,
+            )
+        return rough, fit
     warn_of_loss(posterior, options)
     return posterior, fit
+
+
+def loses(posterior: SparsePosterior, options: SparseOptions) -> bool:
+    """Whether the points are too few for the tolerance."""
+    found = posterior.approximation
+    return found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0
 
 
 def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
     """An AccuracyWarning where the points were too few for the tolerance."""
     data, found = posterior.data, posterior.approximation
-    if found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0:
+    if loses(posterior, options):
         limit = options.points is None and len(data.inducing) >= largest_number(data.statistics.count, options)
         remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
         warn(
@@ -127,6 +153,4 @@ def extended(
 
 def source_of(points: Array, y: Array, basis: Array, noise: Array | None) -> Source:
     """Data in memory."""
-    return Source(
-        len(points), lambda rows: Chunk(points[rows], y[rows], basis[rows], None if noise is None else noise[rows])
-    )
+    return Source(len(points), Chunk(points, y, basis, noise).some)

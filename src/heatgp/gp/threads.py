@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache, wraps
-from threading import Lock
+from threading import Lock, local
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -25,7 +25,7 @@ PROBE = 200
 SECONDS = 0.1
 """How long they are multiplied, on each thread."""
 TRIALS = 3
-"""How often that is done before the machine is taken to be busy: threads of the BLAS spin for a while after their work."""
+"""How often that is done before the machine is called busy: BLAS threads spin for a while after their work."""
 SHARE = 0.9
 """The share of a core that each thread has on a quiet machine."""
 FRESH = 30.0
@@ -43,6 +43,13 @@ def _libraries() -> ThreadpoolController:
 _LOCK, _INSIDE = Lock(), ExitStack()
 _inside = 0
 _before = 1  # the threads of the BLAS before `one_thread`
+
+
+class _Here(local):
+    at_work = False  # whether this thread is one of `on_all_threads`, which makes no more of them
+
+
+_HERE = _Here()
 
 
 @contextmanager
@@ -83,12 +90,12 @@ def on_all_threads(function: Callable[[Any], R], items: Iterable[Any], operation
     >>> list(on_all_threads(abs, [-2, 1], 1e12))
     [2, 1]
     """
-    number = _before if _inside else _threads()
+    number = 1 if _HERE.at_work else _before if _inside else _threads()
     if operations < LARGE or number == 1 or not machine_is_quiet(number):
         with one_thread():
             yield from map(function, items)
         return
-    with one_thread(), ThreadPoolExecutor(number) as threads:
+    with one_thread(), ThreadPoolExecutor(number, initializer=lambda: setattr(_HERE, "at_work", True)) as threads:
         at_work: deque[Any] = deque()
         for item in items:
             at_work.append(threads.submit(function, item))

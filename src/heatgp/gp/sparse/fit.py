@@ -16,7 +16,7 @@ from ..fit import Bounds, Fit, Interval, box_of, finished, fit_regression
 from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
-from ..search import ascend, step_units
+from ..search import apart, ascend, step_units
 from ..targets import targets
 from .inducing import Inducing
 from .regression import SparseData, sparse_objective
@@ -39,6 +39,10 @@ LABEL = 1.5
 """The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
 MOST = 3000
 """Points at most: a value of the evidence then takes some seconds."""
+ROUGH = 2000
+"""Points at most where a local model can take the place of a sparse one: with more, it takes less time."""
+FEW = 500
+"""Points that tell the mean of data to a local model."""
 DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
 NEAR = 1.05
@@ -57,6 +61,7 @@ class SparseOptions:
     limit: int | None = None  # how many points at most
     points: Array | None = None  # points by hand
     always: bool = False  # whether the model is sparse where a dense one would be faster, too
+    local: bool = False  # whether a local model may take its place where points are too few
 
 
 DEFAULT = SparseOptions()
@@ -68,12 +73,20 @@ def largest_number(count: int, options: SparseOptions) -> int:
     >>> largest_number(1_000_000, SparseOptions()), largest_number(10_000, SparseOptions())
     (2000, 3000)
     """
-    limit = options.limit or min(MOST, int(np.sqrt(WORK / count)))
+    limit = options.limit or min(ROUGH if options.local else MOST, int(np.sqrt(WORK / count)))
     return max(1, min(limit, count, CANDIDATES))
 
 
 class NotSparse(Exception):
     """So many inducing points are needed that a dense model is faster."""
+
+
+class TooRough(Exception):
+    """More inducing points are needed than there may be: the data as fewer see them, and parameters, for a start."""
+
+    def __init__(self, data: SparseData, params: Params) -> None:
+        super().__init__()
+        self.data, self.params = data, params
 
 
 def check_is_sparse(inducing: Inducing, count: int, options: SparseOptions) -> None:
@@ -105,6 +118,7 @@ def fit_sparse(
     ------
     InvalidInput : if an argument is not possible.
     NotSparse : if the model should be dense.
+    TooRough : if the points are too few, and `options.local`.
     """
     subset = source.sample(SUBSET)
     start = _start(subset, coefficient_scale)
@@ -120,23 +134,33 @@ def fit_sparse(
     learned = [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
     for k in learned:
         low[k] = max(times[k] / SHORTER, lowest[k])
-    fit = None
-    for number in range(ROUNDS):
+    data, fit = None, None
+    for _ in range(ROUNDS):
         inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
+        starved = np.any(np.atleast_1d(inducing.time) > low) or len(inducing) >= limit
+        if options.local and starved and data is not None:
+            raise TooRough(data, guess)
         check_is_sparse(inducing, source.count, options)
+        rough = options.local and len(inducing) >= limit
+        if rough:
+            inducing = inducing.first(FEW)
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
+        if rough:
+            raise TooRough(data, guess)
         if params is not None:
             return data, params, None
         low = np.atleast_1d(inducing.time).astype(float)
         fit = searched(data, bounds, given, priors, guess)
         times = np.atleast_1d(fit.params.time).astype(float)
         short = [k for k in learned if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
-        starved = len(inducing) >= limit
-        if not short or (starved and number):
+        if options.local and short and starved:
+            raise TooRough(data, fit.params)
+        if not short or starved:
             break
         guess = fit.params
         for k in short:
             low[k] = max(low[k] / SHORTER, lowest[k])
+    assert data is not None
     assert fit is not None
     return data, fit.params, fit
 
@@ -168,23 +192,28 @@ def _inducing(
         found = Inducing.of(kernel, candidates, _time(low), tolerance, limit)
         if len(found) < limit or np.all(low >= times):
             return found
-        low = np.minimum(GROWTH * low, times)
+        low = times if options.local else np.minimum(GROWTH * low, times)
 
 
 def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params) -> Fit:
     """The maximum near a guess, at times that are not shorter than those of the inducing points."""
     kernel = data.inducing.kernel
     objective, intervals = sparse_objective(data, bounds, given, priors)
-    box = resolved_box(objective, intervals, data.inducing)
-    names = objective.names
-    variance = guess.amplitude
-    values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
-    values |= {"noise": guess.noise / variance, "amplitude": variance}
-    z = np.clip(np.log([max(values[name], 1e-300) for name in names]), *box.T)
-    count = data.statistics.count
-    unit = step_units(objective, z, box, count) if len(box) else 1.0
-    found = [ascend(objective, z, box, count, 1e-10, unit)]
-    return finished(kernel, objective, found, intervals)
+    return climbed(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), [guess])
+
+
+def climbed(
+    kernel: Kernel, objective: RegressionObjective, intervals: dict[str, Interval], box: Array, guesses: list[Params]
+) -> Fit:
+    """The best of the maxima near some guesses."""
+    given, count, found = objective.given, objective.y.count, []
+    for guess in guesses:
+        values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
+        values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
+        z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
+        unit = step_units(objective, z, box, count) if len(box) else 1.0
+        found.append(ascend(objective, z, box, count, 1e-10, unit))
+    return finished(kernel, objective, apart(found, 0.05), intervals)
 
 
 def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval], inducing: Inducing) -> Array:

@@ -27,6 +27,10 @@ class Chunk(NamedTuple):
     basis: Array  # (n, q), of the mean
     noise: Array | None  # (n,), relative variances of the noise; None where all are one
 
+    def some(self, rows: Any) -> Chunk:
+        """A slice of the rows, or those of these numbers."""
+        return Chunk(self.X[rows], self.y[rows], self.basis[rows], None if self.noise is None else self.noise[rows])
+
 
 def random_rows(count: int, number: int, rng: Any = 0) -> Array:
     """The numbers of so many random rows, sorted, always the same ones, or of all rows."""

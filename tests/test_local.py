@@ -1,0 +1,172 @@
+"""Local regression beside the dense one: rough functions, of which data far away say nothing."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy.linalg import block_diag
+from scipy.stats import multivariate_normal
+
+import heatgp as hg
+from heatgp.errors import InvalidInput, Unsupported
+from heatgp.gp.linalg import Dense
+from heatgp.gp.sparse import local
+from heatgp.gp.sparse.blocks import Blocks
+from heatgp.gp.sparse.local import LocalPosterior
+
+S2 = hg.Sphere(2)
+ROUGH = {hg.Sphere(2): 0.01, hg.SpecialOrthogonal(3): 0.08, hg.Torus(2): 0.03}
+
+
+def problem(manifold, time, number, seed=0, smoothness=np.inf):
+    """Draws of f at data and at new points, by the Cholesky factor of their covariance, and noise."""
+    rng = np.random.default_rng(seed)
+    kernel = hg.matern_kernel(manifold, smoothness=smoothness) if smoothness < np.inf else hg.heat_kernel(manifold)
+    X = manifold.random(rng, number + 200)
+    K = kernel(X, time=time) / kernel(X[:1], X[:1], time=time)
+    f = np.linalg.cholesky(K + 1e-8 * np.eye(len(X))) @ rng.standard_normal(len(X))
+    y = 3 + f[:number] + 0.3 * rng.standard_normal(number)
+    return X[:number], y, X[number:], 3 + f[number:]
+
+
+def test_blocks_are_a_matrix_with_blocks():
+    rng = np.random.default_rng(0)
+    roots, changes = rng.standard_normal((2, 3, 4, 4))
+    K, dK = roots @ roots.swapaxes(1, 2), changes + changes.swapaxes(1, 2)
+    precision, v = rng.uniform(0.5, 2.0, 12), rng.standard_normal((12, 2))
+    found, whole = Blocks.of(K, precision), Dense.of(block_diag(*K), precision)
+    np.testing.assert_allclose(found.solve(v), whole.solve(v))
+    np.testing.assert_allclose(found.solve(v[:, 0]), whole.solve(v[:, 0]))
+    np.testing.assert_allclose(found.log_det, whole.log_det)
+    np.testing.assert_allclose(found.inverse_diagonal(), whole.inverse_diagonal())
+    np.testing.assert_allclose(found.slope(dK, v, v), whole.slope(block_diag(*dK), v, v))
+    with pytest.raises(hg.errors.NotPositiveDefinite, match="12 points"):
+        Blocks.of(-K, 1e3)
+
+
+@pytest.mark.parametrize("tolerance, of_mean, of_std", [(1e-2, 1e-2, 2e-2), (1e-3, 1e-3, 2e-3)])
+@pytest.mark.parametrize("manifold", ROUGH, ids=repr)
+def test_predictions_are_those_of_the_dense_model(manifold, tolerance, of_mean, of_std):
+    time = ROUGH[manifold]
+    X, y, new, _ = problem(manifold, time, 1500)
+    known = {"time": time, "amplitude": 1.0, "noise": 0.09, "mean": 3.0}
+    gp = hg.GPRegressor(manifold, inference="local", tolerance=tolerance, **known).fit(X, y)
+    dense = hg.GPRegressor(manifold, inference="dense", **known).fit(X, y)
+    (mean, std), (exact, deviation) = (model.predict(new, return_std=True) for model in (gp, dense))
+    assert np.sqrt(np.mean((mean - exact) ** 2)) < of_mean * y.std()
+    np.testing.assert_allclose(std, deviation, rtol=of_std)
+    assert isinstance(gp.posterior_, LocalPosterior)
+    assert gp.approximation_.data < len(X)
+
+
+def test_a_local_model_of_many_near_data_is_sparse(monkeypatch):
+    X, y, new, _ = problem(S2, 0.2, 800)
+    monkeypatch.setattr(local, "SMALL", 100)
+    monkeypatch.setattr(local, "DENSE", 200)
+    known = {"time": 0.2, "amplitude": 1.0, "noise": 0.09, "mean": 3.0}
+    gp = hg.GPRegressor(S2, inference="local", **known).fit(X, y)
+    dense = hg.GPRegressor(S2, inference="dense", **known).fit(X, y)
+    (mean, std), (exact, deviation) = (model.predict(new, return_std=True) for model in (gp, dense))
+    near = gp.posterior_.near(new[:1])
+    assert len(near.X) < near.count / 2
+    assert np.sqrt(np.mean((mean - exact) ** 2)) < 1e-2 * y.std()
+    np.testing.assert_allclose(std, deviation, rtol=2e-2)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    X, y, new, truth = problem(S2, 0.02, 1200)
+    return hg.GPRegressor(S2, inference="local").fit(X, y), X, y, new, truth
+
+
+def test_the_evidence_is_that_of_neighbourhoods(fitted):
+    gp, X, y, *_ = fitted
+    posterior, params = gp.posterior_, gp.posterior_.params
+    total = 0.0
+    for rows in posterior.rows:
+        C = params.amplitude * gp.kernel_.pairs(X[rows]).at(params.time).value + params.noise * np.eye(len(rows))
+        total += multivariate_normal(np.full(len(rows), gp.coefficients_[0]), C).logpdf(y[rows])
+    expected = total * len(X) / posterior.rows.size
+    np.testing.assert_allclose(gp.log_marginal_likelihood(), expected, rtol=1e-9)
+
+
+def test_gradients_are_differences(fitted):
+    gp, step = fitted[0], 1e-4
+    _, gradient = gp.log_marginal_likelihood(gradient=True)
+    for name, slope in zip(("time", "amplitude", "noise"), gradient):
+        value = getattr(gp, f"{name}_")
+        low, high = (gp.log_marginal_likelihood(**{name: value * np.exp(side * step)}) for side in (-1, 1))
+        np.testing.assert_allclose(slope, (high - low) / (2 * step), rtol=1e-4, atol=1e-3)
+
+
+def test_covariances_and_samples_are_of_one_law(fitted):
+    gp, _, _, new, _ = fitted
+    some = new[:20]
+    mean, covariance = gp.predict(some, return_cov=True)
+    std = gp.predict(some, return_std=True)[1]
+    np.testing.assert_allclose(np.sqrt(np.diagonal(covariance)), std, rtol=2e-2)
+    assert np.linalg.eigvalsh(covariance).min() > -1e-10
+    draws = gp.sample_y(some, n_samples=4000, random_state=0).T
+    assert np.abs(draws.mean(axis=0) - mean).max() < 5 * std.max() / np.sqrt(4000) + 0.1 * std.max()
+    np.testing.assert_allclose(draws.std(axis=0), std, rtol=0.1)
+
+
+def test_it_is_the_same_after_pickling_and_tells_of_itself(fitted):
+    gp, _, _, new, _ = fitted
+    again = pickle.loads(pickle.dumps(gp))
+    np.testing.assert_array_equal(again.predict(new[:10]), gp.predict(new[:10]))
+    assert "time" in str(gp.summary())
+    assert 0 < gp.approximation_.error < gp.tolerance
+
+
+def test_weights_and_covariates():
+    X, y, new, _ = problem(S2, 0.02, 800)
+    rng = np.random.default_rng(1)
+    table, weights = rng.standard_normal((1000, 1)), rng.uniform(0.5, 2.0, 800)
+    y = y + 2 * table[:800, 0]
+    known = {"time": 0.02, "amplitude": 1.0, "noise": 0.09}
+    found = []
+    for inference in ("local", "dense"):
+        gp = hg.GPRegressor(S2, inference=inference, **known).fit(X, y, weights, covariates=table[:800])
+        found.append((gp.coefficients_, *gp.predict(new, return_std=True, covariates=table[800:])))
+    (coefficients, mean, std), (exact, of_dense, deviation) = found
+    np.testing.assert_allclose(coefficients, exact, atol=0.02)
+    assert np.sqrt(np.mean((mean - of_dense) ** 2)) < 2e-2 * y.std()
+    np.testing.assert_allclose(std, deviation, rtol=2e-2)
+
+
+def test_what_a_local_model_has_not(fitted, tmp_path):
+    gp, X, y, *_ = fitted
+    for call in (lambda: gp.partial_fit(X, y), gp.loo):
+        with pytest.raises(Unsupported, match="local"):
+            call()
+    np.save(tmp_path / "X.npy", X)
+    in_file = np.load(tmp_path / "X.npy", mmap_mode="r")
+    with pytest.raises(Unsupported, match="memory-mapped"):
+        hg.GPRegressor(S2, inference="local").fit(in_file, y)
+    with pytest.raises(Unsupported, match="integrate"):
+        hg.GPRegressor(S2, inference="local", integrate="grid").fit(X, y)
+    with pytest.raises(Unsupported, match="several outputs"):
+        hg.GPRegressor(S2, inference="local").fit(X, np.column_stack([y, y]))
+    with pytest.raises(InvalidInput, match="local"):
+        hg.GPClassifier(S2, inference="local").fit(X, y > 3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", ROUGH, ids=repr)
+@pytest.mark.parametrize("smoothness", [np.inf, 1.5])
+def test_rough_functions_are_learned_and_covered(manifold, smoothness):
+    time = ROUGH[manifold] / 2
+    X, y, new, truth = problem(manifold, time, 7000, smoothness=smoothness)
+    gp = hg.GPRegressor(manifold, smoothness=smoothness).fit(X, y)
+    assert isinstance(gp.posterior_, LocalPosterior)
+    assert 0.7 < gp.time_ / time < 1.4
+    mean, std = gp.predict(new, return_std=True)
+    covered = np.mean(np.abs(mean - truth) < 1.6448536 * std)
+    assert abs(covered - 0.9) < 4 * np.sqrt(0.09 / len(new))
+
+
+@pytest.mark.slow
+def test_the_smoothness_is_learned():
+    X, y, _, _ = problem(S2, 0.01, 7000, smoothness=1.5)
+    assert hg.GPRegressor(S2, smoothness="learn").fit(X, y).smoothness_ == 1.5
