@@ -94,9 +94,8 @@ def _features(kernel: HeatKernel, inducing: Inducing) -> Features | None:
 
 
 def _nothing(width: int, basis: int, count: int) -> Sums:
-    return Sums(
-        jnp.zeros((), int), jnp.zeros((width, width)), jnp.zeros((basis, basis)), jnp.zeros(()), jnp.zeros(()), count
-    )
+    zero, inner = jnp.zeros(()), (jnp.zeros((number, number)) for number in (width, basis))
+    return Sums(jnp.zeros((), int), *inner, zero, zero, jnp.full((), count, int))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
