@@ -16,7 +16,7 @@ from ..errors import InvalidInput
 from .linalg import Dense, LowRank, draw
 from .params import Params
 from .targets import NO_BASIS, MeanBasis
-from .threads import of_posterior
+from .threads import of_posterior, on_all_threads
 
 CHUNK = 2**22
 """Entries of k(Xnew, X) in memory at one time, 32 MB, however many new points there are."""
@@ -99,18 +99,20 @@ class Latent:
         """
         columns, added = self.basis.at(Xnew), self._noise(Xnew, noise)
         inner = self.factor.reduced(self.weights)
-        projections, variances = [np.empty((0, inner.shape[1]))], [np.empty(0)]
-        for points in self._chunks(Xnew):
+
+        def of_f(points: Any) -> tuple[Array, Array]:
+            """What the weights add to the mean, and the variance of f less that of the mean."""
             cross = self._cross(points)
-            projections.append(cross @ inner)
             variance = np.square(self.factor.whiten(cross)).sum(axis=0)
             if isinstance(self.factor, Dense):
                 prior = self.params.amplitude * self.kernel.diag(points, self.params.time)
-                variance = np.maximum(prior - variance, 0.0)
-            else:
-                a = self.params.amplitude
-                variance = variance + a * self.kernel.left_out(points, self.params.time, cross / np.sqrt(a))
-            variances.append(variance)
+                return cross @ inner, np.maximum(prior - variance, 0.0)
+            a = self.params.amplitude
+            return cross @ inner, variance + a * self.kernel.left_out(points, self.params.time, cross / np.sqrt(a))
+
+        found = [(np.empty((0, inner.shape[1])), np.empty(0))]
+        found += on_all_threads(of_f, self._chunks(Xnew), float(len(Xnew)) * len(self.X) ** 2)
+        projections, variances = zip(*found)
         projected = np.concatenate(projections)
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
         mean = self.offset + columns @ self.inner + projected[:, 0]

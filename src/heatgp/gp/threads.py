@@ -5,12 +5,13 @@ gain, and beside another busy process it costs many times the whole work.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache, lru_cache, wraps
 from threading import Lock
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -23,6 +24,8 @@ PROBE = 200
 """Rows of the matrices whose products tell whether the machine is quiet."""
 SECONDS = 0.1
 """How long they are multiplied, on each thread."""
+TRIALS = 3
+"""How often that is done before the machine is taken to be busy: threads of the BLAS spin for a while after their work."""
 SHARE = 0.9
 """The share of a core that each thread has on a quiet machine."""
 FRESH = 30.0
@@ -70,6 +73,30 @@ def all_threads(operations: float) -> Iterator[None]:
         yield
 
 
+def on_all_threads(function: Callable[[Any], R], items: Iterable[Any], operations: float) -> Iterator[R]:
+    """`function` of each item, in order: several at once, each with one BLAS thread, where the work is large.
+
+    Items are taken one by one, in the calling thread. On a busy machine one is done after the other.
+
+    Examples
+    --------
+    >>> list(on_all_threads(abs, [-2, 1], 1e12))
+    [2, 1]
+    """
+    number = _before if _inside else _threads()
+    if operations < LARGE or number == 1 or not machine_is_quiet(number):
+        with one_thread():
+            yield from map(function, items)
+        return
+    with one_thread(), ThreadPoolExecutor(number) as threads:
+        at_work: deque[Any] = deque()
+        for item in items:
+            at_work.append(threads.submit(function, item))
+            if len(at_work) > number:
+                yield at_work.popleft().result()
+        yield from (each.result() for each in at_work)
+
+
 def _threads() -> int:
     return max((library["num_threads"] for library in _libraries().info()), default=1)
 
@@ -91,7 +118,7 @@ def _measured(number: int, period: int) -> bool:
         return (time.thread_time() - spent) / (time.perf_counter() - start)
 
     with one_thread(), ThreadPoolExecutor(number) as threads:
-        return min(threads.map(share, range(number))) > SHARE
+        return any(min(threads.map(share, range(number))) > SHARE for _ in range(TRIALS))
 
 
 def on_one_thread(size: Callable[..., int]) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...covariance import Array
-from ..threads import on_one_thread
+from ..threads import on_all_threads
 from .inducing import Inducing
 from .statistics import Statistics
 
@@ -59,7 +59,7 @@ def statistics_of(chunk: Chunk, inducing: Inducing, start: Array) -> Statistics:
     return Statistics.of(inducing.features(chunk.X), chunk.basis, chunk.y - chunk.basis @ start, chunk.noise)
 
 
-@on_one_thread(lambda source, *others: source.count)
 def collected(source: Source, inducing: Inducing, start: Array) -> Statistics:
     """The statistics of all data, in one pass."""
-    return reduce(add, (statistics_of(chunk, inducing, start) for chunk in source.chunks(len(inducing))))
+    chunks, operations = source.chunks(len(inducing)), 2.0 * source.count * len(inducing) ** 2
+    return reduce(add, on_all_threads(lambda chunk: statistics_of(chunk, inducing, start), chunks, operations))
