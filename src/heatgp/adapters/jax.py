@@ -94,8 +94,8 @@ def _features(kernel: HeatKernel, inducing: Inducing) -> Features | None:
 
 
 def _nothing(width: int, basis: int, count: int) -> Sums:
-    zero, inner = jnp.zeros(()), (jnp.zeros((number, number)) for number in (width, basis))
-    return Sums(jnp.zeros((), int), *inner, zero, zero, jnp.full((), count, int))
+    gram, inner = jnp.zeros((width, width)), jnp.zeros((basis, basis))
+    return Sums(jnp.zeros((), int), gram, inner, jnp.zeros(()), jnp.zeros(()), jnp.full((), count, int))
 
 
 @partial(jax.jit, static_argnums=(0, 1))
