@@ -38,7 +38,7 @@ MAY_IMPORT = {
 ONE_FILE_EACH = {
     "jax": {
         *("paths/jax_engine.py", "paths/registers.py", "paths/entries.py", "paths/philox.py", "testing/compiled.py"),
-        *("heat/jax_arrays.py", "estimators/jax_statistics.py"),
+        *("heat/jax_arrays.py", "estimators/jax_statistics.py", "adapters/jax.py"),
     },
     "torch": {"adapters/gpytorch.py", "adapters/botorch.py"},
     "gpytorch": {"adapters/gpytorch.py", "adapters/botorch.py"},

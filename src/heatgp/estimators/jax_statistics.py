@@ -5,7 +5,7 @@ Data stream through the device in pieces. Features have the precision of the poi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,7 +23,7 @@ from ..manifolds.checks import SINGLE_TOLERANCE, TOLERANCE, as_floats
 NUMBERS = 1 << 25
 """Features of a piece of the data: 256 MB in double precision."""
 SMALLEST = 1 << 10
-"""Rows of the smallest pieces: others are filled up to a power of two, so that few programs are compiled."""
+"""Rows of the smallest pieces: smaller ones are filled up."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,9 @@ def jax_statistics(
                 table, one = device_table(kernel, time, double), y.ndim == 1
                 triangle = None if lower is None else jnp.asarray(lower, dtype=float)
                 totals = _nothing(len(points), 1 if one else y.shape[1])
-            for piece in _pieces(X, y, factors, max(SMALLEST, NUMBERS // len(points))):
-                totals = _added(kernel, totals, table, points, triangle, *piece)
+            columns = y[:, None] if one else y
+            for _, number, piece in pieces((X, columns, factors), len(points)):
+                totals = _added(kernel, totals, table, points, triangle, number, *piece)
             count += len(X)
         if totals is None:
             raise InvalidInput("there are no chunks of data.")
@@ -118,19 +119,27 @@ def _nothing(m: int, k: int) -> tuple[jax.Array, ...]:
     return jnp.zeros((m, m)), jnp.zeros((m, k)), jnp.zeros((k, k)), jnp.zeros(())
 
 
-def _pieces(X: Any, y: Any, factors: Any, rows: int) -> Iterator[tuple[Any, Any, Any]]:
-    """At most so many rows at once, filled up to a power of two by copies of the first row, whose factor is zero."""
-    y = y[:, None] if y.ndim == 1 else y
-    rows = 1 << (rows.bit_length() - 1)
-    for i in range(0, len(X), rows):
-        own = slice(i, i + rows)
-        number = len(X[own])
+def pieces(arrays: Sequence[Any], width: int) -> Iterator[tuple[int, int, list[Any]]]:
+    """Rows of arrays in pieces that fit on the device; `width` is how many numbers are computed for each row.
+
+    Yields the number of the first row, how many rows there are, and these, filled up to a power of two by copies of the
+    last, so that few programs are compiled. What has no rows, None or a number, is the same in each.
+    """
+    most = 1 << (max(SMALLEST, NUMBERS // width).bit_length() - 1)
+    count = len(arrays[0])
+    for first in range(0, count, most):
+        number = min(most, count - first)
         missing = max(SMALLEST, 1 << (number - 1).bit_length()) - number
-        if not missing:
-            yield X[own], y[own], factors[own]
-            continue
-        order = np.concatenate((np.arange(i, i + number), np.full(missing, i)))
-        yield X[order], y[order], np.concatenate((np.asarray(factors[own]), np.zeros(missing)))
+        which: Any = slice(first, first + number)
+        if missing:
+            which = np.minimum(np.arange(first, first + number + missing), count - 1)
+        yield first, number, [_rows(each, which) for each in arrays]
+
+
+def _rows(each: Any, which: Any) -> Any:
+    if each is None or np.ndim(each) == 0:
+        return each
+    return each[which] if isinstance(which, slice) else each.take(which, axis=0)
 
 
 @partial(jax.jit, static_argnums=0)
@@ -140,12 +149,14 @@ def _added(
     table: Any,
     Z: jax.Array,
     lower: jax.Array | None,
+    number: int,
     X: jax.Array,
     y: jax.Array,
     factors: jax.Array,
 ) -> tuple[jax.Array, ...]:
-    """The totals and what one piece of the data adds to them."""
+    """The totals and what the first rows of a piece of the data, so many of them, add."""
     manifold = kernel.manifold
+    factors = jnp.where(jnp.arange(len(X)) < number, factors, 0.0)
     X = X.astype(Z.dtype)
     features = kernel.read_table(table, manifold.polish(X), manifold.polish(Z)).astype(jnp.float64)
     if lower is not None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import is_number, shown
+from ..array import namespace
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from ..gp.targets import Mean, basis_values, constant_basis, independent_columns
@@ -37,7 +38,8 @@ class LinearBasis:
 
 
 def _coordinates(manifold: Manifold, points: Array) -> Array:
-    return np.column_stack([np.ones(len(points)), np.asarray(manifold.embed(points)).reshape(len(points), -1)])
+    xp = namespace(points)  # also that of JAX
+    return xp.concat([xp.ones((len(points), 1)), manifold.embed(points).reshape(len(points), -1)], axis=1)
 
 
 @dataclass(frozen=True)

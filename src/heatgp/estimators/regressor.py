@@ -177,7 +177,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N). A sparse model reads memory-mapped files (numpy.memmap) in parts, and Dask arrays
-            where their blocks are: see docs/scale.md. A bad row is then found when it is read.
+            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Its pass over a JAX
+            array runs on the device of the array: see docs/gpu.md.
         y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
             own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
@@ -246,6 +247,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
         X, y, sample_weight, _, covariates = data
+        if y.ndim == 2:
+            raise _for_one_output("a sparse model", y.shape[1])
         collect: Collect = collected
         if in_parts(X):
             source, collect = streamed(data, self._reader)

@@ -1,4 +1,4 @@
-"""Data that are read in parts, memory-mapped files and Dask arrays: they need not fit into memory."""
+"""Data that are read in parts: memory-mapped files, Dask arrays, JAX arrays. They need not fit into memory."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..arguments import is_list, is_number
+from ..array import is_jax
 from ..covariance import Array
 from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
 from ..gp.sparse.fit import SUBSET, Collect
@@ -73,12 +74,14 @@ class Reader:
 
 
 def in_parts(X: Any) -> bool:
-    """Whether points are read in parts: those of a memory-mapped file, and of a Dask array."""
-    return isinstance(X, np.memmap) or is_dask(X)
+    """Whether points are read in parts: those of a memory-mapped file, of a Dask array, and of a JAX array."""
+    return is_dask(X) or ((isinstance(X, np.memmap) or is_jax(X)) and X.ndim > 0)
 
 
 def in_memory(x: Any) -> Any:
-    """x, where it is of Dask its values."""
+    """x, where it is of Dask or JAX its values."""
+    if is_jax(x):
+        return np.asarray(x)
     return _dask().gathered(x) if is_dask(x) else x
 
 
@@ -92,7 +95,10 @@ def check_size(X: Any, most: int) -> None:
 
 
 def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates: Any = None) -> Rows:
-    """Data as users give them; all are in blocks of the same rows where X is a Dask array, else none is of Dask."""
+    """Data as users give them; all are in blocks of the same rows where X is a Dask array, else none is of Dask.
+
+    None but X is of JAX unless X is.
+    """
     given = {"y": y, "sample_weight": weights, "noise": variances, "covariates": covariates}
     if is_dask(variances):
         raise Unsupported("noise is a Dask array. Give sample_weight = 1 / variances to `fit`, and noise=1.0.")
@@ -100,6 +106,8 @@ def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates
         data = Rows(*_dask().aligned(X, given))
         check_lengths(data)
         return data
+    if is_jax(X):
+        return Rows(X, *(each if is_jax(each) else _plain(in_memory(each)) for each in given.values()))
     return Rows(
         X, *(_plain(in_memory(each)) if isinstance(X, np.memmap) else in_memory(each) for each in given.values())
     )
@@ -155,7 +163,7 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
             warnings.simplefilter("ignore", InputWarning)  # the first look has warned
             return reader.chunk(data.some(which), where)
 
-    return Source(data.X.shape[0], read), collected
+    return Source(data.X.shape[0], read), _jax().collector(data, reader) if is_jax(data.X) else collected
 
 
 @contextmanager
@@ -238,3 +246,10 @@ def _dask() -> Any:
     from ..adapters import dask
 
     return dask
+
+
+def _jax() -> Any:
+    """The adapter, which imports JAX; it is there where X is a JAX array."""
+    from ..adapters import jax
+
+    return jax

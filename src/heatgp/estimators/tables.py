@@ -8,6 +8,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
 from ..arguments import as_array, refuse_masked, shown
+from ..array import is_jax
 from ..errors import InvalidInput, WrongType, warn
 from ..manifolds import Euclidean, Manifold
 from ..manifolds.composed.product import flat_size
@@ -86,13 +87,13 @@ def _check_rows(X: np.ndarray) -> None:
 
 
 def checked_targets(estimator: Any, y: Any) -> np.ndarray:
-    """y as an array, or as it is where it is of Dask; one column (N, 1) counts as (N,), with scikit-learn's warning."""
+    """y as an array, one of Dask or JAX as it is; one column (N, 1) counts as (N,), with scikit-learn's warning."""
     if y is None:
         name = type(estimator).__name__
         raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
     refuse_masked(y, "y")
     try:
-        array = y if isinstance(y, np.ndarray) or is_dask(y) else np.asarray(y)
+        array = y if isinstance(y, np.ndarray) or is_dask(y) or is_jax(y) else np.asarray(y)
     except ValueError as error:
         raise InvalidInput(f"y is no array: {error}. Give one target for each point.") from None
     if array.ndim == 2 and array.shape[1] == 1:
@@ -111,7 +112,9 @@ def is_dask(x: Any) -> bool:
 
 
 def rows(table: Any, kept: Any) -> Any:
-    """Some rows of an array or a table; None of None."""
+    """Some rows of an array or a table, in memory; None of None."""
     if table is None:
         return None
+    if is_jax(table):
+        return np.asarray(table[kept] if isinstance(kept, slice) else table.take(kept, axis=0))  # one program, not ten
     return table.iloc[kept] if hasattr(table, "iloc") else np.asarray(table)[kept]

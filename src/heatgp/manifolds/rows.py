@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arguments import as_array
-from ..array import norm
+from ..array import Array, norm
 from ..errors import InvalidInput, OffManifold
 from .checks import check_points
 from .composed.product import Product, flat_size, unflatten
@@ -117,11 +117,7 @@ def _moved(manifold: Manifold, array: np.ndarray, points: np.ndarray, name: str)
 def shaped(manifold: Manifold, X: Any, name: str) -> np.ndarray:
     """X as an array of shape (N, *manifold.shape), from points or rows of flattened points."""
     array = as_array(X, name, f"a numeric array of points of {manifold!r}")
-    size = math.prod(manifold.shape)
-    if array.ndim == 2 and len(manifold.shape) != 1 and array.shape[1] == size:
-        array = array.reshape(-1, *manifold.shape)
-    elif array.ndim == 2 and manifold.is_complex and array.dtype.kind != "c" and array.shape[1] == flat_size(manifold):
-        array = unflatten(manifold, array)
+    array = from_rows(manifold, array)
     if array.ndim != 1 + len(manifold.shape):
         rows = f" or rows of {flat_size(manifold)} numbers" if manifold.is_complex or len(manifold.shape) > 1 else ""
         remedy = f"A column is {name}[:, None]" if manifold.shape == (1,) else f"One point alone is {name}[None]"
@@ -129,4 +125,13 @@ def shaped(manifold: Manifold, X: Any, name: str) -> np.ndarray:
             f"{name} has shape {array.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}){rows} "
             f"of {manifold!r}. {remedy}."
         )
+    return array
+
+
+def from_rows(manifold: Manifold, array: Array) -> Array:
+    """The points of rows of flattened points; an array of any library that is none of these stays as it is."""
+    if array.ndim == 2 and len(manifold.shape) != 1 and array.shape[1] == math.prod(manifold.shape):
+        return array.reshape(-1, *manifold.shape)
+    if array.ndim == 2 and manifold.is_complex and array.dtype.kind != "c" and array.shape[1] == flat_size(manifold):
+        return unflatten(manifold, array)
     return array
