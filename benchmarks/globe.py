@@ -23,6 +23,7 @@ from scipy.stats import norm
 import heatgp as hg
 from heatgp.datasets import atmosphere
 from heatgp.errors import AccuracyWarning
+from heatgp.gp.sparse.regression import SparseApproximation
 from heatgp.plots import save_figure, styled
 
 LEARN, TEST = 100_000, 10_000
@@ -105,7 +106,10 @@ def heatgp_model(number: int = LEARN, **options) -> Callable[[Task], tuple[Predi
             warnings.simplefilter("always", AccuracyWarning)
             gp = hg.GPRegressor(hg.Sphere(2), **options).fit(task.X[:number], task.y[:number])
         found = gp.approximation_
-        about = "" if found is None else f"{found.inducing} points, "
+        about = ""
+        if found is not None:
+            sparse = isinstance(found, SparseApproximation)
+            about = f"{found.inducing} points, " if sparse else f"from {found.data:.0f} near values, "
         about += f"length {np.degrees(np.sqrt(gp.time_)):.1f} degrees, noise {np.sqrt(gp.noise_):.4g}"
         about += ", warned of too few points" * bool(caught)
         return lambda X: (*gp.predict(X, return_std=True), gp.noise_), about

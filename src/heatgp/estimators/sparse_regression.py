@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
+SHARE = 0.1
+"""The share of all data that a prediction of a local model may be made from: with more, a sparse model is better."""
 INFERENCES = ("auto", "dense", "sparse", "local")
 
 
@@ -74,27 +77,32 @@ def sparse_fit(
 ) -> tuple[SparsePosterior | LocalPosterior, Fit | None]:
     """The posterior and the result of the search.
 
-    The model is local with `local` = True, and where the points are too few and `options` allow it. An AccuracyWarning
-    says what a sparse model loses.
+    The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
+    to a new point. An AccuracyWarning says what is lost.
     """
+    learn = partial(fit_sparse, kernel, source, bounds, given, known, priors, coefficient_scale)
     try:
-        data, params, fit = fit_sparse(
-            kernel, source, bounds, given, known, priors, coefficient_scale, options, function, collect
-        )
+        data, params, fit = learn(options, function, collect)
+        rough = local
     except TooRough as found:
-        data, params, fit, local = found.data, found.params, None, True
-    posterior = condition_sparse(data, params, noise_is_known)
-    if local:
-        all_data = source.read(slice(None))
-        rough, fit = localised(posterior, kernel, all_data, bounds, given, priors, options.tolerance)
-        if rough.approximation.error > options.tolerance:
+        data, params, fit, rough = found.data, found.params, None, True
+    if rough:
+        whole, all_data = condition_sparse(data, params, noise_is_known), source.read(slice(None))
+        share = 1.0 if local else SHARE
+        near, fit = localised(whole, kernel, all_data, bounds, given, priors, options.tolerance, share)
+        if near.approximation.error <= options.tolerance:
+            return near, fit
+        if local:
             warn(
-                f"predictions are made from {rough.approximation.data:.0f} near data each, and would change by "
-                f"{rough.approximation.error:.2g} with more of them, more than tolerance = {options.tolerance}. Fit "
-                'fewer data with inference="dense" for exact predictions.',
+                f"predictions are made from {near.approximation.data:.0f} near data each, and would change by "
+                f"{near.approximation.error:.2g} with more of them, more than tolerance = {options.tolerance}. Give a "
+                'larger tolerance, or inference="sparse".',
                 AccuracyWarning,
             )
-        return rough, fit
+            return near, fit
+        options = replace(options, local=False)
+        data, params, fit = learn(options, function, collect)
+    posterior = condition_sparse(data, params, noise_is_known)
     warn_of_loss(posterior, options)
     return posterior, fit
 

@@ -162,8 +162,11 @@ class LocalPosterior(Latent):
         moved = replace(self, kernel=kernel, params=params)
         return replace(moved, log_marginal_likelihood=local_evidence(moved)[0])
 
-    def resolved(self) -> LocalPosterior:
-        """The same with a window at which predictions of some data, at the edges of groups, do not change any more."""
+    def resolved(self, share: float) -> LocalPosterior:
+        """The same with a window at which predictions of some data, at the edges of groups, do not change any more.
+
+        A window has at most a share of all data.
+        """
         rows, before, number = self.rows[:LOOKS, 0], None, 0.0
         correlations = [self._correlations(self.X[row : row + 1]) for row in rows]
         scale, error, resolved = np.sqrt(self.params.amplitude + self.params.noise), np.inf, self
@@ -174,7 +177,7 @@ class LocalPosterior(Latent):
             more = float(np.mean([len(model._near(centre).y) for centre in centres]))
             if more < max(LEAST, MORE * number) and window != WINDOWS[-1]:
                 continue  # too few data, or hardly new ones, to compare
-            if before is not None and model.is_large(centres[0]):
+            if before is not None and (more > share * self.count or model.is_large(centres[0])):
                 break
             models = [model.near(at).with_basis(self.columns[row : row + 1]) for at, row in zip(centres, rows)]
             moments = [each.moments(self.X[row : row + 1]) for each, row in zip(models, rows)]
@@ -279,8 +282,12 @@ def localised(
     given: Given,
     priors: Priors | str | None,
     tolerance: float,
+    share: float = 1.0,
 ) -> tuple[LocalPosterior, Fit | None]:
-    """The local model of all data, in memory, after a sparse one; parameters are learned again."""
+    """The local model of all data, in memory, after a sparse one; parameters are learned again.
+
+    New points are predicted from at most a share of all data.
+    """
     params, fit = whole.params, None
     y = data.y - data.basis @ whole.coefficients
     nothing = Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0)))
@@ -307,7 +314,7 @@ def localised(
         guesses = [params, replace(params, time=_shorter(kernel, params.time))]
         fit = climbed(kernel, objective, intervals, box_of(objective, intervals), guesses)
         params = fit.params
-    return posterior.again(kernel, params).resolved(), fit
+    return posterior.again(kernel, params).resolved(share), fit
 
 
 def _shorter(kernel: Kernel, time: Time) -> Time:
