@@ -27,6 +27,14 @@ from ..heat.kernel import HeatKernel
 from ..manifolds.checks import SINGLE_TOLERANCE, TOLERANCE
 from ..manifolds.rows import from_rows
 
+CORES = 100.0
+"""How many times faster than one core of a processor a pass on a GPU counts."""
+
+
+def cores() -> float:
+    """How many times faster than one core of a processor a pass over data is, on JAX's default device."""
+    return 1.0 if jax.default_backend() == "cpu" else CORES
+
 
 class Sums(NamedTuple):
     """`Statistics` on the device, and the number of the first row that is not possible; N where there is none."""

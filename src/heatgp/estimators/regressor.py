@@ -407,7 +407,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             raise Unsupported(f'inference="local" keeps all data in memory, and has {what}. Use "sparse".')
         chosen = options_of(self.tolerance, self.inducing, self._points)
         possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
-        chosen = replace(chosen, always=always or local, local=possible, limit=FEW if local else chosen.limit)
+        limit = FEW if local else chosen.limit
+        chosen = replace(chosen, always=always or local, local=possible, limit=limit, cores=source.cores)
         given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
         with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(

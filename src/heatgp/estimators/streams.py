@@ -163,7 +163,9 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
             warnings.simplefilter("ignore", InputWarning)  # the first look has warned
             return reader.chunk(data.some(which), where)
 
-    return Source(data.X.shape[0], read), _jax().collector(data, reader) if is_jax(data.X) else collected
+    if is_jax(data.X):
+        return Source(data.X.shape[0], read, _jax().cores()), _jax().collector(data, reader)
+    return Source(data.X.shape[0], read), collected
 
 
 @contextmanager

@@ -62,6 +62,7 @@ class SparseOptions:
     points: Array | None = None  # points by hand
     always: bool = False  # whether the model is sparse where a dense one would be faster, too
     local: bool = False  # whether a local model may take its place where points are too few
+    cores: float = 1.0  # how many times faster than one core a pass over the data is
 
 
 DEFAULT = SparseOptions()
@@ -73,7 +74,7 @@ def largest_number(count: int, options: SparseOptions) -> int:
     >>> largest_number(1_000_000, SparseOptions()), largest_number(10_000, SparseOptions())
     (2000, 3000)
     """
-    limit = options.limit or min(ROUGH if options.local else MOST, int(np.sqrt(WORK / count)))
+    limit = options.limit or min(ROUGH if options.local else MOST, int(np.sqrt(WORK * options.cores / count)))
     return max(1, min(limit, count, CANDIDATES))
 
 
