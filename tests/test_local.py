@@ -1,6 +1,7 @@
 """Local regression beside the dense one: rough functions, of which data far away say nothing."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from scipy.linalg import block_diag
 from scipy.stats import multivariate_normal
 
 import heatgp as hg
-from heatgp.errors import InvalidInput, Unsupported
+from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.gp.linalg import Dense
 from heatgp.gp.sparse import local
 from heatgp.gp.sparse.blocks import Blocks
@@ -18,14 +19,14 @@ S2 = hg.Sphere(2)
 ROUGH = {hg.Sphere(2): 0.01, hg.SpecialOrthogonal(3): 0.08, hg.Torus(2): 0.03}
 
 
-def problem(manifold, time, number, seed=0, smoothness=np.inf):
+def problem(manifold, time, number, seed=0, smoothness=np.inf, noise=0.3):
     """Draws of f at data and at new points, by the Cholesky factor of their covariance, and noise."""
     rng = np.random.default_rng(seed)
     kernel = hg.matern_kernel(manifold, smoothness=smoothness) if smoothness < np.inf else hg.heat_kernel(manifold)
     X = manifold.random(rng, number + 200)
     K = kernel(X, time=time) / kernel(X[:1], X[:1], time=time)
     f = np.linalg.cholesky(K + 1e-8 * np.eye(len(X))) @ rng.standard_normal(len(X))
-    y = 3 + f[:number] + 0.3 * rng.standard_normal(number)
+    y = 3 + f[:number] + noise * rng.standard_normal(number)
     return X[:number], y, X[number:], 3 + f[number:]
 
 
@@ -44,33 +45,78 @@ def test_blocks_are_a_matrix_with_blocks():
         Blocks.of(-K, 1e3)
 
 
+def compared(manifold, X, y, new, tolerance=1e-2, **known):
+    """The error of the mean, over the spread of y, the largest one of standard deviations, and both models."""
+    gp = hg.GPRegressor(manifold, inference="local", tolerance=tolerance, **known).fit(X, y)
+    dense = hg.GPRegressor(manifold, inference="dense", **known).fit(X, y)
+    (mean, std), (exact, deviation) = (model.predict(new, return_std=True) for model in (gp, dense))
+    assert isinstance(gp.posterior_, LocalPosterior)
+    return np.sqrt(np.mean((mean - exact) ** 2)) / y.std(), np.abs(std / deviation - 1).max(), gp, dense
+
+
 @pytest.mark.parametrize("tolerance, of_mean, of_std", [(1e-2, 1e-2, 2e-2), (1e-3, 1e-3, 2e-3)])
 @pytest.mark.parametrize("manifold", ROUGH, ids=repr)
 def test_predictions_are_those_of_the_dense_model(manifold, tolerance, of_mean, of_std):
     time = ROUGH[manifold]
     X, y, new, _ = problem(manifold, time, 1500)
-    known = {"time": time, "amplitude": 1.0, "noise": 0.09, "mean": 3.0}
-    gp = hg.GPRegressor(manifold, inference="local", tolerance=tolerance, **known).fit(X, y)
-    dense = hg.GPRegressor(manifold, inference="dense", **known).fit(X, y)
-    (mean, std), (exact, deviation) = (model.predict(new, return_std=True) for model in (gp, dense))
-    assert np.sqrt(np.mean((mean - exact) ** 2)) < of_mean * y.std()
-    np.testing.assert_allclose(std, deviation, rtol=of_std)
-    assert isinstance(gp.posterior_, LocalPosterior)
+    with warnings.catch_warnings():  # at 1e-3 the last data changed more than that, what they leave out is less
+        warnings.simplefilter("ignore", AccuracyWarning)
+        mean, std, gp, _ = compared(manifold, X, y, new, tolerance, time=time, amplitude=1.0, noise=0.09, mean=3.0)
+    assert mean < of_mean
+    assert std < of_std
     assert gp.approximation_.data < len(X)
+
+
+@pytest.mark.parametrize("time, noise", [(0.003, 0.09), (0.003, 1e-4), (1e-4, 0.01)])
+def test_little_noise_and_a_mean_that_is_learned(time, noise):
+    X, y, new, _ = problem(S2, time, 1200, noise=np.sqrt(noise))
+    mean, std, gp, dense = compared(S2, X, y, new, time=time, amplitude=1.0, noise=noise)
+    error = dense.coefficient_errors_[0]  # the coefficients are those of 1024 data
+    assert mean < 1e-2 + error / 2
+    assert std < 2e-2
+    np.testing.assert_allclose(gp.coefficients_, dense.coefficients_, atol=2 * error)
+    assert 0.7 < gp.coefficient_errors_[0] / error < 1.5
+
+
+def test_far_data_of_smooth_functions_without_noise_are_missed_and_that_is_said():
+    X, y, new, _ = problem(S2, 0.02, 1000, noise=0.0)
+    with pytest.warns(AccuracyWarning, match="near data"):
+        _, std, _, _ = compared(S2, X, y, new, time=0.02, amplitude=1.0, noise=0.0, mean=3.0)
+    assert std > 1e-2
+
+
+def test_places_that_are_seen_more_than_once():
+    X, _, new, _ = problem(S2, 0.02, 200)
+    rng = np.random.default_rng(1)
+    y = np.repeat(np.sin(6 * X[:, 0]), 5) + 0.3 * rng.standard_normal(1000)
+    known = {"time": 0.02, "amplitude": 1.0, "noise": 0.09, "mean": 0.0}
+    mean, std, _, _ = compared(S2, np.repeat(X, 5, axis=0), y, new, **known)
+    assert mean < 1e-2
+    assert std < 2e-2
+
+
+@pytest.mark.parametrize("inference", ["local", "sparse"])
+def test_known_variances_are_those_of_the_noise(inference):
+    X, y, new, _ = problem(S2, 0.1, 600)
+    known = {"time": 0.1, "amplitude": 1e-4, "mean": 0.03}
+    y = y / 100
+    models = [hg.GPRegressor(S2, inference=each, noise=np.full(600, 9e-6), **known) for each in (inference, "dense")]
+    (mean, std), (exact, deviation) = (model.fit(X, y).predict(new, return_std=True) for model in models)
+    assert np.sqrt(np.mean((mean - exact) ** 2)) < 1e-2 * y.std()
+    np.testing.assert_allclose(std, deviation, rtol=2e-2)
+    with pytest.raises(InvalidInput, match=r"noise\[3\] = 0"):
+        hg.GPRegressor(S2, inference=inference, noise=np.where(np.arange(600) == 3, 0.0, 1.0)).fit(X, y)
 
 
 def test_a_local_model_of_many_near_data_is_sparse(monkeypatch):
     X, y, new, _ = problem(S2, 0.2, 800)
     monkeypatch.setattr(local, "SMALL", 100)
     monkeypatch.setattr(local, "DENSE", 200)
-    known = {"time": 0.2, "amplitude": 1.0, "noise": 0.09, "mean": 3.0}
-    gp = hg.GPRegressor(S2, inference="local", **known).fit(X, y)
-    dense = hg.GPRegressor(S2, inference="dense", **known).fit(X, y)
-    (mean, std), (exact, deviation) = (model.predict(new, return_std=True) for model in (gp, dense))
+    mean, std, gp, _ = compared(S2, X, y, new, time=0.2, amplitude=1.0, noise=0.09, mean=3.0)
     near = gp.posterior_.near(new[:1])
     assert len(near.X) < near.count / 2
-    assert np.sqrt(np.mean((mean - exact) ** 2)) < 1e-2 * y.std()
-    np.testing.assert_allclose(std, deviation, rtol=2e-2)
+    assert mean < 1e-2
+    assert std < 2e-2
 
 
 @pytest.fixture(scope="module")
@@ -79,15 +125,16 @@ def fitted():
     return hg.GPRegressor(S2, inference="local").fit(X, y), X, y, new, truth
 
 
-def test_the_evidence_is_that_of_neighbourhoods(fitted):
-    gp, X, y, *_ = fitted
-    posterior, params = gp.posterior_, gp.posterior_.params
-    total = 0.0
+def test_the_evidence_is_that_of_neighbourhoods():
+    X, y, *_ = problem(S2, 0.02, 600)
+    gp = hg.GPRegressor(S2, inference="local", mean=3.0, noise=0.09, amplitude=1.0).fit(X, y)
+    posterior, total = gp.posterior_, 0.0
+    assert len(set(posterior.rows.ravel())) == posterior.rows.size == 512
     for rows in posterior.rows:
-        C = params.amplitude * gp.kernel_.pairs(X[rows]).at(params.time).value + params.noise * np.eye(len(rows))
-        total += multivariate_normal(np.full(len(rows), gp.coefficients_[0]), C).logpdf(y[rows])
-    expected = total * len(X) / posterior.rows.size
-    np.testing.assert_allclose(gp.log_marginal_likelihood(), expected, rtol=1e-9)
+        C = gp.kernel_.pairs(X[rows]).at(gp.time_).value + 0.09 * np.eye(len(rows))
+        total += multivariate_normal(np.full(len(rows), 3.0), C).logpdf(y[rows])
+    np.testing.assert_allclose(gp.log_marginal_likelihood(), total, rtol=1e-9)
+    np.testing.assert_allclose(gp.fit_.log_marginal_likelihood, total, rtol=1e-9)
 
 
 def test_gradients_are_differences(fitted):
@@ -107,8 +154,9 @@ def test_covariances_and_samples_are_of_one_law(fitted):
     np.testing.assert_allclose(np.sqrt(np.diagonal(covariance)), std, rtol=2e-2)
     assert np.linalg.eigvalsh(covariance).min() > -1e-10
     draws = gp.sample_y(some, n_samples=4000, random_state=0).T
-    assert np.abs(draws.mean(axis=0) - mean).max() < 5 * std.max() / np.sqrt(4000) + 0.1 * std.max()
+    assert np.all(np.abs(draws.mean(axis=0) - mean) < 5 * std / np.sqrt(4000) + 1e-2)
     np.testing.assert_allclose(draws.std(axis=0), std, rtol=0.1)
+    assert gp.predict(new[:0], return_cov=True)[1].shape == (0, 0)
 
 
 def test_it_is_the_same_after_pickling_and_tells_of_itself(fitted):
@@ -130,21 +178,25 @@ def test_weights_and_covariates():
         gp = hg.GPRegressor(S2, inference=inference, **known).fit(X, y, weights, covariates=table[:800])
         found.append((gp.coefficients_, *gp.predict(new, return_std=True, covariates=table[800:])))
     (coefficients, mean, std), (exact, of_dense, deviation) = found
-    np.testing.assert_allclose(coefficients, exact, atol=0.02)
-    assert np.sqrt(np.mean((mean - of_dense) ** 2)) < 2e-2 * y.std()
+    np.testing.assert_allclose(coefficients, exact, atol=0.05)
+    assert np.sqrt(np.mean((mean - of_dense) ** 2)) < 1e-2 * y.std()
     np.testing.assert_allclose(std, deviation, rtol=2e-2)
 
 
-def test_what_a_local_model_has_not(fitted, tmp_path):
+def test_what_a_local_model_has_not(fitted, tmp_path, monkeypatch):
     gp, X, y, *_ = fitted
     for call in (lambda: gp.partial_fit(X, y), gp.loo):
         with pytest.raises(Unsupported, match="local"):
             call()
+    monkeypatch.setattr(local, "DENSE", 600)
+    monkeypatch.setattr(local, "WORK", 1e6)
+    with pytest.raises(Unsupported, match="near each other"):
+        gp.predict(X, return_cov=True)
     np.save(tmp_path / "X.npy", X)
     in_file = np.load(tmp_path / "X.npy", mmap_mode="r")
     with pytest.raises(Unsupported, match="memory-mapped"):
         hg.GPRegressor(S2, inference="local").fit(in_file, y)
-    with pytest.raises(Unsupported, match="integrate"):
+    with pytest.raises(Unsupported, match="integrated"):
         hg.GPRegressor(S2, inference="local", integrate="grid").fit(X, y)
     with pytest.raises(Unsupported, match="several outputs"):
         hg.GPRegressor(S2, inference="local").fit(X, np.column_stack([y, y]))

@@ -104,3 +104,11 @@ def test_rare_classes_are_among_the_data_that_parameters_are_learned_from():
     few = some_of_each(numbers, 50)
     assert set(numbers[few]) == {0, 1, 2}
     assert len(few) <= 50 + 3 + 20
+
+
+def test_the_smoothness_of_classes_is_learned():
+    X = hg.Sphere(2).random(np.random.default_rng(0), 60)
+    y = X[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(60) > 0
+    models = [hg.GPClassifier(hg.Sphere(2), smoothness=each).fit(X, y) for each in (np.inf, 2.5, 1.5, 0.5, "learn")]
+    evidences = [model.log_marginal_likelihood() for model in models]
+    assert evidences[-1] == max(evidences[:-1])

@@ -24,8 +24,8 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import FEW, SUBSET, Collect, NotSparse, resolved_box
-from ..gp.sparse.local import LocalPosterior, local_evidence, local_objective
+from ..gp.sparse.fit import SUBSET, Collect, NotSparse, resolved_box
+from ..gp.sparse.local import LocalPosterior, local_gradient, local_objective
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
 from ..gp.sparse.source import Source, collected, random_rows
 from ..gp.student import StudentT
@@ -403,12 +403,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         known, mean = is_list(self.noise), self._mean_model
         local, kept = self.inference == "local", in_memory and not always
         if local and not (kept and self.integrate is None):
-            what = "no integrate" if kept else "neither partial_fit, nor memory-mapped files, nor Dask arrays"
-            raise Unsupported(f'inference="local" keeps all data in memory, and has {what}. Use "sparse".')
+            what = "data from partial_fit, memory-mapped files, Dask and JAX arrays"
+            raise Unsupported(
+                f'inference="local" is not for {"parameters that are integrated over" if kept else what}. Use "sparse"'
+                + ("." if kept else ", or give all data as NumPy arrays, such as numpy.asarray(X).")
+            )
         chosen = options_of(self.tolerance, self.inducing, self._points)
         possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
-        limit = FEW if local else chosen.limit
-        chosen = replace(chosen, always=always or local, local=possible, limit=limit, cores=source.cores)
+        chosen = replace(chosen, always=always, local=possible, cores=source.cores)
         given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
         with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(
@@ -783,7 +785,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         if isinstance(posterior, SparsePosterior):
             return value, sparse_gradient(posterior)
         if isinstance(posterior, LocalPosterior):
-            return local_evidence(posterior, gradient=True)
+            return value, local_gradient(posterior)
         return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:

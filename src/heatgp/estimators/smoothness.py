@@ -88,7 +88,7 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
 def _comparable(tried: list[tuple[float, Any, list[Any]]]) -> list[tuple[float, Any, list[Any]]]:
     """The same with evidences of the same data: those of some neighbourhoods, where a model is local."""
     for _, model, _ in tried:
-        if isinstance(model.posterior_, LocalPosterior):
+        if isinstance(model.posteriors_[0], LocalPosterior):
             again = model.posterior_.again
             return [(again(m.kernel_, m.posterior_.params).log_marginal_likelihood, m, given) for _, m, given in tried]
     return tried

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,9 +15,19 @@ from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
-from ..gp.sparse.fit import Collect, SparseOptions, TooRough, fit_sparse, largest_number, searched
+from ..gp.sparse.fit import (
+    SHARE,
+    SUBSET,
+    Collect,
+    SparseOptions,
+    TooRough,
+    fit_sparse,
+    largest_number,
+    rough_params,
+    searched,
+)
 from ..gp.sparse.inducing import SAMPLE
-from ..gp.sparse.local import LocalPosterior, localised
+from ..gp.sparse.local import LocalPosterior, fit_local
 from ..gp.sparse.regression import SparsePosterior, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected
 
@@ -24,8 +35,6 @@ DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
-SHARE = 0.1
-"""The share of all data that a prediction of a local model may be made from: with more, a sparse model is better."""
 INFERENCES = ("auto", "dense", "sparse", "local")
 
 
@@ -81,30 +90,51 @@ def sparse_fit(
     to a new point. An AccuracyWarning says what is lost.
     """
     learn = partial(fit_sparse, kernel, source, bounds, given, known, priors, coefficient_scale)
-    try:
-        data, params, fit = learn(options, function, collect)
-        rough = local
-    except TooRough as found:
-        data, params, fit, rough = found.data, found.params, None, True
-    if rough:
-        whole, all_data = condition_sparse(data, params, noise_is_known), source.read(slice(None))
-        share = 1.0 if local else SHARE
-        near, fit = localised(whole, kernel, all_data, bounds, given, priors, options.tolerance, share)
-        if near.approximation.error <= options.tolerance:
-            return near, fit
-        if local:
-            warn(
-                f"predictions are made from {near.approximation.data:.0f} near data each, and would change by "
-                f"{near.approximation.error:.2g} with more of them, more than tolerance = {options.tolerance}. Give a "
-                'larger tolerance, or inference="sparse".',
-                AccuracyWarning,
-            )
-            return near, fit
-        options = replace(options, local=False)
-        data, params, fit = learn(options, function, collect)
-    posterior = condition_sparse(data, params, noise_is_known)
-    warn_of_loss(posterior, options)
-    return posterior, fit
+    if local:
+        subset = source.sample(SUBSET)
+        guess = given.params or rough_params(kernel, subset, bounds, given, priors, coefficient_scale)
+    else:
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                data, params, fit = learn(options, function, collect)
+            for warning in caught:
+                warn(str(warning.message), warning.category)
+            posterior = condition_sparse(data, params, noise_is_known)
+            warn_of_loss(posterior, options)
+            return posterior, fit
+        except TooRough as found:
+            guess = found.params
+    all_data, tolerance, share = source.read(slice(None)), options.tolerance, 1.0 if local else SHARE
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        near, fit = fit_local(
+            kernel, all_data, guess, bounds, given, known, priors, coefficient_scale, tolerance, share, noise_is_known,
+            function,
+        )  # fmt: skip
+    change = near.approximation.error
+    if change > tolerance and not local:
+        return sparse_fit(
+            kernel, source, bounds, given, known, priors, coefficient_scale, replace(options, local=False),
+            noise_is_known, function, collect,
+        )  # fmt: skip
+    for warning in caught:
+        warn(str(warning.message), warning.category)
+    if change > tolerance:
+        warn(
+            f"predictions are made from {near.approximation.data:.0f} near data each, and would change by {change:.2g} "
+            f'with more of them, more than tolerance = {tolerance}. Give a larger tolerance, or inference="sparse".',
+            AccuracyWarning,
+        )
+    return near, fit
+
+
+def check_positive(noise: Array | None) -> None:
+    """Raise InvalidInput where an observation has no noise."""
+    for where in [] if noise is None else np.flatnonzero(noise == 0)[:1]:
+        raise InvalidInput(
+            f'noise[{where}] = 0, and a sparse model needs positive variances. Give a small one, or inference="dense".'
+        )
 
 
 def loses(posterior: SparsePosterior, options: SparseOptions) -> bool:
@@ -161,4 +191,5 @@ def extended(
 
 def source_of(points: Array, y: Array, basis: Array, noise: Array | None) -> Source:
     """Data in memory."""
+    check_positive(noise)
     return Source(len(points), Chunk(points, y, basis, noise).some)

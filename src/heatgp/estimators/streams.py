@@ -25,6 +25,7 @@ from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from ..manifolds.rows import as_points, projected_points, shaped
 from .mean import MeanModel
+from .sparse_regression import check_positive
 from .tables import chosen_manifold, is_dask, rows
 
 ROWS = 1 << 16
@@ -70,6 +71,7 @@ class Reader:
         with located(numbers):
             basis = self.mean.values(points, covariates)
             targets(points, y, basis, noise, np.ones(basis.shape[1]))  # checks them
+            check_positive(noise)
         return Chunk(points, y.astype(float) - self.known, basis, noise)
 
 

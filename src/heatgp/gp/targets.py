@@ -247,6 +247,14 @@ def one_each(values: Any, number: int, name: str) -> Array:
     return array.astype(float)
 
 
+def typical_noise(scale: Array | None) -> float:
+    """The noise over the parameter `noise` of data that tell as much as these: one over their mean weight."""
+    if scale is None:
+        return 1.0
+    with np.errstate(divide="ignore"):
+        return float(1.0 / np.mean(1.0 / scale))
+
+
 def independent_columns(H: Array) -> Array:
     """The numbers of the columns of H that are no combination of those before them."""
     kept: list[int] = []

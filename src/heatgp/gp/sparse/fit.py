@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
 from ..search import apart, ascend, step_units
-from ..targets import targets
+from ..targets import targets, typical_noise
 from .inducing import Inducing
 from .regression import SparseData, sparse_objective
 from .source import Chunk, Source, collected
@@ -41,8 +41,12 @@ MOST = 3000
 """Points at most: a value of the evidence then takes some seconds."""
 ROUGH = 2000
 """Points at most where a local model can take the place of a sparse one: with more, it takes less time."""
-FEW = 500
-"""Points that tell the mean of data to a local model."""
+SHARE = 0.1
+"""The share of all data that a prediction of a local model may be made from: with more, a sparse model is better."""
+CORRELATED = 0.2
+"""The correlation from which on data are near, for all kernels: rough ones need no others."""
+CENTRES = 50
+"""Data whose near data are counted."""
 DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
 NEAR = 1.05
@@ -83,11 +87,11 @@ class NotSparse(Exception):
 
 
 class TooRough(Exception):
-    """More inducing points are needed than there may be: the data as fewer see them, and parameters, for a start."""
+    """More inducing points are needed than there may be; `params` are a start for another model."""
 
-    def __init__(self, data: SparseData, params: Params) -> None:
+    def __init__(self, params: Params) -> None:
         super().__init__()
-        self.data, self.params = data, params
+        self.params = params
 
 
 def check_is_sparse(inducing: Inducing, count: int, options: SparseOptions) -> None:
@@ -124,10 +128,12 @@ def fit_sparse(
     subset = source.sample(SUBSET)
     start = _start(subset, coefficient_scale)
     params = given.params
-    guess = params or _rough(kernel, subset, bounds, given, priors, coefficient_scale)
+    guess = params or rough_params(kernel, subset, bounds, given, priors, coefficient_scale)
     candidates = source.sample(CANDIDATES, 1).X
     candidates = candidates[np.random.default_rng(2).permutation(len(candidates))]
-    ratio = max(guess.noise / guess.amplitude, 1e-10)
+    if options.local and near_share(kernel, candidates, guess.time) > SHARE:
+        options = replace(options, local=False)
+    ratio = max(guess.noise * typical_noise(subset.noise) / guess.amplitude, 1e-10)
     tolerance = STRICT * options.tolerance * ratio / source.count
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
@@ -140,14 +146,11 @@ def fit_sparse(
         inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
         starved = np.any(np.atleast_1d(inducing.time) > low) or len(inducing) >= limit
         if options.local and starved and data is not None:
-            raise TooRough(data, guess)
+            raise TooRough(guess)
         check_is_sparse(inducing, source.count, options)
-        rough = options.local and len(inducing) >= limit
-        if rough:
-            inducing = inducing.first(FEW)
+        if options.local and len(inducing) >= limit:
+            raise TooRough(guess)
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
-        if rough:
-            raise TooRough(data, guess)
         if params is not None:
             return data, params, None
         low = np.atleast_1d(inducing.time).astype(float)
@@ -155,7 +158,7 @@ def fit_sparse(
         times = np.atleast_1d(fit.params.time).astype(float)
         short = [k for k in learned if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
         if options.local and short and starved:
-            raise TooRough(data, fit.params)
+            raise TooRough(fit.params)
         if not short or starved:
             break
         guess = fit.params
@@ -164,6 +167,11 @@ def fit_sparse(
     assert data is not None
     assert fit is not None
     return data, fit.params, fit
+
+
+def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
+    """The share of data that are near to a datum."""
+    return float(np.mean(kernel.pairs(candidates[:CENTRES], candidates).at(time).value > CORRELATED))
 
 
 def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOptions = DEFAULT) -> Inducing:
@@ -227,7 +235,7 @@ def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval],
     return box
 
 
-def _rough(
+def rough_params(
     kernel: Kernel,
     subset: Chunk,
     bounds: Bounds,

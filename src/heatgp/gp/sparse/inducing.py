@@ -13,7 +13,7 @@ References: Titsias (2009); Burt, Rasmussen & van der Wilk (2020) for the choice
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -66,10 +66,6 @@ class Inducing:
 
     def __len__(self) -> int:
         return len(self.points)
-
-    def first(self, number: int) -> Inducing:
-        """The points that were chosen first."""
-        return replace(self, points=self.points[:number], lower=self.lower[:number, :number], left=1.0)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed

@@ -2,8 +2,8 @@
 
 Where correlations are short, f at a point depends on the data near it alone. New points are taken in groups of near
 ones. Each group is predicted from all data whose correlation with its centre is above a small number, by a dense or a
-sparse model. Parameters maximise the evidence of some neighbourhoods that count as independent. What a sparse model of
-all data knows of the coefficients of the mean is the prior of each local model.
+sparse model. Parameters maximise the evidence of some neighbourhoods that count as independent. What these know of the
+coefficients of the mean is the prior of each local model.
 
 References: Stein, Chi & Welty (2004), Varin, Reid & Firth (2011) for the evidence of parts of the data; Gramacy & Apley
 (2015) for local predictions.
@@ -11,14 +11,14 @@ References: Stein, Chi & Welty (2004), Varin, Reid & Firth (2011) for the eviden
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from numpy.typing import ArrayLike
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
 from ...errors import Unsupported
@@ -29,13 +29,13 @@ from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..prior import Prior
 from ..priors import Priors
-from ..regression import condition, evidence
-from ..targets import targets
+from ..regression import Evidence, condition, evidence
+from ..targets import MeanBasis, Targets, targets, typical_noise
 from ..threads import on_all_threads
 from .blocks import Blocks
 from .fit import STRICT, climbed
 from .inducing import Inducing
-from .regression import SparseData, SparsePosterior, condition_sparse
+from .regression import SparseData, condition_sparse
 from .source import Chunk, Source, statistics_of
 
 WINDOWS = (
@@ -53,10 +53,12 @@ EACH = 256
 CLOSE = 0.25
 """The change of predictions from a window to the next one at which that is wide enough, as part of the tolerance."""
 LEAST = 32
-"""Near data from which on windows are compared."""
+"""Near data from which on a window may be wide enough."""
+SAME = 1.0 - 1e-10
+"""The correlation from which on two data are at one place."""
 MORE = 1.1
 """The growth of their number from one window that is looked at to the next."""
-LOOKS = 12
+LOOKS = 16
 """Points on which errors are estimated."""
 SMALL = 500
 """Data up to which a local model is dense at once."""
@@ -77,8 +79,8 @@ class LocalApproximation:
     data : float, the mean number of data near a group of new points.
     window : tuple of two floats, correlations with the centre of a group: down to the first new points belong to it,
         down to the second data count.
-    error : float, what predictions at the edges of groups change with the last data that were added: the larger of two
-        root mean squares, of means over the standard deviation of y and of relative standard deviations of f.
+    error : float, what predictions changed with the last data that were added: the larger of two root mean squares, of
+        means over the prior standard deviation of y and of relative standard deviations of f.
     """
 
     data: float
@@ -88,28 +90,41 @@ class LocalApproximation:
 
 @dataclass(frozen=True)
 class LocalPosterior(Latent):
-    """A Gaussian process that has seen many data, and keeps them. y are the targets less their mean."""
+    """A Gaussian process that has seen many data, and keeps them."""
 
-    noise: Array | None = field(kw_only=True)  # (N,), relative variances; None where all are one
-    columns: Array = field(kw_only=True)  # (N, q), a basis of the mean whose coefficients have the variance one
+    data: Chunk = field(kw_only=True)
     rows: Array = field(kw_only=True)  # (b, n), the neighbourhoods whose evidence is maximised
     tolerance: float = field(kw_only=True)
+    coefficient_scale: ArrayLike | None = field(kw_only=True)
     approximation: LocalApproximation = LocalApproximation(0.0, WINDOWS[0], np.inf)
+
+    def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> LocalPosterior:
+        """The posterior of the same data at other parameters."""
+        moved = replace(self, kernel=kernel, params=params)
+        found, data, basis = local_evidence(moved)
+        return replace(
+            moved,
+            log_marginal_likelihood=found.value,
+            basis=replace(basis, function=self.basis.function),
+            inner=data.start + found.coefficients,
+            lower=found.lower,
+        )
 
     def mean(self, Xnew: Any) -> Array:
         return self.moments(Xnew)[0]
 
     def moments(self, Xnew: Any, noise: Any = False) -> tuple[Array, Array]:
-        added = self._noise(Xnew, noise)
-        mean, columns = self._mean_of_y(Xnew)
-        variance = np.empty(len(Xnew))
-        groups = list(grouped(self.kernel, Xnew, self.params.time, self.approximation.window[0]))
-        operations = float(len(groups)) * len(self.X) ** 2  # so many that threads are used
+        added, variance = self._noise(Xnew, noise), np.empty(len(Xnew))
+        mean, columns = self._mean_of_y(self.basis.at(Xnew))
+        mean = self.offset + mean
+        window, near = self.approximation.window, self.approximation.data
+        groups = list(grouped(self.kernel, Xnew, self.params.time, window[0]))
 
         def predicted(group: Array) -> tuple[Array, Array]:
             points = Xnew[group]
             return self.near(points[:1]).with_basis(columns[group]).moments(points)
 
+        operations = len(groups) * (self.count + min(near**3 / 3, WORK))
         for group, found in zip(groups, on_all_threads(predicted, groups, operations)):
             mean[group] += found[0]
             variance[group] = found[1]
@@ -124,13 +139,21 @@ class LocalPosterior(Latent):
     def _jointly(self, Xnew: Any, noise: Any) -> tuple[Array, Array]:
         """Mean and covariance of all points, from the data near any of them."""
         added = np.broadcast_to(self._noise(Xnew, noise), len(Xnew))
-        mean, columns = self._mean_of_y(Xnew)
+        if self.is_large(Xnew):
+            raise Unsupported(
+                f"{len(self._near(Xnew).y):,} data are near {len(Xnew)} points, too many for their covariance in a "
+                "local model. Ask for points that are near each other, or for standard deviations."
+            )
+        mean, columns = self._mean_of_y(self.basis.at(Xnew))
         model = self.near(Xnew).with_basis(columns)
-        return mean + model.mean(Xnew), model.covariance(Xnew) + np.diag(added)
+        return self.offset + mean + model.mean(Xnew), model.covariance(Xnew) + np.diag(added)
 
-    def near(self, points: Any) -> Latent:
-        """The model of all data near some points: in few points where these carry the covariance, else dense."""
-        data, params = self._near(points), self.params
+    def near(self, points: Any, without: Array | None = None) -> Latent:
+        """The model of all data near some points: in few points where these carry the covariance, else dense.
+
+        It is that of f and of the mean less what is known of it; `without` are numbers of data that are left out.
+        """
+        data, params = self._near(points, without), self.params
         if len(data.y) > SMALL:
             inducing = self._inducing(data)
             if len(inducing) < _largest(len(data.y)) or len(data.y) > DENSE:
@@ -139,61 +162,72 @@ class LocalPosterior(Latent):
                 return condition_sparse(SparseData(inducing, found, none, coefficient_scale=1.0), params)
         return condition(self.kernel, data.X, data.y, params, data.basis, noise_scale=data.noise, coefficient_scale=1.0)
 
-    def _near(self, points: Any) -> Chunk:
-        """All data near some points, or the nearest one."""
+    def is_large(self, points: Any) -> bool:
+        """Whether the model of the data near some points takes more time than there is for it."""
+        data = self._near(points)
+        return len(data.y) > DENSE and len(self._inducing(data)) >= _largest(len(data.y))
+
+    def _near(self, points: Any, without: Array | None = None) -> Chunk:
+        """All data near some points, or the nearest one; y less its mean, and a basis with coefficients N(0, 1)."""
         correlation = self._correlations(points)
+        if without is not None:
+            correlation[without] = -np.inf
         rows = np.flatnonzero(correlation > self.approximation.window[1])
-        rows = rows if len(rows) else np.array([correlation.argmax()])
-        return Chunk(self.X, self.y, self.columns, self.noise).some(rows)
+        data = self.data.some(rows if len(rows) else np.array([correlation.argmax()]))
+        mean, columns = self._mean_of_y(data.basis @ self.basis.transform)
+        return data._replace(y=data.y - mean, basis=columns)
+
+    def _mean_of_y(self, values: Array) -> tuple[Array, Array]:
+        """The mean for these values of its basis, and the columns of one with coefficients N(0, 1) about it."""
+        return values @ self.inner, self._whitened_basis(values).T
 
     def _inducing(self, data: Chunk) -> Inducing:
         number, params = len(data.y), self.params
         candidates = data.X[np.random.default_rng(0).permutation(number)[:CANDIDATES]]
-        tolerance = STRICT * self.tolerance * max(params.noise / params.amplitude, JITTER) / number
+        ratio = max(params.noise * typical_noise(data.noise) / params.amplitude, JITTER)
+        tolerance = STRICT * self.tolerance * ratio / number
         return Inducing.of(self.kernel, candidates, params.time, tolerance, _largest(number))
 
     def _correlations(self, points: Any) -> Array:
         """Those of the data with the nearest of some points, (N,)."""
         columns = (self.kernel.pairs(self.X, points[k : k + 1]) for k in range(len(points)))
-        return reduce(np.maximum, (column.at(self.params.time).value[:, 0] for column in columns))
-
-    def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> LocalPosterior:
-        """The posterior of the same data at other parameters."""
-        moved = replace(self, kernel=kernel, params=params)
-        return replace(moved, log_marginal_likelihood=local_evidence(moved)[0])
+        values = (column.at(self.params.time).value[:, 0] for column in columns)
+        return reduce(np.maximum, values, np.full(self.count, -np.inf))
 
     def resolved(self, share: float) -> LocalPosterior:
-        """The same with a window at which predictions of some data, at the edges of groups, do not change any more.
+        """The same with a window at which predictions do not change any more.
 
-        A window has at most a share of all data.
+        They are predictions of some data from others, anywhere in a group. A window has at most a share of all data.
         """
-        rows, before, number = self.rows[:LOOKS, 0], None, 0.0
-        correlations = [self._correlations(self.X[row : row + 1]) for row in rows]
-        scale, error, resolved = np.sqrt(self.params.amplitude + self.params.noise), np.inf, self
+        rng = np.random.default_rng(4)
+        looks = rng.permutation(self.count)[:LOOKS]
+        correlations = [self._correlations(self.X[row : row + 1]) for row in looks]
+        same = [np.flatnonzero(each > SAME) for each in correlations]
+        scale = np.sqrt(self.params.amplitude + self.params.noise * typical_noise(self.data.noise))
+        resolved, before, number = self, None, 0.0
         for window in WINDOWS:
-            model = replace(self, approximation=LocalApproximation(0.0, window, error))
-            edges = [int(np.argmin(np.where(each > window[0], each, np.inf))) for each in correlations]
-            centres = [self.X[edge : edge + 1] for edge in edges]
+            model = replace(self, approximation=LocalApproximation(0.0, window, np.inf))
+            members = [int(rng.choice(np.flatnonzero(each > window[0]))) for each in correlations]
+            centres = [self.X[member : member + 1] for member in members]
             more = float(np.mean([len(model._near(centre).y) for centre in centres]))
-            if more < max(LEAST, MORE * number) and window != WINDOWS[-1]:
-                continue  # too few data, or hardly new ones, to compare
-            if before is not None and (more > share * self.count or model.is_large(centres[0])):
+            if more < MORE * number and window != WINDOWS[-1]:
+                continue  # hardly new data
+            if before is not None and (more > share * self.count or any(map(model.is_large, centres))):
                 break
-            models = [model.near(at).with_basis(self.columns[row : row + 1]) for at, row in zip(centres, rows)]
-            moments = [each.moments(self.X[row : row + 1]) for each, row in zip(models, rows)]
-            found = np.array([(mean[0] / scale, 0.5 * np.log(variance[0])) for mean, variance in moments])
+            found = np.empty((len(looks), 2))
+            for k, row in enumerate(looks):
+                columns = self._mean_of_y(self.data.basis[row : row + 1] @ self.basis.transform)[1]
+                near = model.near(centres[k], same[k]).with_basis(columns)
+                mean, variance = near.moments(self.X[row : row + 1])
+                found[k] = mean[0] / scale, 0.5 * np.log(variance[0] + JITTER * self.params.amplitude)
+            error = 0.0 if more == self.count else np.inf
             if before is not None:
                 error = float(np.sqrt(np.square(found - before).mean(axis=0)).max())
             resolved = replace(self, approximation=LocalApproximation(more, window, error))
-            if error < CLOSE * self.tolerance or more == self.count:
+            if error < CLOSE * self.tolerance and (number >= LEAST or more == self.count):
                 break
             before, number = found, more
         return resolved
-
-    def is_large(self, points: Any) -> bool:
-        """Whether the model of the data near some points takes more time than there is for it."""
-        data = self._near(points)
-        return len(data.y) > DENSE and len(self._inducing(data)) >= _largest(len(data.y))
 
     def loo(self) -> tuple[Array, Array]:
         raise Unsupported(
@@ -201,10 +235,10 @@ class LocalPosterior(Latent):
             'inference="dense".'
         )
 
-    def _mean_of_y(self, Xnew: Any) -> tuple[Array, Array]:
-        """The mean of y, and the columns of the basis at new points, (M, q)."""
-        values = self.basis.at(Xnew)
-        return self.offset + values @ self.inner, self._whitened_basis(values).T
+
+def _largest(number: int) -> int:
+    """How many inducing points a local model of so many data may have."""
+    return number // 3 if number <= DENSE else int(np.sqrt(WORK / number))
 
 
 def grouped(kernel: Kernel, points: Array, time: Time, least: float) -> Iterator[Array]:
@@ -217,20 +251,15 @@ def grouped(kernel: Kernel, points: Array, time: Time, least: float) -> Iterator
         left = left[~near]
 
 
-def _largest(number: int) -> int:
-    """How many inducing points a local model of so many data may have."""
-    return number // 3 if number <= DENSE else int(np.sqrt(WORK / number))
-
-
 def neighbourhoods(kernel: Kernel, X: Array, time: Time) -> Array:
-    """The numbers of the data nearest to some of them, (b, n), themselves first."""
-    rng, size = np.random.default_rng(3), min(EACH, len(X))
-    rows = []
-    for centre in rng.choice(len(X), max(1, min(BLOCKS, len(X) // EACH)), replace=False):
-        correlation = kernel.pairs(X, X[centre : centre + 1]).at(time).value[:, 0]
-        correlation[centre] = np.inf
+    """The numbers of data that are near each other, (b, n), none of them twice."""
+    left, size = np.random.default_rng(3).permutation(len(X)), min(EACH, len(X))
+    rows: list[Array] = []
+    while len(left) >= size and len(rows) < BLOCKS:
+        correlation = kernel.pairs(X[left], X[left[:1]]).at(time).value[:, 0]
         nearest = np.argpartition(-correlation, size - 1)[:size]
-        rows.append(nearest[np.argsort(-correlation[nearest], kind="stable")])
+        rows.append(left[nearest])
+        left = np.delete(left, nearest)
     return np.array(rows)
 
 
@@ -238,10 +267,30 @@ def local_objective(
     posterior: LocalPosterior, bounds: Bounds, given: Given, priors: Priors | str | None = None
 ) -> tuple[RegressionObjective, dict[str, Interval]]:
     """The evidence of the neighbourhoods as a function of the logs of what is learned, and their intervals by name."""
-    kernel, rows = posterior.kernel, posterior.rows.ravel()
-    X, y, noise = posterior.X[rows], posterior.y[rows], None if posterior.noise is None else posterior.noise[rows]
-    data, _ = targets(X, y, "zero", noise)
-    return objective_of(kernel, X, _prior(posterior), data, bounds, given, priors)
+    prior, (data, _) = _prior(posterior), _targets(posterior)
+    return objective_of(posterior.kernel, posterior.X[posterior.rows.ravel()], prior, data, bounds, given, priors)
+
+
+def local_evidence(posterior: LocalPosterior) -> tuple[Evidence, Targets, MeanBasis]:
+    """The evidence of the neighbourhoods, and their targets."""
+    params, (data, basis) = posterior.params, _targets(posterior)
+    ratio = np.maximum(params.noise * data.noise, JITTER * params.amplitude)
+    K = params.amplitude * _prior(posterior).at(params.time)[0]
+    return evidence(Blocks.of(K, 1.0 / ratio), ratio, data, 1.0), data, basis
+
+
+def local_gradient(posterior: LocalPosterior) -> Array:
+    """Its derivatives in the logs of all times, of the amplitude and of the noise, in this order."""
+    values, slopes = _prior(posterior).at(posterior.params.time, range(posterior.kernel.parameters))
+    found = local_evidence(posterior)[0]
+    changes = [posterior.params.amplitude * change for change in (*slopes, values)]
+    return np.array([*found.in_times(changes), float(found.in_ratios.sum())])
+
+
+def _targets(posterior: LocalPosterior) -> tuple[Targets, MeanBasis]:
+    some = posterior.data.some(posterior.rows.ravel())
+    mean = some.basis if some.basis.shape[1] else "zero"
+    return targets(some.X, some.y, mean, some.noise, posterior.coefficient_scale)
 
 
 def _prior(posterior: LocalPosterior) -> Prior:
@@ -256,65 +305,47 @@ def _prior(posterior: LocalPosterior) -> Prior:
     return Prior(TimeFunction(at), Blocks)
 
 
-def local_evidence(posterior: LocalPosterior, gradient: bool = False) -> tuple[float, Array]:
-    """The evidence of the neighbourhoods, for each datum, times the number of all data; and its derivatives.
-
-    They are those in the logs of all times, of the amplitude and of the noise, in this order.
-    """
-    params, rows, prior = posterior.params, posterior.rows.ravel(), _prior(posterior)
-    noise = np.ones(len(rows)) if posterior.noise is None else posterior.noise[rows]
-    data, _ = targets(rows, posterior.y[rows], "zero")
-    values, slopes = prior.at(params.time, range(posterior.kernel.parameters) if gradient else ())
-    ratio = np.maximum(params.noise * noise, JITTER * params.amplitude)
-    found = evidence(Blocks.of(params.amplitude * values, 1.0 / ratio), ratio, data, 1.0)
-    scale = posterior.count / len(rows)
-    if not gradient:
-        return scale * found.value, np.empty(0)
-    changes = [params.amplitude * change for change in (*slopes, values)]
-    return scale * found.value, scale * np.array([*found.in_times(changes), float(found.in_ratios.sum())])
-
-
-def localised(
-    whole: SparsePosterior,
+def fit_local(
     kernel: Kernel,
     data: Chunk,
+    guess: Params,
     bounds: Bounds,
     given: Given,
-    priors: Priors | str | None,
-    tolerance: float,
+    known: float = 0.0,
+    priors: Priors | str | None = None,
+    coefficient_scale: ArrayLike | None = None,
+    tolerance: float = 1e-2,
     share: float = 1.0,
+    noise_is_known: bool = False,
+    function: Callable[[Any], Array] | None = None,
 ) -> tuple[LocalPosterior, Fit | None]:
-    """The local model of all data, in memory, after a sparse one; parameters are learned again.
+    """The local model of data in memory, and the parameters of the greatest evidence of its neighbourhoods.
 
     New points are predicted from at most a share of all data.
     """
-    params, fit = whole.params, None
-    y = data.y - data.basis @ whole.coefficients
-    nothing = Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0)))
     posterior = LocalPosterior(
         kernel,
         data.X,
-        y,
-        params,
-        nothing,
-        np.empty((0, 1 + len(whole.inner))),
+        data.y,
+        guess,
+        Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0))),
+        np.empty((0, 1 + data.basis.shape[1])),
         np.nan,
-        whole.offset,
-        whole.basis,
-        whole.inner,
-        whole.lower,
-        whole.noise_is_known,
-        noise=data.noise,
-        columns=linalg.solve_triangular(whole.lower, (data.basis @ whole.basis.transform).T, lower=True).T,
-        rows=neighbourhoods(kernel, data.X, params.time),
+        known,
+        MeanBasis(np.eye(data.basis.shape[1]), function),
+        noise_is_known=noise_is_known,
+        data=data,
+        rows=neighbourhoods(kernel, data.X, guess.time),
         tolerance=tolerance,
+        coefficient_scale=coefficient_scale,
     )
+    fit = None
     if given.params is None:
         objective, intervals = local_objective(posterior, bounds, given, priors)
-        guesses = [params, replace(params, time=_shorter(kernel, params.time))]
+        guesses = [guess, replace(guess, time=_shorter(kernel, guess.time))] if given.free else [guess]
         fit = climbed(kernel, objective, intervals, box_of(objective, intervals), guesses)
-        params = fit.params
-    return posterior.again(kernel, params).resolved(share), fit
+        guess = fit.params
+    return posterior.again(kernel, guess).resolved(share), fit
 
 
 def _shorter(kernel: Kernel, time: Time) -> Time:

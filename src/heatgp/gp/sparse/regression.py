@@ -150,7 +150,7 @@ class SparsePosterior(Latent):
         inducing, params = self.data.inducing, self.params
         covariance = inducing.covariances.at(params.time).value
         left = inducing.unexplained(params.time, covariance)[0]
-        variance = float(np.square(self.factor.whiten(self.factor.values)).sum()) / self.count
+        variance = float(np.square(self.factor.whiten(self.factor.values)).sum()) / self.data.statistics.weight
         ends = self.log_marginal_likelihood, self.upper
         return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
 
