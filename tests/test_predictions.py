@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 import heatgp as hg
 from gp_kernels import Cosines
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp.functions import pivoted_cholesky
+from heatgp.gp.functions import triangular_root
 from heatgp.gp.gradients import regression_gradient
 from heatgp.gp.mixture import Mixture, normal_quantile
 from heatgp.gp.params import Params
@@ -223,11 +223,11 @@ def test_functions_of_wrong_arguments(rng):
 
 def test_pivoted_cholesky_of_singular_matrices(rng):
     root = rng.normal(size=(9, 3))
-    found, pivots = pivoted_cholesky(root @ root.T, 1e-12)
+    found, pivots = triangular_root(root @ root.T, 1e-12)
     assert found.shape == (9, 3)
     np.testing.assert_allclose(found @ found.T, root @ root.T, atol=1e-10)
     np.testing.assert_allclose(np.triu(found[pivots], 1), 0.0, atol=0)
-    assert pivoted_cholesky(np.zeros((2, 2)), 1e-12)[0].shape == (2, 0)
+    assert triangular_root(np.zeros((2, 2)), 1e-12)[0].shape == (2, 0)
 
 
 def test_mixtures_are_those_of_many_draws(rng):

@@ -27,7 +27,7 @@ from ..gp.sparse.fit import (
     searched,
 )
 from ..gp.sparse.inducing import SAMPLE
-from ..gp.sparse.local import LocalPosterior, fit_local
+from ..gp.sparse.local import LocalApproximation, LocalPosterior, fit_local
 from ..gp.sparse.regression import SparsePosterior, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected
 
@@ -89,44 +89,41 @@ def sparse_fit(
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
     to a new point. An AccuracyWarning says what is lost.
     """
-    learn = partial(fit_sparse, kernel, source, bounds, given, known, priors, coefficient_scale)
+    about, rough = (bounds, given, known, priors, coefficient_scale), local
+    learn = partial(fit_sparse, kernel, source, *about, function=function, collect=collect)
     if local:
-        subset = source.sample(SUBSET)
-        guess = given.params or rough_params(kernel, subset, bounds, given, priors, coefficient_scale)
+        guess = given.params or rough_params(kernel, source.sample(SUBSET), bounds, given, priors, coefficient_scale)
     else:
         try:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always")
-                data, params, fit = learn(options, function, collect)
+            data, params, fit = learn(options=options)
+        except TooRough as found:
+            guess, rough = found.params, True
+    if rough:
+        share = 1.0 if local else SHARE
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            near, fit = fit_local(
+                kernel, source.read(slice(None)), guess, *about, options.tolerance, share, noise_is_known, function
+            )
+        if local or near.approximation.error <= options.tolerance:
             for warning in caught:
                 warn(str(warning.message), warning.category)
-            posterior = condition_sparse(data, params, noise_is_known)
-            warn_of_loss(posterior, options)
-            return posterior, fit
-        except TooRough as found:
-            guess = found.params
-    all_data, tolerance, share = source.read(slice(None)), options.tolerance, 1.0 if local else SHARE
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        near, fit = fit_local(
-            kernel, all_data, guess, bounds, given, known, priors, coefficient_scale, tolerance, share, noise_is_known,
-            function,
-        )  # fmt: skip
-    change = near.approximation.error
-    if change > tolerance and not local:
-        return sparse_fit(
-            kernel, source, bounds, given, known, priors, coefficient_scale, replace(options, local=False),
-            noise_is_known, function, collect,
-        )  # fmt: skip
-    for warning in caught:
-        warn(str(warning.message), warning.category)
-    if change > tolerance:
+            warn_of_change(near.approximation, options.tolerance)
+            return near, fit
+        data, params, fit = learn(options=replace(options, local=False))
+    posterior = condition_sparse(data, params, noise_is_known)
+    warn_of_loss(posterior, options)
+    return posterior, fit
+
+
+def warn_of_change(found: LocalApproximation, tolerance: float) -> None:
+    """An AccuracyWarning where a local model has too few data for each prediction."""
+    if found.error > tolerance:
         warn(
-            f"predictions are made from {near.approximation.data:.0f} near data each, and would change by {change:.2g} "
-            f'with more of them, more than tolerance = {tolerance}. Give a larger tolerance, or inference="sparse".',
+            f"predictions are made from {found.data:.0f} near data each. The last of them changed predictions by "
+            f'{found.error:.2g}, more than tolerance = {tolerance}. Give a larger tolerance, or inference="sparse".',
             AccuracyWarning,
         )
-    return near, fit
 
 
 def check_positive(noise: Array | None) -> None:

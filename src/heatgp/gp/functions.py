@@ -39,7 +39,7 @@ class Functions:
         given = linalg.solve_triangular(self.lower, covariance[:known, known:], lower=True, check_finite=False)
         left = covariance[known:, known:] - given.T @ given
         scale = posterior.params.amplitude * np.max(posterior.kernel.diag(new, posterior.params.time), initial=0.0)
-        root, pivots = pivoted_cholesky(left, DETERMINED * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
+        root, pivots = triangular_root(left, DETERMINED * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
         normals = self.rng.standard_normal((len(self.normals), len(pivots)))
         values = posterior.mean(new) + self.normals @ given + normals @ root.T
         self.points = np.concatenate((self.points, new[pivots]))
@@ -50,7 +50,7 @@ class Functions:
         return values
 
 
-def pivoted_cholesky(covariance: Array, negligible: float) -> tuple[Array, Array]:
+def triangular_root(covariance: Array, negligible: float) -> tuple[Array, Array]:
     """A root (N, R) of a positive semidefinite matrix, and the R rows in which it is triangular.
 
     The rest of the matrix has no variance above `negligible`.
