@@ -221,7 +221,7 @@ def test_functions_of_wrong_arguments(rng):
         gp.sample_functions(1, random_state=-1)
 
 
-def test_pivoted_cholesky_of_singular_matrices(rng):
+def test_triangular_roots_of_singular_matrices(rng):
     root = rng.normal(size=(9, 3))
     found, pivots = triangular_root(root @ root.T, 1e-12)
     assert found.shape == (9, 3)

@@ -133,7 +133,7 @@ def _added(
     weights, variances = (
         jnp.ones(len(X)) if each is None else each * jnp.ones(len(X)) for each in (weights, variances)
     )
-    possible &= (weights >= 0) & (weights < jnp.inf) & (variances >= 0) & (variances < jnp.inf)
+    possible &= (weights >= 0) & (weights < jnp.inf) & (variances > 0) & (variances < jnp.inf)
     kept = inside & (weights > 0)
     noise = jnp.where(kept, variances, 1.0) / jnp.where(kept, weights, 1.0)
 

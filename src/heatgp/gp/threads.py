@@ -91,10 +91,10 @@ def on_all_threads(function: Callable[[Any], R], items: Iterable[Any], operation
     [2, 1]
     """
     number = 1 if _HERE.at_work else _before if _inside else _threads()
-    if operations < LARGE or number == 1 or not machine_is_quiet(number):
-        with one_thread():
-            yield from map(function, items)
+    if operations < LARGE or number == 1:
+        yield from map(function, items)
         return
+    number = number if machine_is_quiet(number) else 1
     with one_thread(), ThreadPoolExecutor(number, initializer=lambda: setattr(_HERE, "at_work", True)) as threads:
         at_work: deque[Any] = deque()
         for item in items:
