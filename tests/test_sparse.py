@@ -205,14 +205,14 @@ def test_new_data_off_the_inducing_points_are_said():
         gp.partial_fit(X[far], y[far])
 
 
-def test_few_inducing_points_are_said_and_never_overconfident():
-    X, y = problem(600)
+def test_few_inducing_points_are_said_and_what_they_miss_counts_as_noise():
+    X, y = problem(2600)
     with pytest.warns(AccuracyWarning, match="10 inducing points leave .* larger `inducing`"):
-        few = hg.GPRegressor(S2, inference="sparse", inducing=10).fit(X, y)
-    dense = hg.GPRegressor(S2, inference="dense", time=few.time_, amplitude=few.amplitude_, noise=few.noise_).fit(X, y)
-    _, deviation = few.predict(X, return_std=True)
-    _, expected = dense.predict(X, return_std=True)
-    assert (deviation > 0.95 * expected).all()
+        few = hg.GPRegressor(S2, inference="sparse", inducing=10).fit(X[:600], y[:600])
+    low, high = few.predict_interval(X[600:], level=0.9)
+    covered = np.mean((low < y[600:]) & (y[600:] < high))
+    assert covered > 0.9 - 4 * np.sqrt(0.09 / 2000)
+    assert few.score(X[600:], y[600:]) > 0
 
 
 def test_a_sparse_model_is_small_and_the_same_after_pickling():

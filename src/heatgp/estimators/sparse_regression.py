@@ -148,8 +148,8 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
         remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
         warn(
             f"{len(data.inducing)} inducing points leave {found.residual:.1e} of the prior variance of f unexplained, "
-            f"{found.residual_share:.2g} of its posterior variance: predictions are smoother than those of all data, "
-            f"and where f is rougher, intervals are too narrow. {remedy}, or a longer time.",
+            f"{found.residual_share:.2g} of its posterior variance: f may be much rougher than its predictions, and "
+            f'its intervals are then too narrow. {remedy}, or inference="local" of arrays in memory.',
             AccuracyWarning,
         )
 

@@ -117,7 +117,7 @@ def fit_sparse(
 
     A dense fit of a random subset says where times are. Points are chosen for half that time, and the statistics of all
     data are collected in one pass. Where the best time turns out to be as short as that, this is done again with
-    shorter times.
+    shorter times; where points are too few, with the best time itself.
 
     Raises
     ------
@@ -159,10 +159,14 @@ def fit_sparse(
         short = [k for k in learned if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
         if options.local and short and starved:
             raise TooRough(fit.params)
-        if not short or starved:
+        # with too few points the interpolant at s is right for functions of the time s alone
+        long = [k for k in learned if starved and times[k] > NEAR * low[k]]
+        if not long and (not short or starved):
             break
         guess = fit.params
-        for k in short:
+        for k in long:
+            low[k] = times[k]
+        for k in [] if starved else short:
             low[k] = max(low[k] / SHORTER, lowest[k])
     assert data is not None
     assert fit is not None

@@ -90,17 +90,24 @@ class Inducing:
         added = covariance + JITTER * len(self) * np.eye(len(self))
         return linalg.cholesky(added, lower=True, overwrite_a=True, check_finite=False)
 
+    @cached_property
+    def interpolation(self) -> Array:
+        """k_s(Z, Z)^-1 k_s(Z, sample), (m, n): what the interpolant multiplies f(Z) by."""
+        values = self.features(self.sample).T
+        return linalg.solve_triangular(self.lower, values, lower=True, trans=1, check_finite=False)
+
     def unexplained(self, time: Time, covariance: Array, slopes: Array | None = None) -> tuple[float, Array]:
-        """The mean share of the prior variance that Z leaves at a time, and its derivatives in the log times."""
-        found, factor = self.cross.at(time), self.factor(covariance)
+        """The mean share of the prior variance that is not in the interpolant, and its derivatives in the log times.
+
+        With A = k_s(Z, Z)^-1 k_s(Z, x) it is the variance of f(x) - A' f(Z),
+        k_t(x, x) - 2 A' k_t(Z, x) + A' k_t(Z, Z) A.
+        """
+        A, found, number = self.interpolation, self.cross.at(time), len(self.sample)
         in_cross = None if slopes is None else found.slopes
-        solved = linalg.cho_solve((factor, True), found.value.T, check_finite=False)  # (m, n)
-        left = 1.0 - np.einsum("im,mi->i", found.value, solved).mean()
+        left = 1.0 + (np.vdot(A, covariance @ A) - 2 * np.vdot(found.value.T, A)) / number
         if slopes is None or in_cross is None:
             return max(left, 0.0), np.empty(0)
-        number = len(self.sample)
-        inner = solved @ solved.T
-        in_times = [(np.vdot(inner, dP) - 2 * np.vdot(dk, solved.T)) / number for dP, dk in zip(slopes, in_cross)]
+        in_times = [(np.vdot(A, dP @ A) - 2 * np.vdot(dk.T, A)) / number for dP, dk in zip(slopes, in_cross)]
         return max(left, 0.0), np.array(in_times) * (left > 0)
 
 
