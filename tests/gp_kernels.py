@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import cdist
 
+import heatgp as hg
 from heatgp.covariance import Evaluation, Kernel, TimeFunction, gram
 
 
@@ -103,3 +104,10 @@ def wavy(n, seed=0, dim=2):
     rng = np.random.default_rng(seed)
     X = rng.uniform(-2, 2, size=(n, dim))
     return X, np.sin(2 * X[:, 0]) + X[:, -1] + 3.0 + 0.1 * rng.normal(size=n)
+
+
+def points_of(manifold, rng, number):
+    """Random points, normal ones of Euclidean space."""
+    if isinstance(manifold, hg.Product):
+        return np.column_stack([points_of(factor, rng, number) for factor in manifold.factors])
+    return rng.normal(size=(number, *manifold.shape)) if manifold.volume == np.inf else manifold.random(rng, number)

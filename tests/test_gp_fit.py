@@ -20,7 +20,7 @@ from heatgp.gp.params import Given, Params
 from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
-from heatgp.gp.search import ascend, step_units
+from heatgp.gp.search import FAR_BELOW, ascend, step_units, worth_a_start
 
 BOUNDS = Bounds(time=(1e-3, 1e2))
 
@@ -80,6 +80,14 @@ def test_both_maxima_of_two_readings_are_seen():
                 rival = condition(RBF(), X, y, Params(time, amplitude, noise), "zero").log_marginal_likelihood
                 assert rival <= fit.log_marginal_likelihood + 1e-6
     assert any(len(fit.maxima) > 1 for fit in found)
+
+
+def test_places_that_a_neighbour_stands_for_are_no_starts():
+    far = FAR_BELOW + 1
+    values = [-2 * far, -far, 0.0, -1.0, -far, -3 * far, -2 * far]  # a peak, its near neighbour, and a low peak
+    kept = worth_a_start([(value, np.array([k])) for k, value in enumerate(values)])
+    assert [int(z[0]) for _, z in kept] == [2, 3, 6]
+    assert len(worth_a_start([(-np.inf, np.zeros(1))] * 3)) == 3
 
 
 def test_given_values_are_held():

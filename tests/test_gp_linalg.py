@@ -5,6 +5,7 @@ import pytest
 
 from heatgp.errors import NotPositiveDefinite
 from heatgp.gp.linalg import Dense, Diagonal, LowRank, cholesky, draw
+from heatgp.gp.pivoted import Root
 
 rng = np.random.default_rng(0)
 N, RANK = 12, 4
@@ -62,3 +63,18 @@ def test_draws_of_a_singular_law():
     draws = draw(np.array([1.0, 1.0]), np.ones((2, 2)), rng=0, size=1000)
     np.testing.assert_allclose(draws[:, 0], draws[:, 1], atol=1e-7)
     assert abs(draws.mean() - 1.0) < 4.5 / np.sqrt(1000)
+
+
+def test_few_points_carry_a_smooth_covariance():
+    x = np.linspace(0, 3, 80)
+    K = np.exp(-((x[:, None] - x) ** 2))
+    root = Root.of(K, 30)
+    np.testing.assert_allclose(root.F @ root.F.T, K, atol=1e-11)
+    np.testing.assert_allclose(np.triu(root.F[root.chosen], 1), 0.0)
+    np.testing.assert_allclose(root.at(K[:5]), root.F[:5].T, atol=1e-6)
+    assert Root.of(K, 5) is None
+    assert Root.of(np.eye(80), 30) is None
+    for where in ((3, 3), (0, 50)):  # the first pivot is point 0
+        broken = K.copy()
+        broken[where] = broken[where[::-1]] = np.nan
+        assert Root.of(broken, 30) is None

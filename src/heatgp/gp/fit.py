@@ -15,7 +15,7 @@ from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
-from .search import Found, attempt, climb, scan_points
+from .search import Found, climb, scan_points, values_at, worth_a_start
 from .targets import Mean, Targets, one_output, targets
 from .threads import of_data
 
@@ -101,7 +101,7 @@ def fit_regression(
     """Time, amplitude and noise of the greatest evidence, or, with priors, of the greatest posterior density.
 
     Starts are looked for on a random subset: at each time of a grid one eigendecomposition gives the best amplitude and
-    noise, and the search goes uphill from the best three places. It then goes on from the best two maxima on all data,
+    noise, and the search goes uphill from at most three places. It then goes on from the best two maxima on all data,
     by L-BFGS-B with analytic gradients. Where every time is given, one eigendecomposition of all data is enough.
 
     Parameters
@@ -229,11 +229,10 @@ def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:
     free, scanned = len(objective.given.free), []
     for times in scan_points(box[:free], TIMES):
         at_times = objective.spectral(times) if free else objective
-        values = [(attempt(at_times, last)[0], last) for last in scan_points(box[free:], 17)]
-        value, last = max(values, key=lambda pair: pair[0])
+        value, last = max(values_at(at_times, scan_points(box[free:], 17)), key=lambda pair: pair[0])
         of_times, _ = log_density(objective.laws, objective.given.time_names, times)
         scanned.append((value + of_times, np.concatenate([times, last])))
-    return scanned
+    return worth_a_start(scanned) if free == 1 else scanned
 
 
 def finished(

@@ -71,6 +71,13 @@ class RegressionObjective:
         value = found.value + of_amplitude + of_priors
         return value, np.array([gradient[name] for name in names]) + in_priors
 
+    def value(self, z: Array) -> float:
+        """The log posterior density alone."""
+        self.calls.add()
+        values, _ = self.prior.at(self.given.times(z))
+        found, _, of_amplitude = self._evidence(values, z)
+        return found.value + of_amplitude + log_density(self.laws, self.names, z)[0]
+
     def spectral(self, z: Array) -> RegressionObjective:
         """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters.
 

@@ -82,14 +82,26 @@ class Root:
 
     @classmethod
     def of(cls, K: Array, limit: int, share: float = NEGLIGIBLE) -> Root | None:
-        """None where more than `limit` points are needed to leave no more than a share of the largest variance."""
-        diagonal = np.diagonal(K)
-        tolerance = share * float(diagonal.max())
-        if share < ROUNDING:
+        """None where more than `limit` points are needed to leave no more than a share of the largest variance.
+
+        Half of the points mostly need no more than all of them: they are asked first, for an eighth of the work.
+        """
+        tolerance = share * float(np.diagonal(K).max())
+        if share < ROUNDING or not tolerance > 0:  # not where a variance is nan
             return None
-        F, chosen, left = pivoted_cholesky(lambda numbers: K[:, numbers], diagonal, lambda rank: tolerance, limit)
-        return cls(K, F, chosen) if left.max() <= tolerance else None
+        if len(K) > 2 * limit and len(_factored(K[::2, ::2], tolerance)[1]) > limit:
+            return None
+        F, chosen = _factored(K, tolerance)
+        return cls(K, F, chosen) if len(chosen) <= limit and np.isfinite(F).all() else None
 
     def at(self, cross: Array) -> Array:
         """The rows of F at new points, cross = k(Xnew, X), (M, N): (rank, M)."""
         return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)
+
+
+def _factored(K: Array, tolerance: float) -> tuple[Array, Array]:
+    """F and the chosen points, the largest variance that is left first, until none is above the tolerance."""
+    lower, order, rank, _ = linalg.lapack.dpstrf(K.T, tol=tolerance, lower=1)
+    F = np.empty((len(K), rank))
+    F[order - 1] = np.tril(lower[:, :rank])
+    return F, order[:rank] - 1

@@ -24,6 +24,8 @@ HOPELESS = 5.0
 
 This is times the root of their share of all data: a difference grows with the data, and its error like their root.
 """
+FAR_BELOW = 25.0
+"""How far, in log evidence, a scanned place is below the best one where its neighbour stands for it."""
 BEND = 0.1
 """Step of a log parameter for differences of the gradient."""
 FLATTEST = 0.1
@@ -69,10 +71,25 @@ def attempt(objective: Objective, z: Array) -> tuple[float, Array]:
         return -np.inf, np.zeros(len(z))
 
 
+def values_at(objective: Any, points: Iterable[Array]) -> list[Found]:
+    """The values of an objective at points, without gradients."""
+    return [(attempt(lambda z: (objective.value(z), z), z)[0], z) for z in points]
+
+
 def scan(objective: Any, approximate: Any, points: Iterable[Array]) -> list[Found]:
     """Loose values of an objective at points, each inference starting where the last one ended."""
-    loose = replace(objective, approximate=approximate)
-    return [(attempt(lambda z: (loose.value(z), z), z)[0], z) for z in points]
+    return values_at(replace(objective, approximate=approximate), points)
+
+
+def worth_a_start(scanned: Sequence[Found]) -> list[Found]:
+    """Of places along a line the peaks, and all that are not far below the best.
+
+    From a place below a neighbour the way up mostly leads past that one. Not always: a maximum may lie between the two.
+    """
+    values = np.array([value for value, _ in scanned])
+    higher = np.maximum(np.append(values[1:], -np.inf), np.append(-np.inf, values[:-1]))
+    kept = (values >= higher) | (values > values.max() - FAR_BELOW)
+    return [place for place, is_kept in zip(scanned, kept) if is_kept]
 
 
 def ascend(
