@@ -23,10 +23,15 @@ MODELS = {
     "Student-t": (hg.GPRegressor(S2, likelihood="student-t", **NOISY), Y),
     "Poisson": (hg.GPRegressor(S2, likelihood="poisson", **FIXED), RNG.poisson(np.exp(X[:, 0]))),
     "several outputs": (hg.GPRegressor(S2, **NOISY), np.column_stack([Y, Y**2])),
+    "sparse": (hg.GPRegressor(S2, inference="sparse", inducing=10, **NOISY), Y),
+    "local": (hg.GPRegressor(S2, inference="local", **NOISY), Y),
     "two classes": (hg.GPClassifier(S2, label_noise=0.0, **FIXED), Y > 0),
     "more classes": (hg.GPClassifier(S2, label_noise=0.0, **FIXED), np.arange(24) % 3),
+    "two, sparse": (hg.GPClassifier(S2, inference="sparse", inducing=10, label_noise=0.0, **FIXED), Y > 0),
+    "more, sparse": (hg.GPClassifier(S2, inference="sparse", inducing=10, label_noise=0.0, **FIXED), np.arange(24) % 3),
 }
-COLUMNS = {name: [name] for name in list(MODELS)[:4]} | {"classes": ["two classes", "more classes"]}
+COLUMNS = {name: [name] for name in list(MODELS)[:6]}
+COLUMNS |= {"classes": ["two classes", "more classes"], "classes, sparse": ["two, sparse", "more, sparse"]}
 
 
 def with_option(model, y, **options):
@@ -46,8 +51,11 @@ ROWS = {
     "`mean=number`": lambda model, y: with_option(model, y, mean=0.5),
     '`mean="linear"`': lambda model, y: with_option(model, y, mean="linear"),
     "`mean=function`": lambda model, y: with_option(model, y, mean=lambda points: points[:, :1]),
+    "`partial_fit`": lambda model, y: model.partial_fit(X, y),
+    "`partial_fit` after `fit`": fitted(lambda gp, y: gp.partial_fit(X, y)),
     '`integrate="grid"`': lambda model, y: with_option(model, y, integrate="grid", amplitude=None),
     "`predict(return_std=True)`": fitted(lambda gp, y: gp.predict(X, return_std=True)),
+    "`predict(return_cov=True)`": fitted(lambda gp, y: gp.predict(X, return_cov=True)),
     "`predict_proba`, `decision_function`": fitted(lambda gp, y: (gp.predict_proba(X), gp.decision_function(X))),
     "`predict_interval`": fitted(lambda gp, y: gp.predict_interval(X)),
     "`log_density`": fitted(lambda gp, y: gp.log_density(X, y)),

@@ -9,6 +9,7 @@ from scipy.linalg import block_diag
 from scipy.stats import multivariate_normal
 
 import heatgp as hg
+from gp_kernels import points_of
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.gp.linalg import Dense
 from heatgp.gp.sparse import local
@@ -23,7 +24,7 @@ def problem(manifold, time, number, seed=0, smoothness=np.inf, noise=0.3):
     """Draws of f at data and at new points, by the Cholesky factor of their covariance, and noise."""
     rng = np.random.default_rng(seed)
     kernel = hg.matern_kernel(manifold, smoothness=smoothness) if smoothness < np.inf else hg.heat_kernel(manifold)
-    X = manifold.random(rng, number + 200)
+    X = points_of(manifold, rng, number + 200)
     K = kernel(X, time=time) / kernel(X[:1], X[:1], time=time)
     f = np.linalg.cholesky(K + 1e-8 * np.eye(len(X))) @ rng.standard_normal(len(X))
     y = 3 + f[:number] + noise * rng.standard_normal(number)
@@ -64,6 +65,24 @@ def test_predictions_are_those_of_the_dense_model(manifold, tolerance, of_mean, 
         mean, std, gp, _ = compared(manifold, X, y, new, tolerance, time=time, amplitude=1.0, noise=0.09, mean=3.0)
     assert mean < of_mean
     assert std < of_std
+    assert gp.approximation_.data < len(X)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("smoothness", [np.inf, 1.5])
+@pytest.mark.parametrize("noise", [0.01, 0.5])
+@pytest.mark.parametrize(
+    "manifold, time",
+    [(hg.RealProjective(2), 0.01), (hg.Euclidean(2), 0.02), (hg.Product(hg.Sphere(1), hg.Euclidean(1)), 0.02)],
+    ids=repr,
+)
+def test_predictions_where_no_setting_was_chosen(manifold, time, noise, smoothness):
+    # the constants of local models were chosen on the manifolds of ROUGH and a noise of 0.09
+    X, y, new, _ = problem(manifold, time, 2500, 5, smoothness, np.sqrt(noise))
+    known = {"time": time, "amplitude": 1.0, "noise": noise, "mean": 3.0, "smoothness": smoothness}
+    mean, std, gp, _ = compared(manifold, X, y, new, **known)
+    assert mean < 1e-2
+    assert std < 2e-2
     assert gp.approximation_.data < len(X)
 
 
@@ -163,7 +182,8 @@ def test_it_is_the_same_after_pickling_and_tells_of_itself(fitted):
     gp, _, _, new, _ = fitted
     again = pickle.loads(pickle.dumps(gp))
     np.testing.assert_array_equal(again.predict(new[:10]), gp.predict(new[:10]))
-    assert "time" in str(gp.summary())
+    assert "local, predictions from" in str(gp.summary())
+    assert "the log evidence is that of" in str(gp.summary())
     assert 0 < gp.approximation_.error < gp.tolerance
 
 

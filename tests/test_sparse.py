@@ -5,10 +5,12 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy.stats import multivariate_normal
+from scipy.stats import multivariate_normal, norm
 
 import heatgp as hg
-from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
+from gp_kernels import points_of
+from heatgp.errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported
+from heatgp.estimators.sparse_regression import is_sparse, warn_of_cost
 from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.params import Given, Params
@@ -27,12 +29,6 @@ def problem(number=200, seed=0, noise=0.1):
     rng = np.random.default_rng(seed)
     X = S2.random(rng, number)
     return X, 5 + np.sin(3 * X[:, 0]) * X[:, 1] + noise * rng.standard_normal(number)
-
-
-def points_of(manifold, rng, number):
-    if isinstance(manifold, hg.Product):
-        return np.column_stack([points_of(factor, rng, number) for factor in manifold.factors])
-    return rng.normal(size=(number, *manifold.shape)) if manifold.volume == np.inf else manifold.random(rng, number)
 
 
 def source_of(X, y, basis=None, noise=None):
@@ -103,7 +99,10 @@ def test_bounds_of_the_evidence(limit):
     np.testing.assert_allclose(found.variance, np.trace(posterior) / 80, rtol=1e-6)
     mean, variance = sparse.moments(X)
     np.testing.assert_allclose(mean, Q @ np.linalg.solve(Q + 0.05 * np.eye(80), y), atol=1e-6)
-    np.testing.assert_allclose(variance, np.diagonal(K - Q + posterior), atol=1e-6)
+    # what is missed counts as noise of the mean eigenvalue, each with its own weight
+    missed = np.square(K - Q).sum() / np.trace(K - Q)
+    wider = Q @ np.linalg.solve(Q + (0.05 + missed) * np.eye(80), (0.05 + missed) * np.eye(80))
+    np.testing.assert_allclose(variance, np.diagonal(K - Q + wider), atol=1e-6)
 
 
 def test_slopes_of_features_are_differences():
@@ -205,10 +204,55 @@ def test_new_data_off_the_inducing_points_are_said():
         gp.partial_fit(X[far], y[far])
 
 
+def true_deviations(gp, X, y, new, noise):
+    """The root mean square errors of the means at new points, exact under the model: the means are W y."""
+    time = gp.time_
+    features = gp.posterior_.data.inducing.features(X) @ gp.posterior_.kernel.root(time)
+    weighted = features.T / noise
+    inner = np.eye(len(weighted)) + weighted @ features
+    W = gp.posterior_.kernel.features(new).at(time).value @ np.linalg.solve(inner, weighted)
+    np.testing.assert_allclose(W @ y, gp.predict(new), atol=1e-6)
+    cross, K = KERNEL.pairs(new, X).at(time).value, KERNEL.pairs(X).at(time).value
+    return np.sqrt(1 - 2 * (W * cross).sum(axis=1) + ((W @ K) * W).sum(axis=1) + W**2 @ noise)
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("time, inducing", [(0.1, 10), (0.1, 30), (0.1, 100), (0.3, 10), (0.3, 30), (1.0, 10)])
+def test_few_inducing_points_are_not_overconfident(time, inducing, known):
+    X, y = problem(800)
+    X, y, new = X[:600], y[:600], X[600:]
+    noise = np.where(X[:, 0] > 0.8, 1e-3, 0.3) if known else np.full(600, 0.04)
+    options = {"time": time, "amplitude": 1.0, "noise": noise if known else 0.04, "mean": "zero"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AccuracyWarning)
+        few = hg.GPRegressor(S2, inference="sparse", inducing=inducing, **options).fit(X, y)
+    dense = hg.GPRegressor(S2, inference="dense", **options).fit(X, y)
+    (_, deviation), (_, least) = (gp.predict(new, return_std=True) for gp in (few, dense))
+    assert np.all(deviation > 0.95 * least)
+    covered = 2 * norm.cdf(norm.ppf(0.95) * deviation / true_deviations(few, X, y, new, noise)) - 1
+    assert covered.mean() > 0.88
+
+
+def test_points_by_hand_are_judged_by_the_data():
+    X, y = problem(600)
+    options = {"inference": "sparse", "time": 0.1, "amplitude": 1.0, "noise": 0.04}
+    with pytest.warns(AccuracyWarning, match="10 inducing points leave"):
+        chosen = hg.GPRegressor(S2, inducing=10, **options).fit(X, y)
+    with pytest.warns(AccuracyWarning, match="10 inducing points leave"):
+        given = hg.GPRegressor(S2, inducing=chosen.posterior_.X, **options).fit(X, y)
+    for name in ("lower", "upper", "residual"):
+        np.testing.assert_allclose(*(getattr(gp.approximation_, name) for gp in (chosen, given)))
+    np.testing.assert_allclose(*(gp.predict(X[:20], return_std=True)[1] for gp in (chosen, given)))
+
+
 def test_few_inducing_points_are_said_and_what_they_miss_counts_as_noise():
     X, y = problem(2600)
     with pytest.warns(AccuracyWarning, match="10 inducing points leave .* larger `inducing`"):
         few = hg.GPRegressor(S2, inference="sparse", inducing=10).fit(X[:600], y[:600])
+    known = {"time": few.time_, "amplitude": few.amplitude_, "noise": few.noise_}
+    dense = hg.GPRegressor(S2, inference="dense", **known).fit(X[:600], y[:600])
+    (_, deviation), (_, least) = (gp.predict(X, return_std=True) for gp in (few, dense))
+    assert np.all(deviation > 0.95 * least)
     low, high = few.predict_interval(X[600:], level=0.9)
     covered = np.mean((low < y[600:]) & (y[600:] < high))
     assert covered > 0.9 - 4 * np.sqrt(0.09 / 2000)
@@ -223,7 +267,7 @@ def test_a_sparse_model_is_small_and_the_same_after_pickling():
     again = pickle.loads(written)
     np.testing.assert_allclose(again.predict(X[:5]), gp.predict(X[:5]), rtol=1e-12)
     again.partial_fit(X[:10], y[:10])
-    assert "N = 3000" in str(gp.summary())
+    assert f"N = 3000, sparse, {gp.approximation_.inducing} inducing points" in str(gp.summary())
     assert again.posterior_.count == 3010
 
 
@@ -237,7 +281,7 @@ def test_a_sparse_model_is_small_and_the_same_after_pickling():
         ({"inference": "dense", "inducing": 10}, InvalidInput, "inducing has no effect"),
         ({"inference": "sparse", "normalize": False}, Unsupported, "normalize=False"),
         ({"inference": "sparse", "likelihood": "student-t"}, Unsupported, "not normal"),
-        ({"inference": "sparse", "inducing": [[2.0, 0.0, 0.0]]}, InvalidInput, "on Sphere"),
+        ({"inference": "sparse", "inducing": [[2.0, 0.0, 0.0]]}, InvalidInput, r"inducing\[0\] is not on Sphere"),
     ],
 )
 def test_bad_input(options, error, message):
@@ -253,6 +297,15 @@ def test_a_sparse_model_is_dense_where_all_data_would_be_inducing_points():
     np.testing.assert_array_equal(gp.loo(), hg.GPRegressor(S2, time=1e-3, amplitude=1.0, noise=0.01).fit(X, y).loo())
 
 
+def test_many_data_of_a_model_that_is_never_sparse_are_said():
+    with pytest.warns(CostWarning, match="5,000 points .* several outputs. Fit one model for each output"):
+        warn_of_cost("auto", 5000, {"several outputs": True})
+    for inference, number in (("dense", 5000), ("auto", 4000)):
+        warn_of_cost(inference, number, {"several outputs": True})
+        assert not is_sparse(inference, number, {"several outputs": True})
+    assert is_sparse("auto", 5000, {"several outputs": False})
+
+
 def test_what_a_sparse_model_has_not():
     X, y = problem(100)
     gp = hg.GPRegressor(S2, inference="sparse", time=0.5, amplitude=1.0, noise=0.1).fit(X, y)
@@ -262,6 +315,8 @@ def test_what_a_sparse_model_has_not():
     with pytest.raises(Unsupported, match="partial_fit from the first data on"):
         dense.fit(X, y, covariates=X[:, :1]).partial_fit(X, y)
     assert dense.fit(X, y).partial_fit(X, y).posterior_.count == 200
+    with pytest.raises(InvalidInput, match=r"X has shape \(0, 3\): no point"):
+        gp.partial_fit(X[:0], y[:0])
 
 
 def test_short_times_are_looked_for_where_the_subset_misses_them(monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import heatgp as hg
-from heatgp.errors import InvalidInput, Unsupported
+from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.estimators import classifier, sparse_regression
 from heatgp.estimators.classifier import some_of_each
 from heatgp.gp.classification import condition_classifier, condition_joint
@@ -83,8 +83,23 @@ def test_the_estimator_learns_from_some_and_sees_all(monkeypatch, classes, optio
     again = pickle.loads(pickle.dumps(gp))
     np.testing.assert_allclose(again.predict_proba(new), rows, rtol=1e-12)
     text = str(gp.summary())
-    assert "N = 600" in text
+    found = gp.approximation_
+    assert f"N = 600, sparse, {found.inducing} inducing points" in text
+    assert 0 <= found.residual < 1e-4
+    assert found.residual_share < gp.tolerance
+    assert found.learned_from == len(few)
     assert f"learned from {len(few)} random points" in text
+
+
+def test_few_inducing_points_of_labels_are_said():
+    X, y = labelled(300, 2)
+    known = {"time": 0.05, "amplitude": 5.0, "label_noise": 0.0}
+    with pytest.warns(AccuracyWarning, match="10 inducing points leave"):
+        few = hg.GPClassifier(S2, inference="sparse", inducing=10, **known).fit(X, y)
+    Z = few.posteriors_[0].X
+    cross, inner = KERNEL.pairs(X, Z).at(0.05).value, KERNEL.pairs(Z).at(0.05).value
+    left = 1 - (cross * np.linalg.solve(inner, cross.T).T).sum() / 300
+    np.testing.assert_allclose(few.approximation_.residual, left, rtol=1e-6)
 
 
 def test_what_a_sparse_classifier_has_not():

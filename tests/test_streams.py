@@ -107,7 +107,7 @@ def test_parts_of_a_file_are_added(mapped, small_parts):
 
 def test_memory_does_not_grow_with_the_number_of_data(mapped, small_parts):
     X, y = mapped(*problem(200_000))
-    gp = hg.GPRegressor(S2, **(KNOWN | {"inducing": np.array(X[:20])}))
+    gp = hg.GPRegressor(S2, **(KNOWN | {"inducing": np.array(X[:20]), "time": 8.0}))
 
     def peak(number):
         tracemalloc.start()
@@ -229,7 +229,7 @@ def test_points_with_few_digits_and_points_in_other_layouts(mapped, small_parts)
 def test_classes_of_points_in_a_file(mapped, small_parts):
     X, _ = problem(600)
     labels = np.where(X[:, 0] > 0, "east", "west")
-    options = {"time": 0.3, "amplitude": 4.0, "label_noise": 0.0, "inference": "sparse", "inducing": 40}
+    options = {"time": 1.0, "amplitude": 4.0, "label_noise": 0.0, "inference": "sparse", "inducing": 40}
     of_file = hg.GPClassifier(S2, **options).fit(mapped(X), labels)
     of_array = hg.GPClassifier(S2, **options).fit(X, labels)
     np.testing.assert_array_equal(of_file.predict(mapped(X)), of_array.predict(X))

@@ -61,5 +61,9 @@ class SmallSampleWarning(HeatGPWarning):
     """Parameters were learned from so few data that intervals are too narrow."""
 
 
+class CostWarning(HeatGPWarning):
+    """A dense fit of many data takes long."""
+
+
 class AccuracyWarning(HeatGPWarning):
     """The result stands, but with a larger error than asked for or expected."""

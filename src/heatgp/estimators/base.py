@@ -106,9 +106,10 @@ class HeatGP(BaseEstimator):
         notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
         if not self._precomputed and self.moved_ > 0:
             notes.append(f"points were moved onto the manifold by up to {self.moved_:.2g}")
+        form = self.approximation_
         where = "a precomputed kernel" if self._precomputed else f"manifold={self.manifold_!r}"
         return Summary(
-            f"{type(self).__name__}({where}), N = {posteriors[0].count}",
+            f"{type(self).__name__}({where}), N = {posteriors[0].count}" + (f", {form.words}" if form else ""),
             tuple(parameters),
             sum(posterior.log_marginal_likelihood for posterior in posteriors),
             tuple(search_path(fits, mixtures, self._prior_kernel.names, self._has_normal_noise)),
@@ -355,9 +356,9 @@ class HeatGP(BaseEstimator):
         check_columns(self, self.manifold_, X)
         return self._on_manifold(X)[0]
 
-    def _on_manifold(self, X: Any) -> tuple[Array, float]:
+    def _on_manifold(self, X: Any, name: str = "X") -> tuple[Array, float]:
         """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
-        return projected_points(self.manifold_, X) if self.project else (as_points(self.manifold_, X), 0.0)
+        return projected_points(self.manifold_, X, name) if self.project else (as_points(self.manifold_, X, name), 0.0)
 
 
 def _like(old: Kernel, kernel: Kernel) -> Kernel:

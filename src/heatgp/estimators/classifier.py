@@ -12,7 +12,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import InvalidInput, NotConverged
+from ..errors import AccuracyWarning, InvalidInput, NotConverged, warn
 from ..gp.classification import (
     ClassPosterior,
     JointPosterior,
@@ -34,6 +34,7 @@ from ..gp.params import Params
 from ..gp.priors import Priors
 from ..gp.probit import Probit
 from ..gp.sparse.classification import (
+    SparseClassApproximation,
     SparseClassPosterior,
     SparseJointPosterior,
     condition_sparse_classifier,
@@ -47,7 +48,7 @@ from ..progress import heartbeat, log
 from .base import HeatGP
 from .kernels import learned_times, learned_weights
 from .smoothness import learns_smoothness
-from .sparse_regression import check_inference, is_sparse, options_of
+from .sparse_regression import NOTHING, check_inference, is_sparse, options_of, warn_of_cost
 from .streams import in_memory, of_rows
 from .summary import Parameter
 from .tables import checked_targets
@@ -117,6 +118,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         class_times="own" a tuple of times, in the order of `classes_`.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
+    approximation_ : SparseClassApproximation of a sparse model: the number of inducing points, and what they leave
+        unexplained of the prior variance. Else None.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of one ClassPosterior, of one JointPosterior, or of a ClassPosterior for each class.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -186,14 +189,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
             'class_times="own"': self._has_own_times,
             'integrate="grid"': self.integrate is not None,
         }
+        sparse = is_sparse(self.inference, len(points), against)
+        warn_of_cost(self.inference, len(points), against)
         self.approximation_: Any = None
         with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
-            if is_sparse(self.inference, len(points), against):
+            if sparse:
                 few = some_of_each(numbers, LEARNED)
-                self._learned_from = len(few)
                 self._learn(points[few], numbers[few])
                 try:
-                    self._add_all(points, numbers)
+                    self._add_all(points, numbers, len(few))
                 except NotSparse:
                     self.fits_.clear()
                     self._learn(points, numbers)
@@ -224,12 +228,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.label_noise_ = float(noises[0]) if shared else noises
         self.signal_ = found[0][1] if shared else np.array([signal for _, signal in found])
 
-    def _add_all(self, points: Array, numbers: Array) -> None:
+    def _add_all(self, points: Array, numbers: Array, learned_from: int) -> None:
         """Condition on all labels, at the parameters learned, in the features of inducing points."""
-        options = options_of(self.tolerance, self.inducing, self._points)
+        options = options_of(self.tolerance, self.inducing, self._on_manifold)
         found: list[Any] = []
-        for c, old in enumerate(self.posteriors_):
-            kernel = InducedKernel(inducing_of(self.kernel_, points, old.params, options))
+        kernels = [InducedKernel(inducing_of(self.kernel_, points, old.params, options)) for old in self.posteriors_]
+        for c, (old, kernel) in enumerate(zip(self.posteriors_, kernels)):
             known = (old.params, old.likelihood, self._constant)
             if isinstance(old, JointPosterior):
                 found.append(condition_sparse_joint(kernel, points, numbers, *known))
@@ -237,6 +241,16 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 signs = np.where(numbers == (c if len(self.posteriors_) > 1 else 1), 1.0, -1.0)
                 found.append(condition_sparse_classifier(kernel, points, signs, *known))
         self.posteriors_, self.mixtures_ = found, [Mixture.of(posterior) for posterior in found]
+        learned_from = min([learned_from, *(fit.data for fit in self.fits_ if fit.data is not None)])
+        params = [posterior.params for posterior in found]
+        self.approximation_ = SparseClassApproximation.of(kernels, params, len(points), learned_from)
+        if self.approximation_.residual_share > self.tolerance and self.approximation_.residual > NOTHING:
+            warn(
+                f"{self.approximation_.inducing} inducing points leave {self.approximation_.residual:.1e} of the prior "
+                "variance of f unexplained: f may be rougher than its predictions, and probabilities nearer to those "
+                "of no knowledge. Give a larger `inducing`, or fewer data.",
+                AccuracyWarning,
+            )
 
     def _averaged(self, posterior: Any, number: int, pairs: TimeFunction) -> tuple[Mixture, float]:
         """The models over which predictions are averaged, and the probability that labels depend on the points."""
@@ -315,7 +329,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posteriors_[0].count
-        few = [fit.data for fit in self.fits_ if fit.data is not None and fit.data < number]
+        few = [] if self.approximation_ else [fit.data for fit in self.fits_ if fit.data and fit.data < number]
         learned = [f"parameters were learned from {number} random points, to save time" for number in few]
         signals = zip(self._model_names, np.atleast_1d(self.signal_))
         about = "" if len(self.posteriors_) == 1 else "of class {} "
@@ -624,7 +638,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
         values += [("amplitude", posterior.params.amplitude, given.amplitude)]
         values += [("label_noise", posterior.likelihood.label_noise, self.label_noise)]
-        words = f"learned from {self._learned_from:,} random points"
+        words = f"learned from {self.approximation_.learned_from:,} random points"
         return [
             Parameter(f"{about}{name}", float(value), math.nan, math.nan, True, words)
             if known is None

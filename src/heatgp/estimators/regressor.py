@@ -45,10 +45,21 @@ from .latent_regression import (
 )
 from .mean import MeanModel
 from .smoothness import learns_smoothness
-from .sparse_regression import DENSE, check_inference, extended, is_sparse, options_of, source_of, sparse_fit
+from .sparse_regression import (
+    DENSE,
+    OUTPUTS,
+    check_inference,
+    extended,
+    is_sparse,
+    options_of,
+    source_of,
+    sparse_fit,
+    warn_of_cost,
+)
 from .streams import (
     Reader,
     Rows,
+    check_lengths,
     check_size,
     first_look,
     in_memory,
@@ -254,6 +265,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             source, collect = streamed(data, self._reader)
         else:
             points = self._points(X)
+            check_lengths(Rows(points, y))
             kept, scale = noise_scale(len(points), None, sample_weight)
             if kept is not None:
                 points, y, covariates = points[kept], y[kept], rows(covariates, kept)
@@ -292,10 +304,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)
-        sparse = self._is_sparse(y, law, inference)
+        size = inference, len(y) if y.ndim else 0, self._against_sparse(y, law)
+        sparse = is_sparse(*size)
         parts = sparse and in_parts(X)
         if not parts:
             check_size(X, DENSE)
+            warn_of_cost(*size)
             data = Rows(*map(in_memory, data))
         X, y, sample_weight, _, covariates = data
         if law is None:
@@ -370,14 +384,14 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._warn_of_few(number)
         return self
 
-    def _is_sparse(self, y: Array, law: RegressionLikelihood | None, inference: str) -> bool:
-        against = {
+    def _against_sparse(self, y: Array, law: RegressionLikelihood | None) -> dict[str, bool]:
+        """What sparse models do not have, and whether it is asked for."""
+        return {
             'kernel="precomputed"': self._precomputed,
             "a likelihood that is not normal": law is not None,
-            "several outputs": y.ndim == 2,
+            OUTPUTS: y.ndim == 2,
             "normalize=False": not self.normalize,
         }
-        return is_sparse(inference, len(y) if y.ndim else 0, against)
 
     def _fit_parts(self, data: Rows, always: bool) -> Self:
         """`fit` of data that are read in parts: some of them say what the arguments are, all are read in the pass."""
@@ -408,7 +422,7 @@ class GPRegressor(RegressorMixin, HeatGP):
                 f'inference="local" is not for {"parameters that are integrated over" if kept else what}. Use "sparse"'
                 + ("." if kept else ", or give all data as NumPy arrays, such as numpy.asarray(X).")
             )
-        chosen = options_of(self.tolerance, self.inducing, self._points)
+        chosen = options_of(self.tolerance, self.inducing, self._on_manifold)
         possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
         chosen = replace(chosen, always=always, local=possible, cores=source.cores)
         given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
@@ -445,7 +459,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         with heartbeat(f"The fit of {len(y)} points"):
             self.posterior_, self.fit_, pairs = fit_observed(self, law, X, y, self.mean, self.priors, exposure)
             self.mixtures_ = [self._integrated(self.posterior_, (), pairs)]
-        self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
+        self.posteriors_, self.fits_, self.approximation_ = [self.posterior_], [self.fit_], None
         law = self.posterior_.likelihood
         params, self.likelihood_ = in_units(self.posterior_.params, law), law.in_units_of_y()
         self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
@@ -837,6 +851,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
+        if isinstance(self.posterior_, LocalPosterior):
+            notes.append(f"the log evidence is that of {self.posterior_.rows.size:,} data, in small neighbourhoods")
         return notes
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 
 from ..arguments import is_list, is_number, shown
 from ..covariance import Array
-from ..errors import AccuracyWarning, InvalidInput, Unsupported, warn
+from ..errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported, warn
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
 from ..gp.sparse.fit import (
@@ -29,12 +29,13 @@ from ..gp.sparse.fit import (
 from ..gp.sparse.inducing import SAMPLE
 from ..gp.sparse.local import LocalApproximation, LocalPosterior, fit_local
 from ..gp.sparse.regression import SparsePosterior, condition_sparse
-from ..gp.sparse.source import Chunk, Source, collected
+from ..gp.sparse.source import Chunk, Source, collected, random_rows
 
 DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
+OUTPUTS = "several outputs"
 INFERENCES = ("auto", "dense", "sparse", "local")
 
 
@@ -63,10 +64,24 @@ def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
     return inference in ("sparse", "local") or (inference == "auto" and count > DENSE and not against)
 
 
-def options_of(tolerance: float, inducing: Any, manifold_points: Any) -> SparseOptions:
-    """The arguments of an estimator as the core takes them; `manifold_points` checks points."""
+def warn_of_cost(inference: str, count: int, reasons: dict[str, bool]) -> None:
+    """A CostWarning where many data are given to a dense model by one of these reasons, and nobody asked for it."""
+    against = [name for name, holds in reasons.items() if holds]
+    if inference == "auto" and count > DENSE and against:
+        remedy = "Fit one model for each output" if against[0] == OUTPUTS else "Leave that out, or give fewer points"
+        warn(
+            f"{count:,} points are many for a dense model, whose time grows as N³, and there is no sparse one with "
+            f'{against[0]}. {remedy}; where dense is what you want, give inference="dense".',
+            CostWarning,
+        )
+
+
+def options_of(
+    tolerance: float, inducing: Any, on_manifold: Callable[[Any, str], tuple[Array, float]]
+) -> SparseOptions:
+    """The arguments of an estimator as the core takes them; `on_manifold` checks points of a name."""
     if is_list(inducing):
-        return SparseOptions(tolerance, points=manifold_points(inducing))
+        return SparseOptions(tolerance, points=on_manifold(inducing, "inducing")[0])
     return SparseOptions(tolerance, None if inducing is None else int(inducing))
 
 
@@ -148,8 +163,9 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
         remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
         warn(
             f"{len(data.inducing)} inducing points leave {found.residual:.1e} of the prior variance of f unexplained, "
-            f"{found.residual_share:.2g} of its posterior variance: f may be much rougher than its predictions, and "
-            f'its intervals are then too narrow. {remedy}, or inference="local" of arrays in memory.',
+            f"{found.residual_share:.2g} of its posterior variance: f may be rougher than its predictions. Intervals "
+            "of f are wide at parameters that are given, and may be too narrow at a time that is learned. "
+            f'{remedy}, or inference="local" of arrays in memory.',
             AccuracyWarning,
         )
 
@@ -165,9 +181,12 @@ def extended(
     """The posterior of more data, and the search for what is learned; statistics of data add up."""
     data, old = posterior.data, posterior.data.inducing
     total = data.statistics + collect(source, old, data.start)
-    new = source.sample(max(1, round(len(old.sample) * source.count / total.count))).X
-    seen = replace(old, sample=new)
-    inducing = replace(old, sample=np.concatenate([new, old.sample])[: max(len(old.sample), SAMPLE)])
+    size = min(SAMPLE, total.count)
+    new = source.sample(max(1, round(size * source.count / total.count)))
+    seen = replace(old, sample=new.X, noise=np.ones(len(new.X)) if new.noise is None else new.noise)
+    kept = random_rows(len(old.sample), size - len(new.X))
+    sample = np.concatenate([new.X, old.sample[kept]])
+    inducing = replace(old, sample=sample, noise=np.concatenate([seen.noise, old.noise[kept]]))
     data = replace(data, statistics=total, inducing=inducing)
     params, fit = given.params, None
     if params is None:

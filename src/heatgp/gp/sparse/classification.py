@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +20,47 @@ from ..params import Params
 from ..pivoted import Root
 from ..probit import Probit
 from ..threads import of_data, on_one_thread
+from .fit import LABEL
 from .inducing import InducedKernel
 
 TOLERANCE = 1e-4
 """The change of a site, in standard deviations of f, at which the inference of many labels ends."""
 NUMBERS = 1 << 22
 """Numbers in memory at one time where new points are predicted, 32 MB."""
+
+
+@dataclass(frozen=True)
+class SparseClassApproximation:
+    """How good a sparse approximation is, of the models of all classes.
+
+    Attributes
+    ----------
+    inducing : int, the number of inducing points; the least of several models.
+    residual : float, the mean share of the prior variance of f that they leave unexplained; the largest.
+    residual_share : float, the same over the order of the posterior variance; the largest.
+    learned_from : int, the number of random data that the parameters were learned from.
+    """
+
+    inducing: int
+    residual: float
+    residual_share: float
+    learned_from: int
+
+    @classmethod
+    def of(
+        cls, kernels: Sequence[InducedKernel], params: Sequence[Params], count: int, learned_from: int
+    ) -> SparseClassApproximation:
+        """From the models of all classes, `count` labels each."""
+        models = [(kernel.inducing, each) for kernel, each in zip(kernels, params)]
+        left = [points.unexplained(each.time, points.covariances.at(each.time).value)[0] for points, each in models]
+        size = [min(LABEL / each.amplitude * len(points) / count, 1.0) for points, each in models]
+        shares = [part / whole for part, whole in zip(left, size)]
+        return cls(min(len(points) for points, _ in models), float(max(left)), float(max(shares)), learned_from)
+
+    @property
+    def words(self) -> str:
+        """The model in words."""
+        return f"sparse, {self.inducing:,} inducing points"
 
 
 @dataclass(frozen=True)

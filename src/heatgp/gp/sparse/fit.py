@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import BoundWarning
-from ..fit import Bounds, Fit, Interval, box_of, finished, fit_regression
+from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression
 from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
@@ -129,9 +129,9 @@ def fit_sparse(
     start = _start(subset, coefficient_scale)
     params = given.params
     guess = params or rough_params(kernel, subset, bounds, given, priors, coefficient_scale)
-    candidates = source.sample(CANDIDATES, 1).X
-    candidates = candidates[np.random.default_rng(2).permutation(len(candidates))]
-    if options.local and near_share(kernel, candidates, guess.time) > SHARE:
+    candidates = source.sample(CANDIDATES, 1)
+    candidates = candidates.some(np.random.default_rng(2).permutation(len(candidates.X)))
+    if options.local and near_share(kernel, candidates.X, guess.time) > SHARE:
         options = replace(options, local=False)
     ratio = max(guess.noise * typical_noise(subset.noise) / guess.amplitude, 1e-10)
     tolerance = STRICT * options.tolerance * ratio / source.count
@@ -142,8 +142,9 @@ def fit_sparse(
     for k in learned:
         low[k] = max(times[k] / SHORTER, lowest[k])
     data, fit = None, None
+    grown = False  # whether shorter times were found to need too many points
     for _ in range(ROUNDS):
-        inducing = _inducing(kernel, candidates, low, times, tolerance, limit, options)
+        inducing = _inducing(kernel, candidates.X, candidates.noise, low, times, tolerance, limit, options)
         starved = np.any(np.atleast_1d(inducing.time) > low) or len(inducing) >= limit
         if options.local and starved and data is not None:
             raise TooRough(guess)
@@ -156,14 +157,15 @@ def fit_sparse(
         low = np.atleast_1d(inducing.time).astype(float)
         fit = searched(data, bounds, given, priors, guess)
         times = np.atleast_1d(fit.params.time).astype(float)
-        short = [k for k in learned if times[k] < NEAR * low[k] and low[k] > NEAR * lowest[k]]
+        near = 1.0 + TOUCHING if starved else NEAR  # a maximum above s is one, and shorter times need too many points
+        short = [k for k in learned if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
         if options.local and short and starved:
             raise TooRough(fit.params)
         # with too few points the interpolant at s is right for functions of the time s alone
         long = [k for k in learned if starved and times[k] > NEAR * low[k]]
-        if not long and (not short or starved):
+        if not long and (not short or starved or grown):
             break
-        guess = fit.params
+        guess, grown = fit.params, grown or bool(long)
         for k in long:
             low[k] = times[k]
         for k in [] if starved else short:
@@ -184,7 +186,7 @@ def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOp
     ratio = LABEL / params.amplitude
     tolerance = STRICT * options.tolerance * ratio / len(points)
     time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
-    found = _inducing(kernel, points[rows], time, time, tolerance, limit, options)
+    found = _inducing(kernel, points[rows], None, time, time, tolerance, limit, options)
     check_is_sparse(found, len(points), options)
     return found
 
@@ -192,6 +194,7 @@ def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOp
 def _inducing(
     kernel: Kernel,
     candidates: Array,
+    noise: Array | None,
     low: Array,
     times: Array,
     tolerance: float,
@@ -200,9 +203,9 @@ def _inducing(
 ) -> Inducing:
     """Points for the shortest times that `limit` points can carry, from `low` up to `times`."""
     if options.points is not None:
-        return Inducing.of(kernel, options.points, _time(low), 0.0, len(options.points))
+        return Inducing.of(kernel, candidates, _time(low), 0.0, len(options.points), noise, options.points)
     while True:
-        found = Inducing.of(kernel, candidates, _time(low), tolerance, limit)
+        found = Inducing.of(kernel, candidates, _time(low), tolerance, limit, noise)
         if len(found) < limit or np.all(low >= times):
             return found
         low = times if options.local else np.minimum(GROWTH * low, times)

@@ -41,10 +41,20 @@ class Inducing:
     time: Time
     lower: Array  # L, (m, m)
     sample: Array
+    noise: Array  # (n,), relative variances of the noise of the sample
     left: float  # the largest share of a prior variance of the candidates that is left at s
 
     @classmethod
-    def of(cls, kernel: Kernel, candidates: Array, time: Time, tolerance: float, limit: int) -> Inducing:
+    def of(
+        cls,
+        kernel: Kernel,
+        candidates: Array,
+        time: Time,
+        tolerance: float,
+        limit: int,
+        noise: Array | None = None,
+        points: Array | None = None,
+    ) -> Inducing:
         """Points among the candidates, the worst explained first, until what they leave is below the tolerance.
 
         Parameters
@@ -54,15 +64,20 @@ class Inducing:
         time : the shortest time, or times, of the kernel.
         tolerance : number. The share of a prior variance that m points may leave is tolerance * m.
         limit : int, how many points at most.
+        noise : array, default None: ones. The relative variances of the noise of the candidates.
+        points : array, default None. Where points are chosen, if not among the candidates.
         """
+        points = candidates if points is None else points
 
         def columns(numbers: Array) -> Array:
-            return kernel.pairs(candidates, candidates[numbers]).at(time).value
+            return kernel.pairs(points, points[numbers]).at(time).value
 
         F, chosen, left = pivoted_cholesky(
-            columns, np.ones(len(candidates)), lambda rank: max(tolerance * rank, SAFE), limit
+            columns, np.ones(len(points)), lambda rank: max(tolerance * rank, SAFE), limit
         )
-        return cls(kernel, candidates[chosen], time, F[chosen], candidates[:SAMPLE], float(left.max(initial=0.0)))
+        noise = np.ones(len(candidates)) if noise is None else noise
+        some = slice(SAMPLE)
+        return cls(kernel, points[chosen], time, F[chosen], candidates[some], noise[some], float(left.max(initial=0.0)))
 
     def __len__(self) -> int:
         return len(self.points)
@@ -85,6 +100,11 @@ class Inducing:
         """k_t of the sample and Z, (n, m)."""
         return self.kernel.pairs(self.sample, self.points)
 
+    @cached_property
+    def own(self) -> TimeFunction:
+        """k_t of the sample with itself, (n, n)."""
+        return self.kernel.pairs(self.sample)
+
     def factor(self, covariance: Array) -> Array:
         """L_t with L_t L_t' = k_t(Z, Z), but for rounding."""
         added = covariance + JITTER * len(self) * np.eye(len(self))
@@ -99,16 +119,35 @@ class Inducing:
     def unexplained(self, time: Time, covariance: Array, slopes: Array | None = None) -> tuple[float, Array]:
         """The mean share of the prior variance that is not in the interpolant, and its derivatives in the log times.
 
+        Data count with their precision, one over the noise.
+
         With A = k_s(Z, Z)^-1 k_s(Z, x) it is the variance of f(x) - A' f(Z),
         k_t(x, x) - 2 A' k_t(Z, x) + A' k_t(Z, Z) A.
         """
-        A, found, number = self.interpolation, self.cross.at(time), len(self.sample)
+        A, found = self.interpolation, self.cross.at(time)
+        weighted = A / (self.noise * np.sum(1.0 / self.noise))
         in_cross = None if slopes is None else found.slopes
-        left = 1.0 + (np.vdot(A, covariance @ A) - 2 * np.vdot(found.value.T, A)) / number
+        left = 1.0 + np.vdot(weighted, covariance @ A) - 2 * np.vdot(found.value.T, weighted)
         if slopes is None or in_cross is None:
             return max(left, 0.0), np.empty(0)
-        in_times = [(np.vdot(A, dP @ A) - 2 * np.vdot(dk.T, A)) / number for dP, dk in zip(slopes, in_cross)]
+        in_times = [np.vdot(weighted, dP @ A) - 2 * np.vdot(dk.T, weighted) for dP, dk in zip(slopes, in_cross)]
         return max(left, 0.0), np.array(in_times) * (left > 0)
+
+    def missed_as_noise(self, time: Time, count: int) -> float:
+        """The variance, over the prior variance, of a noise that hides f from `count` data as what Z miss of f does.
+
+        Noise averages out over many data. What Z miss, f(x) - A' f(Z), is a function: neighbours miss the same. With E
+        its covariance at the data, divided by the roots of their relative noise, this is tr(E^2) / tr(E): the mean of
+        the eigenvalues of E, weighted by themselves.
+        """
+        A, c = self.interpolation, self.cross.at(time).value @ self.interpolation
+        E = self.own.at(time).value - c - c.T + A.T @ self.covariances.at(time).value @ A
+        if np.diagonal(E).mean() <= SAFE:  # rounding
+            return 0.0
+        E = E / np.sqrt(np.outer(self.noise, self.noise))
+        squares = np.square(np.diagonal(E)).sum()
+        others = (np.square(E).sum() - squares) * (count - 1) / max(len(E) - 1, 1)
+        return float((squares + others) / np.trace(E))
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,11 @@ class LocalApproximation:
     window: tuple[float, float]
     error: float
 
+    @property
+    def words(self) -> str:
+        """The model in words."""
+        return f"local, predictions from {self.data:,.0f} near data each"
+
 
 @dataclass(frozen=True)
 class LocalPosterior(Latent):
@@ -183,10 +188,10 @@ class LocalPosterior(Latent):
 
     def _inducing(self, data: Chunk) -> Inducing:
         number, params = len(data.y), self.params
-        candidates = data.X[np.random.default_rng(0).permutation(number)[:CANDIDATES]]
+        candidates = data.some(np.random.default_rng(0).permutation(number)[:CANDIDATES])
         ratio = max(params.noise * typical_noise(data.noise) / params.amplitude, JITTER)
         tolerance = STRICT * self.tolerance * ratio / number
-        return Inducing.of(self.kernel, candidates, params.time, tolerance, _largest(number))
+        return Inducing.of(self.kernel, candidates.X, params.time, tolerance, _largest(number), candidates.noise)
 
     def _correlations(self, points: Any) -> Array:
         """Those of the data with the nearest of some points, (N,)."""

@@ -111,7 +111,7 @@ class SparseApproximation:
     lower, upper : float, bounds of the log evidence of all data.
     gap : float, their difference.
     residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
-    variance : float, the mean posterior variance of f at the data.
+    variance : float, the mean posterior variance of f at the data, of what the inducing points explain.
     amplitude : float, the prior variance.
     """
 
@@ -126,6 +126,11 @@ class SparseApproximation:
     @property
     def gap(self) -> float:
         return self.upper - self.lower
+
+    @property
+    def words(self) -> str:
+        """The model in words."""
+        return f"sparse, {self.inducing:,} inducing points"
 
     @property
     def residual_share(self) -> float:
@@ -144,13 +149,14 @@ class SparsePosterior(Latent):
     def count(self) -> int:
         return self.data.statistics.count
 
-    @property
+    @cached_property
     def approximation(self) -> SparseApproximation:
         """How good the approximation is."""
         inducing, params = self.data.inducing, self.params
         covariance = inducing.covariances.at(params.time).value
         left = inducing.unexplained(params.time, covariance)[0]
-        variance = float(np.square(self.factor.whiten(self.factor.values)).sum()) / self.data.statistics.weight
+        bound = LowRank.of(self.factor.values, 1.0 / _noise(params, len(self.factor.values)))
+        variance = float(np.square(bound.whiten(bound.values)).sum()) / self.data.statistics.weight
         ends = self.log_marginal_likelihood, self.upper
         return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
 
@@ -174,35 +180,42 @@ def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = Fa
     """
     features, compressed, basis = data.rows
     inducing, kernel = data.inducing, InducedKernel(data.inducing)
-    noise = max(params.noise, JITTER * params.amplitude)
-    ratio = np.full(len(features), noise)
+    ratio = _noise(params, len(features))
     K = params.amplitude * data.prior.at(params.time)[0]
     bound = data.prior.form.of(K, 1.0 / ratio)
     lower = evidence(bound, ratio, compressed, 1.0)
     # the determinant without what is lost; the quadratic form with all of it as noise
     total = evidence(replace(bound, left=0.0), ratio, compressed, 1.0)
-    more = ratio + noise * bound.lost
-    of_more = evidence(Dense.of(bound.values, 1.0 / more), more, compressed, 1.0)
-    upper = total.value - 0.5 * (_quadratic(of_more, compressed) - _quadratic(total, compressed))
+    largest = ratio * (1.0 + bound.lost)
+    of_largest = evidence(Dense.of(bound.values, 1.0 / largest), largest, compressed, 1.0)
+    upper = total.value - 0.5 * (_quadratic(of_largest, compressed) - _quadratic(total, compressed))
     Phi = np.sqrt(params.amplitude) * features @ kernel.root(params.time)
-    factor = LowRank.of(Phi, 1.0 / ratio)
-    found = evidence(factor, ratio, compressed, 1.0)
+    found = evidence(LowRank.of(Phi, 1.0 / ratio), ratio, compressed, 1.0)
+    # the mean is that of the bound; the spread is that of noise which includes what the points miss
+    wider = ratio + params.amplitude * inducing.missed_as_noise(params.time, data.statistics.count)
+    factor = LowRank.of(Phi, 1.0 / wider)
+    spread = evidence(factor, wider, compressed, 1.0)
     return SparsePosterior(
         kernel,
         inducing.points,
         compressed.y,
         params,
         factor,
-        found.weights,
+        np.column_stack([found.weights[:, 0], spread.weights[:, 1:]]),
         lower.value,
         compressed.known,
         basis,
         compressed.start + found.coefficients,
-        found.lower,
+        spread.lower,
         noise_is_known,
         data=data,
         upper=float(upper),
     )
+
+
+def _noise(params: Params, rows: int) -> Array:
+    """The noise of each of so many rows of compressed data."""
+    return np.full(rows, max(params.noise, JITTER * params.amplitude))
 
 
 def _quadratic(found: Any, data: Targets) -> float:
@@ -217,7 +230,7 @@ def sparse_gradient(posterior: SparsePosterior) -> Array:
     features, compressed, _ = data.rows
     prior = data.prior
     values, slopes = prior.at(params.time, range(data.inducing.kernel.parameters))
-    ratio = np.full(len(features), max(params.noise, JITTER * params.amplitude))
+    ratio = _noise(params, len(features))
     found = evidence(prior.form.of(params.amplitude * values, 1.0 / ratio), ratio, compressed, 1.0)
     changes = [params.amplitude * change for change in (*slopes, values)]
     return np.array([*found.in_times(changes), float(found.in_ratios.sum())])
