@@ -259,6 +259,16 @@ def test_few_inducing_points_are_said_and_what_they_miss_counts_as_noise():
     assert few.score(X[600:], y[600:]) > 0
 
 
+def test_the_shortest_time_is_what_the_number_of_points_allows_and_that_is_said():
+    X, y = problem(5000)
+    free = hg.GPRegressor(S2, inference="sparse").fit(X, y)
+    enough = hg.GPRegressor(S2, inference="sparse", inducing=free.approximation_.inducing - 10).fit(X, y)
+    assert free.approximation_.shortest_time < enough.approximation_.shortest_time < free.time_
+    np.testing.assert_allclose(enough.time_, free.time_, rtol=1e-3)
+    with pytest.warns(AccuracyWarning, match="100 inducing points carry no shorter time than .* larger `inducing`"):
+        hg.GPRegressor(S2, inducing=100).fit(X, y)
+
+
 def test_a_sparse_model_is_small_and_the_same_after_pickling():
     X, y = problem(3000)
     gp = hg.GPRegressor(S2, inference="sparse").fit(X, y)

@@ -25,6 +25,7 @@ from ..gp.sparse.fit import (
     largest_number,
     rough_params,
     searched,
+    shortest_times,
 )
 from ..gp.sparse.inducing import SAMPLE
 from ..gp.sparse.local import LocalApproximation, LocalPosterior, fit_local
@@ -104,7 +105,7 @@ def sparse_fit(
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
     to a new point. An AccuracyWarning says what is lost.
     """
-    about, rough = (bounds, given, known, priors, coefficient_scale), local
+    about, rough, fitted = (bounds, given, known, priors, coefficient_scale), local, None
     learn = partial(fit_sparse, kernel, source, *about, function=function, collect=collect)
     if local:
         guess = given.params or rough_params(kernel, source.sample(SUBSET), bounds, given, priors, coefficient_scale)
@@ -112,7 +113,7 @@ def sparse_fit(
         try:
             data, params, fit = learn(options=options)
         except TooRough as found:
-            guess, rough = found.params, True
+            guess, fitted, rough = found.params, found.fitted, True
     if rough:
         share = 1.0 if local else SHARE
         with warnings.catch_warnings(record=True) as caught:
@@ -125,9 +126,12 @@ def sparse_fit(
                 warn(str(warning.message), warning.category)
             warn_of_change(near.approximation, options.tolerance)
             return near, fit
-        data, params, fit = learn(options=replace(options, local=False))
+        more = replace(options, local=False)
+        if fitted is None or largest_number(source.count, more) > largest_number(source.count, options):
+            fitted = learn(options=more)
+        data, params, fit = fitted
     posterior = condition_sparse(data, params, noise_is_known)
-    warn_of_loss(posterior, options)
+    warn_of_loss(posterior, options, bool(fit and shortest_times(data, params, bounds, given)))
     return posterior, fit
 
 
@@ -155,19 +159,28 @@ def loses(posterior: SparsePosterior, options: SparseOptions) -> bool:
     return found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0
 
 
-def warn_of_loss(posterior: SparsePosterior, options: SparseOptions) -> None:
-    """An AccuracyWarning where the points were too few for the tolerance."""
+def warn_of_loss(posterior: SparsePosterior, options: SparseOptions, is_shortest: bool = False) -> None:
+    """An AccuracyWarning where the points were too few for the tolerance, or for shorter times than the learned one."""
     data, found = posterior.data, posterior.approximation
-    if loses(posterior, options):
-        limit = options.points is None and len(data.inducing) >= largest_number(data.statistics.count, options)
-        remedy = "Give a larger `inducing`" if limit else "Give more inducing points"
-        warn(
-            f"{len(data.inducing)} inducing points leave {found.residual:.1e} of the prior variance of f unexplained, "
-            f"{found.residual_share:.2g} of its posterior variance: f may be rougher than its predictions. Intervals "
-            "of f are wide at parameters that are given, and may be too narrow at a time that is learned. "
-            f'{remedy}, or inference="local" of arrays in memory.',
-            AccuracyWarning,
+    loses_much = loses(posterior, options)
+    if not (loses_much or is_shortest):
+        return
+    limit = options.points is None and len(data.inducing) >= largest_number(data.statistics.count, options)
+    remedy = "Give a larger `inducing`" if limit or not loses_much else "Give more inducing points"
+    what = (
+        f"leave {found.residual:.1e} of the prior variance of f unexplained, {found.residual_share:.2g} of its "
+        "posterior variance: f may be rougher than its predictions. Intervals of f are wide at parameters that are "
+        "given, and may be too narrow at a time that is learned"
+    )
+    if not loses_much:
+        what = (
+            f"carry no shorter time than {posterior.params.time}, which was learned: f may be rougher than its "
+            "predictions, and intervals of f too narrow"
         )
+    warn(
+        f'{len(data.inducing)} inducing points {what}. {remedy}, or inference="local" of arrays in memory.',
+        AccuracyWarning,
+    )
 
 
 def extended(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,12 +30,16 @@ CANDIDATES = 20_000
 """Data among which points are chosen."""
 SHORTER = 2.0
 """How much shorter than the time to be learned the shortest time is, at first."""
-GROWTH = 1.5
-"""By how much the shortest time grows where too many points would be needed for it."""
+STEPS = 8
+"""Steps from there to that time, of which the first one is taken that does not need too many points."""
+FEW = 5000
+"""Candidates that tell which one that is."""
 ROUNDS = 4
 """Passes over the data at most."""
 STRICT = 0.1
 """What the points may leave, as part of the tolerance times the posterior variance of f."""
+MEANS = 100.0
+"""The same over the square of the tolerance: means are wrong by the root of what is left."""
 LABEL = 1.5
 """The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
 MOST = 3000
@@ -51,6 +56,8 @@ DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
+NATS = 1e-3
+"""What a step of the search may gain where it ends."""
 WORK = 4e12
 """N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
 
@@ -82,16 +89,24 @@ def largest_number(count: int, options: SparseOptions) -> int:
     return max(1, min(limit, count, CANDIDATES))
 
 
+def allowed(tolerance: float, ratio: float, count: int) -> float:
+    """The share of a prior variance that a point may leave, of `count` data with noise over amplitude = `ratio`."""
+    return STRICT * min(tolerance, MEANS * tolerance**2) * ratio / count
+
+
 class NotSparse(Exception):
     """So many inducing points are needed that a dense model is faster."""
 
 
 class TooRough(Exception):
-    """More inducing points are needed than there may be; `params` are a start for another model."""
+    """More inducing points are needed than there may be.
 
-    def __init__(self, params: Params) -> None:
+    `params` are a start for another model; `fitted` is what `fit_sparse` has found with these points, if anything.
+    """
+
+    def __init__(self, params: Params, fitted: tuple[SparseData, Params, Fit | None] | None = None) -> None:
         super().__init__()
-        self.params = params
+        self.params, self.fitted = params, fitted
 
 
 def check_is_sparse(inducing: Inducing, count: int, options: SparseOptions) -> None:
@@ -134,35 +149,38 @@ def fit_sparse(
     if options.local and near_share(kernel, candidates.X, guess.time) > SHARE:
         options = replace(options, local=False)
     ratio = max(guess.noise * typical_noise(subset.noise) / guess.amplitude, 1e-10)
-    tolerance = STRICT * options.tolerance * ratio / source.count
+    tolerance = allowed(options.tolerance, ratio, source.count)
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
-    lowest = bounds.times(kernel.parameters)[:, 0]
-    learned = [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
+    lowest, learned = bounds.times(kernel.parameters)[:, 0], learned_times(kernel, given)
     for k in learned:
         low[k] = max(times[k] / SHORTER, lowest[k])
     data, fit = None, None
     grown = False  # whether shorter times were found to need too many points
     for _ in range(ROUNDS):
         inducing = _inducing(kernel, candidates.X, candidates.noise, low, times, tolerance, limit, options)
-        starved = np.any(np.atleast_1d(inducing.time) > low) or len(inducing) >= limit
-        if options.local and starved and data is not None:
-            raise TooRough(guess)
+        full, s = len(inducing) >= limit, np.atleast_1d(inducing.time).astype(float)
+        starved = full or np.any(s > low)
         check_is_sparse(inducing, source.count, options)
-        if options.local and len(inducing) >= limit:
+        if data is not None and not grown and np.all(s >= data.inducing.time):  # no shorter time is possible
+            assert fit is not None
+            if options.local:
+                raise TooRough(guess, (data, guess, fit))
+            break
+        if options.local and full:
             raise TooRough(guess)
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
         if params is not None:
             return data, params, None
-        low = np.atleast_1d(inducing.time).astype(float)
+        low = s
         fit = searched(data, bounds, given, priors, guess)
         times = np.atleast_1d(fit.params.time).astype(float)
         near = 1.0 + TOUCHING if starved else NEAR  # a maximum above s is one, and shorter times need too many points
-        short = [k for k in learned if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
+        short = shortest_times(data, fit.params, bounds, given, near)
         if options.local and short and starved:
-            raise TooRough(fit.params)
+            raise TooRough(fit.params, (data, fit.params, fit))
         # with too few points the interpolant at s is right for functions of the time s alone
-        long = [k for k in learned if starved and times[k] > NEAR * low[k]]
+        long = [k for k in learned if full and times[k] > NEAR * low[k]]
         if not long and (not short or starved or grown):
             break
         guess, grown = fit.params, grown or bool(long)
@@ -175,6 +193,20 @@ def fit_sparse(
     return data, fit.params, fit
 
 
+def learned_times(kernel: Kernel, given: Given) -> list[int]:
+    """The numbers of the times that are learned; weights are none."""
+    return [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
+
+
+def shortest_times(
+    data: SparseData, params: Params, bounds: Bounds, given: Given, near: float = 1.0 + TOUCHING
+) -> list[int]:
+    """The numbers of learned times that are the shortest which the points carry, and not the shortest of the search."""
+    kernel, low, times = data.inducing.kernel, np.atleast_1d(data.inducing.time), np.atleast_1d(params.time)
+    lowest = bounds.times(kernel.parameters)[:, 0]
+    return [k for k in learned_times(kernel, given) if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
+
+
 def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
     """The share of data that are near to a datum."""
     return float(np.mean(kernel.pairs(candidates[:CENTRES], candidates).at(time).value > CORRELATED))
@@ -184,7 +216,7 @@ def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOp
     """Inducing points of many labels at known parameters."""
     rows = np.random.default_rng(1).permutation(len(points))[:CANDIDATES]
     ratio = LABEL / params.amplitude
-    tolerance = STRICT * options.tolerance * ratio / len(points)
+    tolerance = allowed(options.tolerance, ratio, len(points))
     time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
     found = _inducing(kernel, points[rows], None, time, time, tolerance, limit, options)
     check_is_sparse(found, len(points), options)
@@ -204,11 +236,20 @@ def _inducing(
     """Points for the shortest times that `limit` points can carry, from `low` up to `times`."""
     if options.points is not None:
         return Inducing.of(kernel, candidates, _time(low), 0.0, len(options.points), noise, options.points)
-    while True:
-        found = Inducing.of(kernel, candidates, _time(low), tolerance, limit, noise)
-        if len(found) < limit or np.all(low >= times):
-            return found
-        low = times if options.local else np.minimum(GROWTH * low, times)
+
+    def chosen(step: int, number: int | None = None) -> Inducing:
+        time, some = _time(low * (times / low) ** (step / STEPS)), slice(number)
+        return Inducing.of(kernel, candidates[some], time, tolerance, limit, None if noise is None else noise[some])
+
+    def is_possible(step: int) -> bool:
+        return len(chosen(step, FEW)) < limit
+
+    step = STEPS if np.all(low >= times) else 0
+    if step == 0 and not is_possible(0):
+        step = bisect_left(range(STEPS), True, lo=1, key=is_possible)
+    while len(found := chosen(step)) >= limit and step < STEPS:
+        step += 1
+    return found
 
 
 def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params) -> Fit:
@@ -228,7 +269,7 @@ def climbed(
         values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
         z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
         unit = step_units(objective, z, box, count) if len(box) else 1.0
-        found.append(ascend(objective, z, box, count, 1e-10, unit))
+        found.append(ascend(objective, z, box, count, min(1e-8, NATS / count), unit))
     return finished(kernel, objective, apart(found, 0.05), intervals)
 
 
@@ -237,7 +278,7 @@ def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval],
     box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
     low = np.log(np.atleast_1d(inducing.time))
     for k, name in zip(given.free, given.time_names):
-        if k < kernel.parameters - kernel.weight_parameters:
+        if k in learned_times(kernel, given):
             box[objective.names.index(name), 0] = low[k]
     return box
 

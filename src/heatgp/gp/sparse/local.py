@@ -33,7 +33,7 @@ from ..regression import Evidence, condition, evidence
 from ..targets import MeanBasis, Targets, targets, typical_noise
 from ..threads import on_all_threads
 from .blocks import Blocks
-from .fit import STRICT, climbed
+from .fit import allowed, climbed
 from .inducing import Inducing
 from .regression import SparseData, condition_sparse
 from .source import Chunk, Source, statistics_of
@@ -51,14 +51,14 @@ BLOCKS = 64
 EACH = 256
 """Data of each of them."""
 CLOSE = 0.25
-"""The change of predictions from a window to the next one at which that is wide enough, as part of the tolerance."""
+"""The largest change of a prediction from a window to the next at which that is wide enough, over the tolerance."""
 LEAST = 32
 """Near data from which on a window may be wide enough."""
 SAME = 1.0 - 1e-10
 """The correlation from which on two data are at one place."""
 MORE = 1.1
 """The growth of their number from one window that is looked at to the next."""
-LOOKS = 16
+LOOKS = 32
 """Points on which errors are estimated."""
 SMALL = 500
 """Data up to which a local model is dense at once."""
@@ -79,8 +79,8 @@ class LocalApproximation:
     data : float, the mean number of data near a group of new points.
     window : tuple of two floats, correlations with the centre of a group: down to the first new points belong to it,
         down to the second data count.
-    error : float, what predictions changed with the last data that were added: the larger of two root mean squares, of
-        means over the prior standard deviation of y and of relative standard deviations of f.
+    error : float, the most that a prediction of some data changed with the last data that were added: its mean over
+        the prior standard deviation of y, or its standard deviation of f relative to itself.
     """
 
     data: float
@@ -190,7 +190,7 @@ class LocalPosterior(Latent):
         number, params = len(data.y), self.params
         candidates = data.some(np.random.default_rng(0).permutation(number)[:CANDIDATES])
         ratio = max(params.noise * typical_noise(data.noise) / params.amplitude, JITTER)
-        tolerance = STRICT * self.tolerance * ratio / number
+        tolerance = allowed(self.tolerance, ratio, number)
         return Inducing.of(self.kernel, candidates.X, params.time, tolerance, _largest(number), candidates.noise)
 
     def _correlations(self, points: Any) -> Array:
@@ -227,7 +227,7 @@ class LocalPosterior(Latent):
                 found[k] = mean[0] / scale, 0.5 * np.log(variance[0] + JITTER * self.params.amplitude)
             error = 0.0 if more == self.count else np.inf
             if before is not None:
-                error = float(np.sqrt(np.square(found - before).mean(axis=0)).max())
+                error = float(np.abs(found - before).max())
             resolved = replace(self, approximation=LocalApproximation(more, window, error))
             if error < CLOSE * self.tolerance and (number >= LEAST or more == self.count):
                 break
