@@ -9,6 +9,7 @@ import sklearn.gaussian_process.kernels as sk
 from scipy.linalg import eigh
 from sklearn.gaussian_process import GaussianProcessRegressor
 
+import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp.errors import BoundWarning, InvalidInput, NotPositiveDefinite
 from heatgp.gp import fit as learning
@@ -319,3 +320,13 @@ def test_units_of_a_search_are_measured_within_the_bounds():
     units = step_units(parabola, np.array([0.02, -3.0, 1.0]), box, 50.0)
     np.testing.assert_allclose(units[:2], 5.0)  # √(50 / 2)
     assert np.all((np.array(seen) >= box[:, 0]) & (np.array(seen) <= box[:, 1]))
+
+
+@pytest.mark.parametrize("number", [600, 1200])
+def test_short_lengths_that_random_data_do_not_see_are_found(number):
+    # a long and a short length: 250 random data are too far apart for the short one
+    sphere, rng = hg.Sphere(2), np.random.default_rng(1)
+    X = sphere.random(rng, number)
+    y = 2 * X[:, 2] + 0.7 * np.sin(10 * X[:, 0]) + 0.5 * rng.standard_normal(number)
+    learned, given = hg.GPRegressor(sphere).fit(X, y), hg.GPRegressor(sphere, time=0.073).fit(X, y)
+    assert learned.log_marginal_likelihood() > given.log_marginal_likelihood() - 0.5

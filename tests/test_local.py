@@ -102,6 +102,14 @@ def test_little_noise_and_a_mean_that_is_learned(time, noise):
     assert 0.7 < gp.coefficient_errors_[0] / error < 1.5
 
 
+def test_the_evidence_of_a_fit_is_that_of_others_at_its_parameters():
+    X, y, _, _ = problem(S2, 0.01, 1500)
+    known = {"amplitude": 1.0, "noise": 0.09, "inference": "local"}
+    first, second = (hg.GPRegressor(S2, time=time, **known).fit(X, y) for time in (0.01, 0.002))
+    again = first.posterior_.again(first.kernel_, second.posterior_.params).log_marginal_likelihood
+    np.testing.assert_allclose(again, second.log_marginal_likelihood())
+
+
 def test_far_data_of_smooth_functions_without_noise_are_missed_and_that_is_said():
     X, y, new, _ = problem(S2, 0.02, 1000, noise=0.0)
     with pytest.warns(AccuracyWarning, match="near data"):

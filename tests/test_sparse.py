@@ -259,14 +259,36 @@ def test_few_inducing_points_are_said_and_what_they_miss_counts_as_noise():
     assert few.score(X[600:], y[600:]) > 0
 
 
-def test_the_shortest_time_is_what_the_number_of_points_allows_and_that_is_said():
-    X, y = problem(5000)
+def test_the_shortest_time_is_what_the_number_of_points_allows_and_that_is_said(monkeypatch):
+    X, _ = problem(5000)
+    y = np.sin(5 * X[:, 0]) * np.sin(5 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(5000)
     free = hg.GPRegressor(S2, inference="sparse").fit(X, y)
     enough = hg.GPRegressor(S2, inference="sparse", inducing=free.approximation_.inducing - 10).fit(X, y)
     assert free.approximation_.shortest_time < enough.approximation_.shortest_time < free.time_
     np.testing.assert_allclose(enough.time_, free.time_, rtol=1e-3)
-    with pytest.warns(AccuracyWarning, match="100 inducing points carry no shorter time than .* larger `inducing`"):
-        hg.GPRegressor(S2, inducing=100).fit(X, y)
+    long = Params(1.0, 1.0, 0.01)
+    monkeypatch.setattr("heatgp.gp.sparse.fit.guessed", lambda *_: [long])
+    with pytest.warns(AccuracyWarning, match="inducing points are too few for times below .* larger `inducing`"):
+        few = hg.GPRegressor(S2, inference="sparse", inducing=150).fit(X, y)
+    assert few.approximation_.inducing < 150
+    assert few.time_ > free.time_
+
+
+def test_the_time_is_learned_with_points_by_hand_as_with_their_number():
+    X, y = problem(600)
+    with pytest.warns(AccuracyWarning, match="15 inducing points"):
+        chosen = hg.GPRegressor(S2, inference="sparse", inducing=15).fit(X, y)
+    with pytest.warns(AccuracyWarning, match="15 inducing points"):
+        given = hg.GPRegressor(S2, inference="sparse", inducing=chosen.posterior_.X).fit(X, y)
+    np.testing.assert_allclose(given.approximation_.lower, chosen.approximation_.lower, atol=1.0)
+    np.testing.assert_allclose(given.time_, chosen.time_, rtol=0.1)
+
+
+def test_more_data_than_the_points_are_enough_for_are_said():
+    X, y = problem(20_000)
+    gp = hg.GPRegressor(S2).partial_fit(X[:100], y[:100])
+    with pytest.warns(AccuracyWarning, match="inducing points leave"):
+        gp.partial_fit(X[100:], y[100:])
 
 
 def test_a_sparse_model_is_small_and_the_same_after_pickling():
@@ -291,6 +313,8 @@ def test_a_sparse_model_is_small_and_the_same_after_pickling():
         ({"inference": "dense", "inducing": 10}, InvalidInput, "inducing has no effect"),
         ({"inference": "sparse", "normalize": False}, Unsupported, "normalize=False"),
         ({"inference": "sparse", "likelihood": "student-t"}, Unsupported, "not normal"),
+        ({"inference": "sparse", "inducing": np.empty((0, 3))}, InvalidInput, "inducing has no point"),
+        ({"inference": "sparse", "noise": 0.0}, Unsupported, "not possible with noise=0"),
         ({"inference": "sparse", "inducing": [[2.0, 0.0, 0.0]]}, InvalidInput, r"inducing\[0\] is not on Sphere"),
     ],
 )

@@ -274,7 +274,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
         bounds, given = self._bounds(source.sample(SUBSET).X), self._given(self.noise)
         with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
-            return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, collect))
+            options = options_of(self.tolerance, self.inducing, self._on_manifold)
+            return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, options, collect))
 
     def _made_sparse(self) -> Self:
         """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
@@ -391,6 +392,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             "a likelihood that is not normal": law is not None,
             OUTPUTS: y.ndim == 2,
             "normalize=False": not self.normalize,
+            "noise=0": is_number(self.noise) and self.noise == 0 and self.inference != "local",
         }
 
     def _fit_parts(self, data: Rows, always: bool) -> Self:

@@ -82,6 +82,8 @@ def options_of(
 ) -> SparseOptions:
     """The arguments of an estimator as the core takes them; `on_manifold` checks points of a name."""
     if is_list(inducing):
+        if len(inducing) == 0:
+            raise InvalidInput("inducing has no point. Give some, or None.")
         return SparseOptions(tolerance, points=on_manifold(inducing, "inducing")[0])
     return SparseOptions(tolerance, None if inducing is None else int(inducing))
 
@@ -131,7 +133,7 @@ def sparse_fit(
             fitted = learn(options=more)
         data, params, fit = fitted
     posterior = condition_sparse(data, params, noise_is_known)
-    warn_of_loss(posterior, options, bool(fit and shortest_times(data, params, bounds, given)))
+    warn_of_loss(posterior, options, not rough)
     return posterior, fit
 
 
@@ -159,28 +161,29 @@ def loses(posterior: SparsePosterior, options: SparseOptions) -> bool:
     return found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0
 
 
-def warn_of_loss(posterior: SparsePosterior, options: SparseOptions, is_shortest: bool = False) -> None:
-    """An AccuracyWarning where the points were too few for the tolerance, or for shorter times than the learned one."""
+def warn_of_loss(posterior: SparsePosterior, options: SparseOptions, local: bool = True) -> None:
+    """An AccuracyWarning where the points were too few for the tolerance, or for shorter times than those learned.
+
+    `local` says whether a local model is a remedy.
+    """
     data, found = posterior.data, posterior.approximation
-    loses_much = loses(posterior, options)
-    if not (loses_much or is_shortest):
-        return
-    limit = options.points is None and len(data.inducing) >= largest_number(data.statistics.count, options)
-    remedy = "Give a larger `inducing`" if limit or not loses_much else "Give more inducing points"
-    what = (
-        f"leave {found.residual:.1e} of the prior variance of f unexplained, {found.residual_share:.2g} of its "
-        "posterior variance: f may be rougher than its predictions. Intervals of f are wide at parameters that are "
-        "given, and may be too narrow at a time that is learned"
-    )
-    if not loses_much:
+    if loses(posterior, options):
         what = (
-            f"carry no shorter time than {posterior.params.time}, which was learned: f may be rougher than its "
-            "predictions, and intervals of f too narrow"
+            f"leave {found.residual:.1e} of the prior variance of f unexplained, {found.residual_share:.2g} of its "
+            "posterior variance: f may be rougher than its predictions. Intervals of f are wide at parameters that are "
+            "given, and may be too narrow at a time that is learned"
         )
-    warn(
-        f'{len(data.inducing)} inducing points {what}. {remedy}, or inference="local" of arrays in memory.',
-        AccuracyWarning,
-    )
+    elif data.limited:
+        time = np.atleast_1d(posterior.params.time)[data.limited[0]]
+        what = (
+            f"are too few for times below {time:.3g}, the learned one: f may be rougher than its predictions, and "
+            "intervals of f too narrow"
+        )
+    else:
+        return
+    remedy = "Give a larger `inducing`" if options.points is None else "Give more inducing points"
+    also = ', or inference="local" of arrays in memory' if local else ""
+    warn(f"{len(data.inducing)} inducing points {what}. {remedy}{also}.", AccuracyWarning)
 
 
 def extended(
@@ -189,6 +192,7 @@ def extended(
     bounds: Bounds,
     given: Given,
     priors: Any,
+    options: SparseOptions,
     collect: Collect = collected,
 ) -> tuple[SparsePosterior, Fit | None]:
     """The posterior of more data, and the search for what is learned; statistics of data add up."""
@@ -203,8 +207,10 @@ def extended(
     data = replace(data, statistics=total, inducing=inducing)
     params, fit = given.params, None
     if params is None:
-        fit = searched(data, bounds, given, priors, posterior.params)
+        fit = searched(data, bounds, given, priors, [posterior.params])
         params = fit.params
+        if data.limited:
+            data = replace(data, limited=tuple(shortest_times(data, params, bounds, given)))
     found = condition_sparse(data, params, posterior.noise_is_known)
     covariance = old.covariances.at(params.time).value
     left, variance = seen.unexplained(params.time, covariance)[0], found.approximation.variance
@@ -215,6 +221,8 @@ def extended(
             "and add the rest.",
             AccuracyWarning,
         )
+    else:
+        warn_of_loss(found, options, local=False)
     return found, fit
 
 

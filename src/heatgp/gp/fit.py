@@ -8,14 +8,14 @@ from numpy.typing import ArrayLike
 
 from ..arguments import shown
 from ..covariance import Array, Kernel
-from ..errors import BoundWarning, InvalidInput, warn
+from ..errors import BoundWarning, InvalidInput, NotPositiveDefinite, warn
 from .likelihood import Likelihood
 from .linalg import Dense
 from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
-from .search import Found, climb, scan_points, values_at, worth_a_start
+from .search import ROUGH, Found, apart, climb, maxima, scan_points, step_units, values_at, worth_a_start
 from .targets import Mean, Targets, one_output, targets
 from .threads import of_data
 
@@ -102,7 +102,8 @@ def fit_regression(
 
     Starts are looked for on a random subset: at each time of a grid one eigendecomposition gives the best amplitude and
     noise, and the search goes uphill from at most three places. It then goes on from the best two maxima on all data,
-    by L-BFGS-B with analytic gradients. Where every time is given, one eigendecomposition of all data is enough.
+    by L-BFGS-B with analytic gradients. A random subset sees nothing of short lengths: the maximum of some data that
+    are near each other is tried too. Where every time is given, one eigendecomposition of all data is enough.
 
     Parameters
     ----------
@@ -134,6 +135,8 @@ def fit_regression(
     coarse = some_of(full, kernel, X, middle, SUBSET) if given.free else full
     box = box_of(full, intervals)
     found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
+    if coarse is not full:
+        found = _with_short_times(kernel, X, middle, full, box, found)
     return finished(kernel, full, found, intervals)
 
 
@@ -220,19 +223,63 @@ def some_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
     """The objective of `size` random data, always the same; of all data where there are no more."""
     if len(X) <= size:
         return full
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:size])
+    return of_rows(full, kernel, X, time, np.sort(np.random.default_rng(0).permutation(len(X))[:size]))
+
+
+def of_rows(full: Any, kernel: Kernel, X: Any, time: Time, rows: Array) -> Any:
+    """The objective of the data of these numbers."""
     return replace(full, prior=Prior.of(kernel, X[rows], time, dense=full.prior.dense), y=full.y[rows])
 
 
-def _scan_regression(objective: RegressionObjective, box: Array) -> list[Found]:
+def near_rows(kernel: Kernel, X: Any, time: Time, size: int) -> Array:
+    """The numbers of the `size` data that are nearest to a random one, always the same."""
+    centre = int(np.random.default_rng(1).integers(len(X)))
+    correlation = kernel.pairs(X, X[centre : centre + 1]).at(time).value[:, 0]
+    return np.sort(np.argpartition(-correlation, size - 1)[:size])
+
+
+def _with_short_times(
+    kernel: Kernel, X: Any, middle: Time, full: RegressionObjective, box: Array, found: list[Found]
+) -> list[Found]:
+    """Maxima of all data, and one of shorter times, where data that are near each other lead to a better one.
+
+    A random subset sees nothing of lengths that are shorter than the distances of its data.
+    """
+    free, (best, z) = len(full.given.free), found[0]
+    shorter = box.copy()
+    shorter[:free, 1] = np.maximum(z[:free] - np.log(2.0), box[:free, 0])
+    near = of_rows(full, kernel, X, middle, near_rows(kernel, X, middle, SUBSET))
+    try:
+        scanned = _scan_regression(near, shorter, TIMES // 2)
+        if max(value for value, _ in scanned) <= near.value(z):
+            return found
+        start = climb(near, near, scanned, shorter, 1, ROUGH)[0][1]
+        if full.value(start) <= best:
+            return found
+        return apart([*maxima(full, [start], box, 1e-10, [step_units(near, start, box, SUBSET)]), *found], 0.05)
+    except NotPositiveDefinite:  # such as where a column of the mean is constant in the neighbourhood
+        return found
+
+
+def _scan_regression(objective: RegressionObjective, box: Array, count: int = TIMES) -> list[Found]:
     """The best last coordinate at each scanned time, and its evidence."""
     free, scanned = len(objective.given.free), []
-    for times in scan_points(box[:free], TIMES):
+    for times in scan_points(box[:free], count):
         at_times = objective.spectral(times) if free else objective
-        value, last = max(values_at(at_times, scan_points(box[free:], 17)), key=lambda pair: pair[0])
+        value, last = _best_of(at_times, scan_points(box[free:], 17))
         of_times, _ = log_density(objective.laws, objective.given.time_names, times)
         scanned.append((value + of_times, np.concatenate([times, last])))
     return worth_a_start(scanned) if free == 1 else scanned
+
+
+def _best_of(objective: RegressionObjective, points: Array) -> Found:
+    """The best of some points; on a line every second one is tried first, then the neighbours of the best."""
+    is_line = points.shape[1] == 1
+    found = values_at(objective, points[::2] if is_line else points)
+    best = int(np.argmax([value for value, _ in found]))
+    if is_line:
+        found += values_at(objective, points[[k for k in (2 * best - 1, 2 * best + 1) if 0 <= k < len(points)]])
+    return max(found, key=lambda pair: pair[0])
 
 
 def finished(

@@ -84,7 +84,7 @@ class Slice:
 class Recent:
     """The latest results of a function of the time, kept with the object that owns them; safe among threads."""
 
-    def __init__(self, function: Callable[..., Any], most: int = 32) -> None:
+    def __init__(self, function: Callable[..., Any], most: int = 48) -> None:
         self.function, self.most = function, most
         self.known: dict[Any, Any] = {}
         self.lock = threading.Lock()

@@ -6,20 +6,22 @@ import warnings
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
-from ...errors import BoundWarning
-from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression
+from ...errors import BoundWarning, NotPositiveDefinite, warn
+from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression, near_rows
 from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
+from ..regression import condition
 from ..search import apart, ascend, step_units
 from ..targets import targets, typical_noise
-from .inducing import Inducing
+from .inducing import SAFE, Inducing
 from .regression import SparseData, sparse_objective
 from .source import Chunk, Source, collected
 from .statistics import Statistics
@@ -30,6 +32,8 @@ CANDIDATES = 20_000
 """Data among which points are chosen."""
 SHORTER = 2.0
 """How much shorter than the time to be learned the shortest time is, at first."""
+LIKELIER = 10.0
+"""How much greater, in nats, the evidence of near data is with parameters that count."""
 STEPS = 8
 """Steps from there to that time, of which the first one is taken that does not need too many points."""
 FEW = 5000
@@ -143,9 +147,10 @@ def fit_sparse(
     subset = source.sample(SUBSET)
     start = _start(subset, coefficient_scale)
     params = given.params
-    guess = params or rough_params(kernel, subset, bounds, given, priors, coefficient_scale)
     candidates = source.sample(CANDIDATES, 1)
     candidates = candidates.some(np.random.default_rng(2).permutation(len(candidates.X)))
+    guesses = [params] if params else guessed(kernel, subset, candidates, bounds, given, priors, coefficient_scale)
+    guess = guesses[0]
     if options.local and near_share(kernel, candidates.X, guess.time) > SHARE:
         options = replace(options, local=False)
     ratio = max(guess.noise * typical_noise(subset.noise) / guess.amplitude, 1e-10)
@@ -155,42 +160,60 @@ def fit_sparse(
     lowest, learned = bounds.times(kernel.parameters)[:, 0], learned_times(kernel, given)
     for k in learned:
         low[k] = max(times[k] / SHORTER, lowest[k])
-    data, fit = None, None
+    data, fit, last, short = None, None, low, []
     grown = False  # whether shorter times were found to need too many points
     for _ in range(ROUNDS):
         inducing = _inducing(kernel, candidates.X, candidates.noise, low, times, tolerance, limit, options)
-        full, s = len(inducing) >= limit, np.atleast_1d(inducing.time).astype(float)
-        starved = full or np.any(s > low)
+        s = np.atleast_1d(inducing.time).astype(float)
+        full = is_full(inducing, limit, tolerance, options)
+        starved = full or np.any(s[learned] > low[learned])
         check_is_sparse(inducing, source.count, options)
-        if data is not None and not grown and np.all(s >= data.inducing.time):  # no shorter time is possible
-            assert fit is not None
+        if data is not None and not grown and np.all((s * (1.0 + TOUCHING) >= last)[learned]):
+            assert fit is not None  # and no shorter time is possible
             if options.local:
-                raise TooRough(guess, (data, guess, fit))
+                raise TooRough(guess, (replace(data, limited=tuple(short)), guess, fit))
             break
         if options.local and full:
             raise TooRough(guess)
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
         if params is not None:
             return data, params, None
-        low = s
-        fit = searched(data, bounds, given, priors, guess)
+        last, low = s, s.copy()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            fit = searched(data, bounds, given, priors, guesses)
         times = np.atleast_1d(fit.params.time).astype(float)
         near = 1.0 + TOUCHING if starved else NEAR  # a maximum above s is one, and shorter times need too many points
         short = shortest_times(data, fit.params, bounds, given, near)
         if options.local and short and starved:
-            raise TooRough(fit.params, (data, fit.params, fit))
+            raise TooRough(fit.params, (replace(data, limited=tuple(short)), fit.params, fit))
         # with too few points the interpolant at s is right for functions of the time s alone
         long = [k for k in learned if full and times[k] > NEAR * low[k]]
         if not long and (not short or starved or grown):
             break
         guess, grown = fit.params, grown or bool(long)
+        weights = slice(kernel.parameters - kernel.weight_parameters, None)
+        low[weights] = times[weights]
+        guesses = [guess]
         for k in long:
             low[k] = times[k]
         for k in [] if starved else short:
             low[k] = max(low[k] / SHORTER, lowest[k])
     assert data is not None
     assert fit is not None
+    for warning in caught:  # of the last search alone
+        warn(str(warning.message), warning.category)
+    if not grown and (limited := shortest_times(data, fit.params, bounds, given)):
+        data = replace(data, limited=tuple(limited))
     return data, fit.params, fit
+
+
+def is_full(inducing: Inducing, limit: int, tolerance: float, options: SparseOptions) -> bool:
+    """Whether there are as many points as there may be; or, of points by hand, too few for their own time."""
+    if options.points is None:
+        return len(inducing) >= limit
+    left, _ = inducing.unexplained(inducing.time, inducing.covariances.at(inducing.time).value)
+    return left > max(tolerance * len(inducing), SAFE)
 
 
 def learned_times(kernel: Kernel, given: Given) -> list[int]:
@@ -237,26 +260,27 @@ def _inducing(
     if options.points is not None:
         return Inducing.of(kernel, candidates, _time(low), 0.0, len(options.points), noise, options.points)
 
-    def chosen(step: int, number: int | None = None) -> Inducing:
+    @cache
+    def chosen(step: int, number: int) -> Inducing:
         time, some = _time(low * (times / low) ** (step / STEPS)), slice(number)
         return Inducing.of(kernel, candidates[some], time, tolerance, limit, None if noise is None else noise[some])
 
     def is_possible(step: int) -> bool:
-        return len(chosen(step, FEW)) < limit
+        return len(chosen(step, min(FEW, len(candidates)))) < limit
 
     step = STEPS if np.all(low >= times) else 0
     if step == 0 and not is_possible(0):
         step = bisect_left(range(STEPS), True, lo=1, key=is_possible)
-    while len(found := chosen(step)) >= limit and step < STEPS:
+    while len(found := chosen(step, len(candidates))) >= limit and step < STEPS:
         step += 1
     return found
 
 
-def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guess: Params) -> Fit:
-    """The maximum near a guess, at times that are not shorter than those of the inducing points."""
+def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guesses: list[Params]) -> Fit:
+    """The best maximum near some guesses, at times that are not shorter than those of the inducing points."""
     kernel = data.inducing.kernel
     objective, intervals = sparse_objective(data, bounds, given, priors)
-    return climbed(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), [guess])
+    return climbed(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), guesses)
 
 
 def climbed(
@@ -306,6 +330,41 @@ def rough_params(
             noise_scale=subset.noise,
             coefficient_scale=coefficient_scale,
         ).params
+
+
+def guessed(
+    kernel: Kernel,
+    subset: Chunk,
+    candidates: Chunk,
+    bounds: Bounds,
+    given: Given,
+    priors: Priors | str | None,
+    coefficient_scale: ArrayLike | None,
+) -> list[Params]:
+    """Parameters from dense fits, those with the shortest times first.
+
+    One is of random data. These are far from each other and see nothing of short lengths. So another one is of data
+    near each other. It counts where times are shorter and its own data are much more likely with it.
+    """
+    learn = partial(rough_params, bounds=bounds, given=given, priors=priors, coefficient_scale=coefficient_scale)
+    guess = learn(kernel, subset)
+    if len(candidates.y) < 2 * SUBSET or not given.free:
+        return [guess]
+    near = candidates.some(near_rows(kernel, candidates.X, guess.time, SUBSET))
+    try:
+        other = learn(kernel, near)
+        there = [evidence_of(kernel, near, params, coefficient_scale) for params in (guess, other)]
+    except NotPositiveDefinite:  # a column of the mean may be constant there
+        return [guess]
+    is_shorter = np.any(np.atleast_1d(other.time) < np.atleast_1d(guess.time) / SHORTER)
+    return [other, guess] if is_shorter and there[1] > there[0] + LIKELIER else [guess]
+
+
+def evidence_of(kernel: Kernel, data: Chunk, params: Params, coefficient_scale: ArrayLike | None) -> float:
+    """The log evidence of some data, by a dense model."""
+    mean = data.basis if data.basis.shape[1] else "zero"
+    found = condition(kernel, data.X, data.y, params, mean, noise_scale=data.noise, coefficient_scale=coefficient_scale)
+    return found.log_marginal_likelihood
 
 
 def _start(chunk: Chunk, coefficient_scale: ArrayLike | None) -> Array:

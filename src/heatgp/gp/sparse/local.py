@@ -256,8 +256,13 @@ def grouped(kernel: Kernel, points: Array, time: Time, least: float) -> Iterator
         left = left[~near]
 
 
-def neighbourhoods(kernel: Kernel, X: Array, time: Time) -> Array:
-    """The numbers of data that are near each other, (b, n), none of them twice."""
+def neighbourhoods(kernel: Kernel, X: Array, bounds: Bounds) -> Array:
+    """The numbers of data that are near each other, (b, n), none of them twice.
+
+    Nearest are those of the largest correlation at times in the middle of the bounds, the same for all parameters.
+    """
+    middle = np.exp(np.log(bounds.times(kernel.parameters)).mean(axis=1))
+    time = float(middle[0]) if len(middle) == 1 else tuple(middle.tolist())
     left, size = np.random.default_rng(3).permutation(len(X)), min(EACH, len(X))
     rows: list[Array] = []
     while len(left) >= size and len(rows) < BLOCKS:
@@ -340,7 +345,7 @@ def fit_local(
         MeanBasis(np.eye(data.basis.shape[1]), function),
         noise_is_known=noise_is_known,
         data=data,
-        rows=neighbourhoods(kernel, data.X, guess.time),
+        rows=neighbourhoods(kernel, data.X, bounds),
         tolerance=tolerance,
         coefficient_scale=coefficient_scale,
     )

@@ -38,6 +38,7 @@ class SparseData:
     known: float = 0.0  # the mean that was subtracted from y
     coefficient_scale: ArrayLike | None = None
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
+    limited: tuple[int, ...] = ()  # the numbers of learned times below which the points are too few
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
