@@ -119,9 +119,11 @@ class GPRegressor(RegressorMixin, HeatGP):
         of the evidence is maximised (Titsias 2009). "local" is for functions that vary over lengths so short that no
         few points carry them: the data are kept, and new points are predicted from those near them. "auto" is dense up
         to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed. It stays dense
-        where sparse is not possible: with several outputs, other likelihoods, a precomputed kernel or normalize=False.
+        where sparse is not possible: with several outputs, other likelihoods, a precomputed kernel, normalize=False or
+        noise=0.
         Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points.
-    inducing : int or array, default None. The largest number of inducing points, or these points themselves.
+    inducing : int or array, default None. The largest number of inducing points, or these points themselves. Dense
+        models have none.
     tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" and "local" may have.
     normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
         (2024).
