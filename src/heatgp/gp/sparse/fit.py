@@ -43,7 +43,7 @@ ROUNDS = 4
 STRICT = 0.1
 """What the points may leave, as part of the tolerance times the posterior variance of f."""
 MEANS = 100.0
-"""The same over the square of the tolerance: means are wrong by the root of what is left."""
+"""Times a tolerance below 0.01: means are wrong by the root of what is left, so that the square of it counts."""
 LABEL = 1.5
 """The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
 MOST = 3000
@@ -356,7 +356,8 @@ def guessed(
         there = [evidence_of(kernel, near, params, coefficient_scale) for params in (guess, other)]
     except NotPositiveDefinite:  # a column of the mean may be constant there
         return [guess]
-    is_shorter = np.any(np.atleast_1d(other.time) < np.atleast_1d(guess.time) / SHORTER)
+    times = (np.atleast_1d(params.time)[learned_times(kernel, given)] for params in (guess, other))
+    is_shorter = np.any(np.divide(*times) > SHORTER)
     return [other, guess] if is_shorter and there[1] > there[0] + LIKELIER else [guess]
 
 
