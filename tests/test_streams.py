@@ -46,9 +46,9 @@ def small_parts(monkeypatch):
 def test_a_model_of_a_file_is_that_of_the_array(mapped, small_parts):
     X, y = problem()
     files = mapped(X.astype(np.float32), y)
-    of_file = hg.GPRegressor(S2, inducing=200).fit(*files)
-    of_array = hg.GPRegressor(S2, inducing=200).fit(X.astype(np.float32), y)
-    assert of_file.approximation_.inducing == of_array.approximation_.inducing < 200
+    of_file = hg.GPRegressor(S2, inducing=100).fit(*files)
+    of_array = hg.GPRegressor(S2, inducing=100).fit(X.astype(np.float32), y)
+    assert of_file.approximation_.inducing == 100
     for name in ("time_", "amplitude_", "noise_", "coefficients_"):
         np.testing.assert_allclose(getattr(of_file, name), getattr(of_array, name), rtol=1e-9)
     np.testing.assert_allclose(of_file.log_marginal_likelihood(), of_array.log_marginal_likelihood(), rtol=1e-10)
