@@ -10,9 +10,9 @@ from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp import Euclidean, heat_kernel
 from heatgp.gp.classification import condition_classifier
 from heatgp.gp.inference import INFERENCE
-from heatgp.gp.kernels import Normalized
+from heatgp.gp.kernels import Normalized, constant
 from heatgp.gp.latent_objective import LatentObjective
-from heatgp.gp.linalg import Dense
+from heatgp.gp.linalg import Dense, Diagonal
 from heatgp.gp.objective import RegressionObjective
 from heatgp.gp.params import Given
 from heatgp.gp.prior import Prior
@@ -85,10 +85,25 @@ def test_regression_gradients_are_differences(kernel, time, amplitude, noise, me
         law.log_density(np.log(values[n])) for n, law in laws.items() if learned.get(n) is None and n in values
     )
     np.testing.assert_allclose(value, expected, rtol=1e-7)
-    np.testing.assert_allclose(value - objective.log_prior(z), posterior.log_marginal_likelihood, rtol=1e-7)
+    np.testing.assert_allclose(value - objective.log_prior(z, params), posterior.log_marginal_likelihood, rtol=1e-7)
     if prior.form is Dense:
         value -= sum(law.log_density(np.log(values[n])) for n, law in laws.items() if n in given.time_names)
-        np.testing.assert_allclose(objective.spectral(z)(z[len(given.free) :])[0], value, rtol=1e-6)
+        diagonal, rest = objective.spectral(z), z[len(given.free) :]
+        np.testing.assert_allclose(diagonal(rest)[0], value, rtol=1e-6)
+        points = rest + np.linspace(-1, 1, 3)[:, None]
+        np.testing.assert_allclose(diagonal.values(points), [diagonal(point)[0] for point in points], rtol=1e-9)
+
+
+def test_values_of_many_points_where_the_covariance_is_not_positive_definite():
+    given = Given.of(RBF(), 1.0, None, None)
+    prior = Prior(constant(np.array([1.0, 0.5, -0.1])), Diagonal)
+    data, _ = targets(np.zeros((3, 1)), np.array([1.0, 2.0, -1.0]), "zero")
+    objective = RegressionObjective(prior, data, given, (1e-6, 1e6))
+    noise = np.log([[0.01], [10.0]])  # of a mean prior variance of 0.47
+    values = objective.values(noise)
+    assert values[0] == -np.inf
+    np.testing.assert_allclose(values[1], objective.value(noise[1]), rtol=1e-12)
+    assert np.all(objective.values(noise[:1]) == -np.inf)
 
 
 @pytest.mark.parametrize("amplitude", [None, 2.0])

@@ -80,9 +80,8 @@ def columns_evidence(
     if not shifted.min() > 0:
         raise not_positive_definite(n, float((shifted / ratio).min()))
     inverse = 1.0 / shifted
-    products = (H[:, :, None] * H[:, None, :]).reshape(n, q * q)
     inner = np.zeros((1, q)) if isinstance(amplitude, tuple) else amplitude[:, None] * data.precision
-    A = (products.T @ inverse).T.reshape(inverse.shape[1], q, q) + inner[:, :, None] * np.eye(q)
+    A = _products(H, inverse) + inner[:, :, None] * np.eye(q)
     lower = np.linalg.cholesky(A)
     coefficients = np.linalg.solve(A, (H.T @ (inverse * data.y)).T[:, :, None])[:, :, 0].T
     rest = data.y - H @ coefficients
@@ -93,13 +92,21 @@ def columns_evidence(
     of_prior = data.precision @ coefficients**2 - np.log(data.precision[data.precision > 0]).sum()
     logs = data.freedom * np.log(2 * np.pi) + (n - q) * np.log(best)
     value = data.log_volume - 0.5 * (quadratic / best + of_prior + log_det + logs)
-    squares = (products.T @ inverse**2).T.reshape(inverse.shape[1], q, q)
-    of_basis = np.trace(np.linalg.solve(A, squares), axis1=1, axis2=2)
+    of_basis = np.trace(np.linalg.solve(A, _products(H, inverse**2)), axis1=1, axis2=2)
     shrunk = np.trace(np.linalg.solve(A, inner[:, :, None] * np.eye(q)), axis1=1, axis2=2) if inner.any() else 0.0
     in_amplitude = 0.5 * (quadratic / best - n + q - shrunk)
     curvature = np.einsum("ij,ij->j", weights, weights) / best + of_basis - inverse.sum(axis=0)
     in_ratio = 0.5 * ratio * data.noise[0] * curvature
     return Columns(value, best, ratio, inverse, weights, coefficients, lower, in_amplitude, in_ratio)
+
+
+def _products(H: Array, weights: Array) -> Array:
+    """H' diag(w) H for each column w of the weights, (p, q, q)."""
+    (n, q), p = H.shape, weights.shape[1]
+    if q > p:
+        return (weights.T[:, None, :] * H.T) @ H
+    squares = (H[:, :, None] * H[:, None, :]).reshape(n, q * q)
+    return (squares.T @ weights).T.reshape(p, q, q)
 
 
 @dataclass(frozen=True)
@@ -177,10 +184,9 @@ class ColumnsObjective:
         noise = amplitude * ratio if self.given.noise is None else np.full(len(amplitude), self.given.noise)
         return OutputParams(time, amplitude, noise)
 
-    def log_prior(self, z: Array) -> float:
-        """The log density of all priors at these log times and the best of the rest."""
+    def log_prior(self, z: Array, params: OutputParams) -> float:
+        """The log density of all priors at these log times and their parameters."""
         value, _ = log_density(self.laws, self.names, z)
-        params = self.params(z)
         height = self.prior.height(self.prior.at(params.time)[0])
         if self.given.noise is None and "noise" in self.laws:
             value += float(self.laws["noise"].log_density(np.log(params.noise / params.amplitude / height)).sum())

@@ -9,5 +9,5 @@ class Count:
 
     number: int = 0
 
-    def add(self) -> None:
-        self.number += 1
+    def add(self, times: int = 1) -> None:
+        self.number += times

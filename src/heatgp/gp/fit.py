@@ -10,7 +10,7 @@ from ..arguments import shown
 from ..covariance import Array, Kernel
 from ..errors import BoundWarning, InvalidInput, NotPositiveDefinite, warn
 from .likelihood import Likelihood
-from .linalg import Dense
+from .linalg import Dense, Diagonal
 from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
@@ -273,13 +273,12 @@ def _scan_regression(objective: RegressionObjective, box: Array, count: int = TI
 
 
 def _best_of(objective: RegressionObjective, points: Array) -> Found:
-    """The best of some points; on a line every second one is tried first, then the neighbours of the best."""
-    is_line = points.shape[1] == 1
-    found = values_at(objective, points[::2] if is_line else points)
-    best = int(np.argmax([value for value, _ in found]))
-    if is_line:
-        found += values_at(objective, points[[k for k in (2 * best - 1, 2 * best + 1) if 0 <= k < len(points)]])
-    return max(found, key=lambda pair: pair[0])
+    """The best of some points, and its evidence; those of a diagonal covariance are worked out all at once."""
+    if objective.prior.form is not Diagonal:
+        return max(values_at(objective, points), key=lambda pair: pair[0])
+    values = objective.values(points)
+    best = int(np.argmax(values))
+    return float(values[best]), points[best]
 
 
 def finished(
@@ -317,7 +316,8 @@ def finished(
             advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
         warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
     value, z = found[0]
-    return Fit(best, value - objective.log_prior(z), maxima, tuple(sitting), value, likelihood, objective.calls.number)
+    evidence = value - objective.log_prior(z, best)
+    return Fit(best, evidence, maxima, tuple(sitting), value, likelihood, objective.calls.number)
 
 
 def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:

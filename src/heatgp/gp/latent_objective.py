@@ -86,7 +86,7 @@ class LatentObjective:
         """The objective alone."""
         return self.approximation(z).log_evidence + log_density(self.laws, self.names, z)[0]
 
-    def log_prior(self, z: Array) -> float:
+    def log_prior(self, z: Array, params: Params | None = None) -> float:
         """The log density of the priors at these coordinates."""
         return log_density(self.laws, self.names, z)[0]
 

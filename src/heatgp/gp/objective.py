@@ -8,17 +8,19 @@ size of the kernel's values, which changes with time.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ..covariance import Array
+from .columns import columns_evidence
 from .count import Count
 from .economical import factored
 from .kernels import constant
 from .linalg import JITTER, Diagonal
 from .params import Given, Params
 from .prior import Prior
-from .priors import Laws, log_density
+from .priors import Laws, LogNormal, log_density
 from .regression import Evidence, evidence
 from .spectrum import Spectrum
 from .targets import Targets
@@ -78,6 +80,26 @@ class RegressionObjective:
         found, _, of_amplitude = self._evidence(values, z)
         return found.value + of_amplitude + log_density(self.laws, self.names, z)[0]
 
+    def values(self, points: Array) -> Array:
+        """The same at points (M, coordinates) at once, of a diagonal covariance: see `spectral`.
+
+        It is -inf where the covariance is not positive definite.
+        """
+        self.calls.add(len(points))
+        eigenvalues, _ = self.prior.at(self.given.times(points[0]))
+        height = self.prior.height(eigenvalues)
+        amplitude, ratio, law = self._scales(points.T, height)
+        ratio = np.maximum(np.broadcast_to(ratio, len(points)), JITTER * height / self.y.noise[0])
+        usable = eigenvalues.min() + ratio * self.y.noise[0] > 0
+        if not usable.any():
+            return np.full(len(points), -np.inf)
+        if not isinstance(amplitude, tuple):
+            amplitude = np.broadcast_to(amplitude, len(points))
+        data = replace(self.y, y=self.y.y[:, None])
+        found = columns_evidence(eigenvalues, data, np.where(usable, ratio, ratio.max()), amplitude, law)
+        of_priors = sum(self.laws[name].log_density(x) for name, x in zip(self.names, points.T) if name in self.laws)
+        return np.where(usable, found.value + _log_prior(law, found.amplitude) + of_priors, -np.inf)
+
     def spectral(self, z: Array) -> RegressionObjective:
         """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters.
 
@@ -100,27 +122,41 @@ class RegressionObjective:
             noise = float(np.exp(z[self.names.index("noise")])) * found.amplitude * self.prior.height(values)
         return Params(time, found.amplitude, noise)
 
-    def log_prior(self, z: Array) -> float:
-        """The log density of the priors at these coordinates, that of the amplitude of the closed form included."""
-        values, _ = self.prior.at(self.given.times(z))
-        return self._evidence(values, z)[2] + log_density(self.laws, self.names, z)[0]
+    def log_prior(self, z: Array, params: Params) -> float:
+        """The log density of the priors at these coordinates and their parameters."""
+        height = self.prior.height(self.prior.at(params.time)[0])
+        _, _, law = self._scales(z, height)
+        return float(_log_prior(law, params.amplitude)) + log_density(self.laws, self.names, z)[0]
 
     def _evidence(self, values: Array, z: Array) -> tuple[Evidence, Array, float]:
         """The evidence, where the jitter stands in the place of the noise, and the log prior of the best amplitude."""
-        given, names, height = self.given, self.names, self.prior.height(values)
-        amplitude: float | tuple[float, float] = (self.variance[0] / height, self.variance[1] / height)
-        law = self.laws.get("amplitude") if given.amplitude is None and "amplitude" not in names else None
-        if given.amplitude is not None:
-            amplitude = given.amplitude
-        elif "amplitude" in names:
-            amplitude = float(np.exp(z[names.index("amplitude")])) / height
-        if given.noise is None:
-            ratio = float(np.exp(z[names.index("noise")])) * height
-        else:  # an amplitude that is still an interval has no noise beside it
-            ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
+        height = self.prior.height(values)
+        amplitude, ratio, law = self._scales(z, height)
         ratios = ratio * self.y.noise
         floored, ratios = ratios < JITTER * height, np.maximum(ratios, JITTER * height)
-        scaled = None if law is None else (np.log(law.median) - np.log(height), law.spread)
-        found = evidence(factored(self.prior.form, values, 1.0 / ratios), ratios, self.y, amplitude, scaled)
-        of_amplitude = 0.0 if law is None else float(law.log_density(np.log(found.amplitude * height)))
-        return found, floored, of_amplitude
+        found = evidence(factored(self.prior.form, values, 1.0 / ratios), ratios, self.y, amplitude, law)
+        return found, floored, float(_log_prior(law, found.amplitude))
+
+    def _scales(self, z: Array, height: float) -> tuple[Any, Any, tuple[float, float] | None]:
+        """The amplitude, or its interval where the best is taken; noise / amplitude; and the prior of that best one.
+
+        The prior is the log median and the spread, or None. z may be one array of numbers for each coordinate.
+        """
+        given, at = self.given, dict(zip(self.names, z))
+        if given.amplitude is not None:
+            amplitude: Any = given.amplitude
+        elif "amplitude" in at:
+            amplitude = np.exp(at["amplitude"]) / height
+        else:
+            amplitude = (self.variance[0] / height, self.variance[1] / height)
+        if given.noise is None:
+            ratio = np.exp(at["noise"]) * height
+        else:  # an amplitude that is still an interval has no noise beside it
+            ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
+        law = self.laws.get("amplitude") if isinstance(amplitude, tuple) else None
+        return amplitude, ratio, None if law is None else (np.log(law.median) - np.log(height), law.spread)
+
+
+def _log_prior(law: tuple[float, float] | None, amplitude: Any) -> Any:
+    """The log density of log amplitude by its log median and spread; 0 without a prior."""
+    return 0.0 if law is None else LogNormal(np.exp(law[0]), law[1]).log_density(np.log(amplitude))
