@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import sklearn.gaussian_process.kernels as sk
 from scipy.optimize import minimize
+from scipy.special import ndtr
 from scipy.stats import norm
 
+import heatgp as hg
 from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotConverged
 from heatgp.gp.classification import condition_classifier, one_against_rest
@@ -262,3 +264,12 @@ def test_errors_say_what_to_do():
         condition_classifier(RBF(), X, np.zeros(20), Params(1.0, 1.0))
     with pytest.raises(InvalidInput, match=r'inference = "vb" is not known\. Use "ep" or "laplace"'):
         condition_classifier(RBF(), X, y, Params(1.0, 1.0), inference="vb")
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_short_lengths_that_random_labels_do_not_see_are_found(seed):
+    sphere, rng = hg.Sphere(2), np.random.default_rng(seed)
+    X = sphere.random(rng, 800)
+    y = rng.random(800) < ndtr(2 * X[:, 2] + 1.5 * np.sin(10 * X[:, 0]))
+    learned, given = hg.GPClassifier(sphere).fit(X, y), hg.GPClassifier(sphere, time=0.055).fit(X, y)
+    assert learned.log_marginal_likelihood() > given.log_marginal_likelihood() - 0.5

@@ -6,6 +6,7 @@ import sklearn.gaussian_process.kernels as sk
 from scipy.optimize import minimize_scalar
 from sklearn.gaussian_process import GaussianProcessRegressor
 
+import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, wavy
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
 from heatgp.gp.columns import ColumnsObjective, OutputParams
@@ -177,3 +178,12 @@ def test_odd_columns():
         fit_regression(RBF(), X, Y, BOUNDS, given)
     with pytest.raises(InvalidInput, match="leave-one-out of N = 1 points"):
         condition_outputs(RBF(), X[:1], Y[:1], Params(1.0, 1.0, 0.1)).loo()
+
+
+def test_short_lengths_that_random_data_do_not_see_are_found():
+    sphere, rng = hg.Sphere(2), np.random.default_rng(0)
+    X = sphere.random(rng, 800)
+    f = np.column_stack([2 * X[:, 2] + 0.7 * np.sin(10 * X[:, 0]), X[:, 1] + 0.7 * np.sin(10 * X[:, 2])])
+    y = f + 0.5 * rng.standard_normal(f.shape)
+    learned, given = hg.GPRegressor(sphere).fit(X, y), hg.GPRegressor(sphere, time=0.065).fit(X, y)
+    assert learned.log_marginal_likelihood() > given.log_marginal_likelihood() - 0.5

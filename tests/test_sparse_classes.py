@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 import heatgp as hg
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
@@ -88,7 +89,20 @@ def test_the_estimator_learns_from_some_and_sees_all(monkeypatch, classes, optio
     assert 0 <= found.residual < 1e-4
     assert found.residual_share < gp.tolerance
     assert found.learned_from == len(few)
-    assert f"learned from {len(few)} random points" in text
+    assert f"learned from {len(few)} points" in text
+
+
+def test_short_lengths_that_random_labels_do_not_see_are_found(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = S2.random(rng, 2000)
+    y = rng.random(2000) < ndtr(2 * X[:, 2] + 1.5 * np.sin(10 * X[:, 0]))
+    monkeypatch.setattr(classifier, "LEARNED", 120)
+    monkeypatch.setattr(classifier, "NEAR", 400)
+    gp = hg.GPClassifier(S2, inference="sparse").fit(X, y)
+    assert gp.approximation_.learned_from == 400
+    assert 0.02 < gp.time_ < 0.1
+    monkeypatch.setattr(classifier, "NEAR", 1001)  # too many of 2,000 labels: none are looked at
+    assert hg.GPClassifier(S2, inference="sparse").fit(X, y).time_ > 1.0
 
 
 def test_few_inducing_points_of_labels_are_said():

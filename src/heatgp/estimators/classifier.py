@@ -1,6 +1,7 @@
 """Gaussian process classification with scikit-learn's interface."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import AccuracyWarning, InvalidInput, NotConverged, warn
+from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, warn
 from ..gp.classification import (
     ClassPosterior,
     JointPosterior,
@@ -20,7 +21,7 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import TOUCHING, Fit, box_of
+from ..gp.fit import TOUCHING, Fit, box_of, near_rows, time_intervals
 from ..gp.fit_latent import fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
@@ -41,7 +42,7 @@ from ..gp.sparse.classification import (
     condition_sparse_joint,
     without_data,
 )
-from ..gp.sparse.fit import NotSparse, inducing_of
+from ..gp.sparse.fit import LIKELIER, SHORTER, NotSparse, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
@@ -60,6 +61,10 @@ JOINT = (JointPosterior, SparseJointPosterior)
 INFERENCES = ("auto", "ep", "laplace", "dense", "sparse")
 LEARNED = 2000
 """Data from which the parameters of a sparse model are learned: some ten seconds."""
+NEAR = 1000
+"""Data near each other that are looked at: some seconds."""
+GROUPS = 8
+"""Places at which these are looked for."""
 FEW = 10
 """Data of a rare class that are among these."""
 INFERENCE = 3.5e-9
@@ -194,16 +199,52 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.approximation_: Any = None
         with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
             if sparse:
-                few = some_of_each(numbers, LEARNED)
-                self._learn(points[few], numbers[few])
+                learned_from = self._learn_from_some(points, numbers)
                 try:
-                    self._add_all(points, numbers, len(few))
+                    self._add_all(points, numbers, learned_from)
                 except NotSparse:
                     self.fits_.clear()
                     self._learn(points, numbers)
             else:
                 self._learn(points, numbers)
         return self
+
+    def _learn_from_some(self, points: Array, numbers: Array) -> int:
+        """Learn from some labels, and return their number.
+
+        They are random ones. These are far from each other and see nothing of short lengths. So labels near each other
+        are looked at too, where classes are mixed: what is learned from them counts where times are shorter and they
+        are much more likely with it.
+        """
+        few = some_of_each(numbers, LEARNED)
+        self._learn(points[few], numbers[few])
+        kernel, given = self._prior_kernel, self._given(0.0)
+        if not given.free or len(points) < 2 * NEAR:
+            return len(few)
+        _, middle = time_intervals(kernel, self._bounds(points[few]), given)
+        groups = near_rows(kernel, points, middle, NEAR, GROUPS)
+        counts = [np.bincount(numbers[rows], minlength=len(self.classes_)) for rows in groups]
+        best = int(np.argmax([count.min() for count in counts]))
+        if counts[best].min() < FEW:
+            return len(few)
+        before, rows = self.__dict__.copy(), groups[best]
+        self.fits_ = []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BoundWarning)  # of these labels alone
+            self._learn(points[rows], numbers[rows])
+        old, new = before["posteriors_"], self.posteriors_
+        gain = sum(
+            p.log_marginal_likelihood - self._with_params(p, q).log_marginal_likelihood for p, q in zip(new, old)
+        )
+        shorter = (np.divide(q.params.time, p.params.time).max() > SHORTER for p, q in zip(new, old))
+        if gain > LIKELIER and any(shorter):
+            return len(rows)
+        self.__dict__.update(before)
+        return len(few)
+
+    def _with_params(self, posterior: Any, other: Any) -> Any:
+        """The posterior of the same labels at the parameters of another one."""
+        return self._condition(self.kernel_, posterior, other.params, other.likelihood)
 
     def _learn(self, points: Array, numbers: Array) -> None:
         """Learn the parameters and condition on labels, given by the numbers of their classes; dense."""
@@ -638,7 +679,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
         values += [("amplitude", posterior.params.amplitude, given.amplitude)]
         values += [("label_noise", posterior.likelihood.label_noise, self.label_noise)]
-        words = f"learned from {self.approximation_.learned_from:,} random points"
+        words = f"learned from {self.approximation_.learned_from:,} points"
         return [
             Parameter(f"{about}{name}", float(value), math.nan, math.nan, True, words)
             if known is None

@@ -68,7 +68,7 @@ def columns_evidence(
     data: Targets,
     ratio: Array,
     amplitude: Array | tuple[Array, Array],
-    law: tuple[Array, float] | None = None,
+    law: tuple[Array | float, float] | None = None,
 ) -> Columns:
     """As `regression.evidence` of each column, with covariance amplitude_j * (diag(eigenvalues) + ratio_j I).
 
@@ -172,6 +172,10 @@ class ColumnsObjective:
             moved = [2 * np.vdot(G @ values, s) if self.prior.form is LowRank else np.vdot(G, s) for s in slopes]
             gradient = gradient + moved + in_height * self.prior.height_slopes(values, slopes)
         return total + of_times, gradient
+
+    def value(self, z: Array) -> float:
+        """The log posterior density alone."""
+        return self(z)[0]
 
     def params(self, z: Array) -> OutputParams:
         """The parameters at these log times."""

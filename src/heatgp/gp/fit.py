@@ -1,6 +1,8 @@
 """Learning time, amplitude and noise by maximising the evidence."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..arguments import shown
 from ..covariance import Array, Kernel
-from ..errors import BoundWarning, InvalidInput, NotPositiveDefinite, warn
+from ..errors import BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, warn
 from .likelihood import Likelihood
 from .linalg import Dense, Diagonal
 from .objective import RegressionObjective
@@ -136,7 +138,8 @@ def fit_regression(
     box = box_of(full, intervals)
     found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
     if coarse is not full:
-        found = _with_short_times(kernel, X, middle, full, box, found)
+        near = near_of(full, kernel, X, middle, SUBSET)
+        found = with_short_times(near, full, box, found, partial(_scan_regression, count=TIMES // 2), 1e-10)
     return finished(kernel, full, found, intervals)
 
 
@@ -231,33 +234,39 @@ def of_rows(full: Any, kernel: Kernel, X: Any, time: Time, rows: Array) -> Any:
     return replace(full, prior=Prior.of(kernel, X[rows], time, dense=full.prior.dense), y=full.y[rows])
 
 
-def near_rows(kernel: Kernel, X: Any, time: Time, size: int) -> Array:
-    """The numbers of the `size` data that are nearest to a random one, always the same."""
-    centre = int(np.random.default_rng(1).integers(len(X)))
-    correlation = kernel.pairs(X, X[centre : centre + 1]).at(time).value[:, 0]
-    return np.sort(np.argpartition(-correlation, size - 1)[:size])
+def near_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
+    """The objective of `size` data that are near each other."""
+    return of_rows(full, kernel, X, time, near_rows(kernel, X, time, size)[0])
 
 
-def _with_short_times(
-    kernel: Kernel, X: Any, middle: Time, full: RegressionObjective, box: Array, found: list[Found]
+def near_rows(kernel: Kernel, X: Any, time: Time, size: int, groups: int = 1) -> Array:
+    """For some random data, always the same, the numbers of the `size` nearest ones: (groups, size)."""
+    centres = np.random.default_rng(1).integers(len(X), size=groups)
+    covariances = kernel.pairs(X[centres], X).at(time).value
+    return np.sort(np.argpartition(-covariances, size - 1)[:, :size])
+
+
+def with_short_times(
+    near: Any, full: Any, box: Array, found: list[Found], scan: Callable[[Any, Array], list[Found]], tolerance: float
 ) -> list[Found]:
     """Maxima of all data, and one of shorter times, where data that are near each other lead to a better one.
 
-    A random subset sees nothing of lengths that are shorter than the distances of its data.
+    A random subset sees nothing of lengths that are shorter than the distances of its data. `near` is the objective of
+    near data, and `scan` has its values at places in a box.
     """
     free, (best, z) = len(full.given.free), found[0]
     shorter = box.copy()
     shorter[:free, 1] = np.maximum(z[:free] - np.log(2.0), box[:free, 0])
-    near = of_rows(full, kernel, X, middle, near_rows(kernel, X, middle, SUBSET))
     try:
-        scanned = _scan_regression(near, shorter, TIMES // 2)
+        scanned = scan(near, shorter)
         if max(value for value, _ in scanned) <= near.value(z):
             return found
         start = climb(near, near, scanned, shorter, 1, ROUGH)[0][1]
         if full.value(start) <= best:
             return found
-        return apart([*maxima(full, [start], box, 1e-10, [step_units(near, start, box, SUBSET)]), *found], 0.05)
-    except NotPositiveDefinite:  # such as where a column of the mean is constant in the neighbourhood
+        unit = step_units(near, start, box, len(near.y))
+        return apart([*maxima(full, [start], box, tolerance, [unit]), *found], 0.05)
+    except (NotPositiveDefinite, NotConverged):  # such as where a column of the mean is constant in the neighbourhood
         return found
 
 

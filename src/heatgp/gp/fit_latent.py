@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array, Kernel
-from .fit import FLAT, TOUCHING, Bounds, Fit, Interval, box_of, finished, some_of, time_intervals
+from .fit import (
+    FLAT,
+    TOUCHING,
+    Bounds,
+    Fit,
+    Interval,
+    box_of,
+    finished,
+    near_of,
+    some_of,
+    time_intervals,
+    with_short_times,
+)
 from .inference import chosen
 from .latent_objective import LatentObjective
 from .likelihood import Likelihood
@@ -22,6 +34,7 @@ from .threads import of_data
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
 SHARE = 5  # of more data, one in so many
+NEAR = 400  # data near each other that are looked at, at least, of as many in all as twice that
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
@@ -49,7 +62,8 @@ def fit_latent(
 
     Starts are looked for on a random subset, over a grid of times and prior variances with loose inferences. The search
     goes uphill from the best of each of the likelihood's `starts`, or from the best two, and on from there on all data;
-    or from the best one, on as many data as are `affordable`.
+    or from the best one, on as many data as are `affordable`. As in `fit_regression`, data near each other may lead to
+    shorter times.
 
     Where classes do not overlap the evidence grows with the amplitude towards a limit, that of labels without noise.
     Without priors the upper bound is then as good as the limit and is returned without a warning.
@@ -76,22 +90,31 @@ def fit_latent(
     full, intervals = latent_objective(kernel, X, y, likelihood, bounds, given, inference, constant, priors, pairs)
     loose = partial(chosen(inference), tolerance=1e-2)
     _, middle = time_intervals(kernel, bounds, given)
-    number = round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))  # of several functions in the same time
-    coarse = some_of(full, kernel, X, middle, number)
+    few = round(max(SUBSET, len(X) // SHARE) / functions ** (1 / 3))  # of several functions in the same time
+    coarse = some_of(full, kernel, X, middle, few)
     if coarse is not full:
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
-    scanned: list[Found] = []
     places = [start for start in likelihood.starts if not start.keys().isdisjoint(likelihood.free)] or [{}]
-    for place in places:
-        values = scan(coarse, loose, start_points(box, free, full.names[free:], place))
-        scanned += values if len(places) == 1 else [max(values, key=lambda pair: pair[0])]
+
+    def scan_places(objective: LatentObjective, box: Array, count: int = TIMES) -> list[Found]:
+        scanned: list[Found] = []
+        for place in places:
+            values = scan(objective, loose, start_points(box, free, full.names[free:], place, count))
+            scanned += values if len(places) == 1 else [max(values, key=lambda pair: pair[0])]
+        return scanned
+
+    scanned = scan_places(coarse, box)
     number = affordable(functions, len(X))
     if number < len(X) and few_points_carry(full, max(scanned, key=lambda pair: pair[0])[1], functions):
         number = affordable(functions, len(X), carried=True)
     searched = some_of(full, kernel, X, middle, number)
     starts, gain = (2, GAIN) if searched is full else (1, ROUGH)  # of some data the exact maximum is of no use
     found = climb(coarse, searched, scanned, box, starts, gain)
+    if coarse is not full and free:
+        together = max(few, round(min(NEAR, len(X) / 2) / functions ** (1 / 3)))
+        near = replace(near_of(full, kernel, X, middle, together), approximate=coarse.approximate)
+        found = with_short_times(near, searched, box, found, partial(scan_places, count=TIMES // 2), gain)
     best = found[0][1]
     if searched is not full:
         found = [(full.value(best), best)]
@@ -105,7 +128,9 @@ def fit_latent(
     return replace(fit, sites=full.last[-1], data=len(searched.y))
 
 
-def start_points(box: Array, free: int, names: list[str], start: Mapping[str, float]) -> list[Array]:
+def start_points(
+    box: Array, free: int, names: list[str], start: Mapping[str, float], count: int = TIMES
+) -> list[Array]:
     """Where the search looks for times: all of a kernel together, with the values of `start` for what else is learned.
 
     What `start` does not name is in the middle of its interval, prior variances are at `HEIGHTS` places.
@@ -114,7 +139,7 @@ def start_points(box: Array, free: int, names: list[str], start: Mapping[str, fl
     if "amplitude" in names:
         values["amplitude"] = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1, 0]
     values |= {name: np.log([start[name]]) for name in names if name in start}
-    times = diagonal_points(box[:free], TIMES)
+    times = diagonal_points(box[:free], count)
     return [np.clip([*t, *rest], *box.T) for rest in product(*values.values()) for t in times]
 
 

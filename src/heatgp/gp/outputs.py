@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -24,16 +25,18 @@ from .fit import (
     box_of,
     finished,
     mean_square,
+    near_of,
     noise_ratio,
     some_of,
     time_intervals,
+    with_short_times,
 )
 from .latent import CHUNK, checked_noise
 from .linalg import JITTER, draw
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of
-from .search import attempt, climb, scan_points
+from .search import Found, climb, scan_points, values_at
 from .spectrum import Spectrum
 from .targets import Mean, MeanBasis, targets
 from .threads import of_data, of_posterior
@@ -96,10 +99,17 @@ def fit_outputs(
     varying = full.some(np.square(data.y).sum(axis=0) > 0.5 * scale * data.freedom)
     coarse = some_of(varying, kernel, X, middle, SUBSET) if given.free else varying
     box = box_of(full, intervals)
-    scanned = [(attempt(coarse, times)[0], times) for times in scan_points(box, TIMES)]
-    found = climb(coarse, varying, scanned, box, 2)
+    found = climb(coarse, varying, _scan_outputs(coarse, box), box, 2)
+    if coarse is not varying:
+        near = near_of(varying, kernel, X, middle, SUBSET)
+        found = with_short_times(near, varying, box, found, partial(_scan_outputs, count=TIMES // 2), 1e-10)
     fit = finished(kernel, full, [(full(times)[0], times) for _, times in found[:1]], intervals)
     return replace(fit, on_bound=fit.on_bound + _warned(full, fit.params))
+
+
+def _scan_outputs(objective: ColumnsObjective, box: Array, count: int = TIMES) -> list[Found]:
+    """The values at scanned times."""
+    return values_at(objective, scan_points(box, count))
 
 
 def _warned(objective: ColumnsObjective, params: Any) -> tuple[str, ...]:

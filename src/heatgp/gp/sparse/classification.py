@@ -38,7 +38,7 @@ class SparseClassApproximation:
     inducing : int, the number of inducing points; the least of several models.
     residual : float, the mean share of the prior variance of f that they leave unexplained; the largest.
     residual_share : float, the same over the order of the posterior variance; the largest.
-    learned_from : int, the number of random data that the parameters were learned from.
+    learned_from : int, the number of data that the parameters were learned from.
     """
 
     inducing: int

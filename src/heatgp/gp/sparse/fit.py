@@ -350,7 +350,7 @@ def guessed(
     guess = learn(kernel, subset)
     if len(candidates.y) < 2 * SUBSET or not given.free:
         return [guess]
-    near = candidates.some(near_rows(kernel, candidates.X, guess.time, SUBSET))
+    near = candidates.some(near_rows(kernel, candidates.X, guess.time, SUBSET)[0])
     try:
         other = learn(kernel, near)
         there = [evidence_of(kernel, near, params, coefficient_scale) for params in (guess, other)]
