@@ -1,5 +1,6 @@
 """Gaussian process classification with scikit-learn's interface."""
 
+import contextlib
 import math
 import warnings
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, warn
+from ..errors import AccuracyWarning, InvalidInput, NotConverged, warn
 from ..gp.classification import (
     ClassPosterior,
     JointPosterior,
@@ -228,23 +229,22 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if counts[best].min() < FEW:
             return len(few)
         before, rows = self.__dict__.copy(), groups[best]
-        self.fits_ = []
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", BoundWarning)  # of these labels alone
+        self.fits_, is_better = [], False
+        with warnings.catch_warnings(record=True) as caught, contextlib.suppress(NotConverged):
+            warnings.simplefilter("always")
             self._learn(points[rows], numbers[rows])
-        old, new = before["posteriors_"], self.posteriors_
-        gain = sum(
-            p.log_marginal_likelihood - self._with_params(p, q).log_marginal_likelihood for p, q in zip(new, old)
-        )
-        shorter = (np.divide(q.params.time, p.params.time).max() > SHORTER for p, q in zip(new, old))
-        if gain > LIKELIER and any(shorter):
-            return len(rows)
-        self.__dict__.update(before)
-        return len(few)
-
-    def _with_params(self, posterior: Any, other: Any) -> Any:
-        """The posterior of the same labels at the parameters of another one."""
-        return self._condition(self.kernel_, posterior, other.params, other.likelihood)
+            both = list(zip(self.posteriors_, before["posteriors_"]))
+            known = [self._condition(self.kernel_, new, old.params, old.likelihood) for new, old in both]
+            gain = sum(new.log_marginal_likelihood for new in self.posteriors_)
+            gain -= sum(same.log_marginal_likelihood for same in known)
+            is_shorter = any(np.any(np.divide(old.params.time, new.params.time) > SHORTER) for new, old in both)
+            is_better = is_shorter and gain > LIKELIER
+        if not is_better:
+            self.__dict__.update(before)
+            return len(few)
+        for warning in caught:
+            warn(str(warning.message), warning.category)
+        return len(rows)
 
     def _learn(self, points: Array, numbers: Array) -> None:
         """Learn the parameters and condition on labels, given by the numbers of their classes; dense."""
