@@ -330,3 +330,18 @@ def test_short_lengths_that_random_data_do_not_see_are_found(number):
     y = 2 * X[:, 2] + 0.7 * np.sin(10 * X[:, 0]) + 0.5 * rng.standard_normal(number)
     learned, given = hg.GPRegressor(sphere).fit(X, y), hg.GPRegressor(sphere, time=0.073).fit(X, y)
     assert learned.log_marginal_likelihood() > given.log_marginal_likelihood() - 0.5
+
+
+@pytest.mark.parametrize("time", [None, 1.0])
+def test_dependent_columns_of_the_mean_end_no_search(time):
+    # at some of the scanned noises the precision of their coefficients cannot be factored
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 2))
+    y = np.sin(X[:, 0]) + 0.1 * rng.standard_normal(60)
+    gp = hg.GPRegressor(
+        "euclidean",
+        time=time,
+        mean=lambda X: np.column_stack([X[:, 0], X[:, 0], X[:, 1], X[:, 0] + X[:, 1]]),
+        coefficient_scale=1e5,
+    ).fit(X, y)
+    assert np.isfinite(gp.log_marginal_likelihood())

@@ -14,7 +14,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import AccuracyWarning, InvalidInput, NotConverged, warn
+from ..errors import AccuracyWarning, InvalidInput, NotConverged, NotPositiveDefinite, warn
 from ..gp.classification import (
     ClassPosterior,
     JointPosterior,
@@ -22,7 +22,7 @@ from ..gp.classification import (
     condition_joint,
     one_against_rest,
 )
-from ..gp.fit import TOUCHING, Fit, box_of, near_rows, time_intervals
+from ..gp.fit import TOUCHING, Fit, box_of, free_times, near_rows, time_intervals
 from ..gp.fit_latent import fit_latent, latent_objective
 from ..gp.gradients import latent_gradient
 from ..gp.inference import chosen
@@ -43,7 +43,7 @@ from ..gp.sparse.classification import (
     condition_sparse_joint,
     without_data,
 )
-from ..gp.sparse.fit import LIKELIER, SHORTER, NotSparse, inducing_of
+from ..gp.sparse.fit import LIKELIER, NotSparse, inducing_of, is_shorter
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
@@ -89,7 +89,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     amplitude : number, default None (learned). The prior variance of f.
     inference : "auto" (default), "ep", "laplace" or "sparse". "ep" is expectation propagation as in Ye et al. (2024),
         "laplace" is faster and less accurate; both take time in proportion to N³. "sparse" takes time in proportion to
-        N: parameters are learned from 2,000 random points, and all points are conditioned on in the features of
+        N: parameters are learned from at most 2,000 points, and all points are conditioned on in the features of
         inducing points (see `GPRegressor`). "auto" is "ep" up to 4,000 points and "sparse" beyond; "dense" is "ep".
     inducing, tolerance : as in `GPRegressor`.
     mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
@@ -220,7 +220,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         few = some_of_each(numbers, LEARNED)
         self._learn(points[few], numbers[few])
         kernel, given = self._prior_kernel, self._given(0.0)
-        if not given.free or len(points) < 2 * NEAR:
+        if not free_times(kernel, given) or len(points) < 2 * NEAR:
             return len(few)
         _, middle = time_intervals(kernel, self._bounds(points[few]), given)
         groups = near_rows(kernel, points, middle, NEAR, GROUPS)
@@ -230,15 +230,17 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return len(few)
         before, rows = self.__dict__.copy(), groups[best]
         self.fits_, is_better = [], False
-        with warnings.catch_warnings(record=True) as caught, contextlib.suppress(NotConverged):
+        # a prior of times may have no mass within the bounds of near labels
+        failures = NotConverged, NotPositiveDefinite, InvalidInput
+        with warnings.catch_warnings(record=True) as caught, contextlib.suppress(*failures):
             warnings.simplefilter("always")
             self._learn(points[rows], numbers[rows])
             both = list(zip(self.posteriors_, before["posteriors_"]))
             known = [self._condition(self.kernel_, new, old.params, old.likelihood) for new, old in both]
             gain = sum(new.log_marginal_likelihood for new in self.posteriors_)
             gain -= sum(same.log_marginal_likelihood for same in known)
-            is_shorter = any(np.any(np.divide(old.params.time, new.params.time) > SHORTER) for new, old in both)
-            is_better = is_shorter and gain > LIKELIER
+            shorter = (is_shorter(kernel, given, new.params, old.params) for new, old in both)
+            is_better = gain > LIKELIER and any(shorter)
         if not is_better:
             self.__dict__.update(before)
             return len(few)

@@ -82,7 +82,10 @@ def columns_evidence(
     inverse = 1.0 / shifted
     inner = np.zeros((1, q)) if isinstance(amplitude, tuple) else amplitude[:, None] * data.precision
     A = _products(H, inverse) + inner[:, :, None] * np.eye(q)
-    lower = np.linalg.cholesky(A)
+    try:
+        lower = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        raise not_positive_definite(n, float(np.linalg.eigvalsh(A).min())) from None
     coefficients = np.linalg.solve(A, (H.T @ (inverse * data.y)).T[:, :, None])[:, :, 0].T
     rest = data.y - H @ coefficients
     weights = inverse * rest
@@ -195,7 +198,7 @@ class ColumnsObjective:
         if self.given.noise is None and "noise" in self.laws:
             value += float(self.laws["noise"].log_density(np.log(params.noise / params.amplitude / height)).sum())
         if self.given.amplitude is None and self.amplitude_law is not None:
-            value += float(_log_normal(np.log(params.amplitude * height), *self.amplitude_law)[0].sum())
+            value += float(normal_log_density(np.log(params.amplitude * height), *self.amplitude_law)[0].sum())
         return value
 
     def _blocks(self) -> Iterator[slice]:
@@ -225,7 +228,7 @@ class ColumnsObjective:
             found = columns_evidence(spectrum.eigenvalues, data, ratio, amplitude, law)
             value, slope = found.value, found.in_ratio
             if given.amplitude is None and law is not None:
-                of_amplitude, in_amplitude = _log_normal(np.log(found.amplitude), *law)
+                of_amplitude, in_amplitude = normal_log_density(np.log(found.amplitude), *law)
                 value = value + of_amplitude
                 slope = slope - in_amplitude if given.noise else slope
             if given.noise is None and "noise" in self.laws:
@@ -250,7 +253,7 @@ class ColumnsObjective:
         return found, value, found.ratio <= floor
 
 
-def _log_normal(z: Array, center: Array, spread: float) -> tuple[Array, Array]:
+def normal_log_density(z: Array, center: Array | float, spread: float) -> tuple[Array, Array]:
     """The log density of normal laws and its derivative."""
     units = (z - center) / spread
     return -0.5 * units**2 - np.log(spread * np.sqrt(2 * np.pi)), -units / spread

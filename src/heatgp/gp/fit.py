@@ -1,6 +1,7 @@
 """Learning time, amplitude and noise by maximising the evidence."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -24,6 +25,7 @@ from .threads import of_data
 Interval = tuple[float, float]
 
 SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
+CHUNK = 100_000  # data whose covariances with some are computed at one time
 TIMES = 12  # times scanned, for each free one
 WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
@@ -139,7 +141,7 @@ def fit_regression(
     found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
     if coarse is not full:
         near = near_of(full, kernel, X, middle, SUBSET)
-        found = with_short_times(near, full, box, found, partial(_scan_regression, count=TIMES // 2), 1e-10)
+        found = with_short_times(kernel, near, full, box, found, partial(_scan_regression, count=TIMES // 2))
     return finished(kernel, full, found, intervals)
 
 
@@ -242,21 +244,33 @@ def near_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
 def near_rows(kernel: Kernel, X: Any, time: Time, size: int, groups: int = 1) -> Array:
     """For some random data, always the same, the numbers of the `size` nearest ones: (groups, size)."""
     centres = np.random.default_rng(1).integers(len(X), size=groups)
-    covariances = kernel.pairs(X[centres], X).at(time).value
+    parts = (X[start : start + CHUNK] for start in range(0, len(X), CHUNK))
+    covariances = np.hstack([kernel.pairs(X[centres], part).at(time).value for part in parts])
     return np.sort(np.argpartition(-covariances, size - 1)[:, :size])
 
 
+def free_times(kernel: Kernel, given: Given) -> list[int]:
+    """The numbers of the times that are learned; weights are none."""
+    return [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
+
+
 def with_short_times(
-    near: Any, full: Any, box: Array, found: list[Found], scan: Callable[[Any, Array], list[Found]], tolerance: float
+    kernel: Kernel,
+    near: Any,
+    full: Any,
+    box: Array,
+    found: list[Found],
+    scan: Callable[[Any, Array], list[Found]],
+    tolerance: float = 1e-10,
 ) -> list[Found]:
     """Maxima of all data, and one of shorter times, where data that are near each other lead to a better one.
 
     A random subset sees nothing of lengths that are shorter than the distances of its data. `near` is the objective of
     near data, and `scan` has its values at places in a box.
     """
-    free, (best, z) = len(full.given.free), found[0]
+    times, (best, z) = len(free_times(kernel, full.given)), found[0]
     shorter = box.copy()
-    shorter[:free, 1] = np.maximum(z[:free] - np.log(2.0), box[:free, 0])
+    shorter[:times, 1] = np.maximum(z[:times] - np.log(2.0), box[:times, 0])
     try:
         scanned = scan(near, shorter)
         if max(value for value, _ in scanned) <= near.value(z):
@@ -266,7 +280,7 @@ def with_short_times(
             return found
         unit = step_units(near, start, box, len(near.y))
         return apart([*maxima(full, [start], box, tolerance, [unit]), *found], 0.05)
-    except (NotPositiveDefinite, NotConverged):  # such as where a column of the mean is constant in the neighbourhood
+    except (NotPositiveDefinite, NotConverged):  # a column of the mean may be constant there
         return found
 
 
@@ -282,12 +296,12 @@ def _scan_regression(objective: RegressionObjective, box: Array, count: int = TI
 
 
 def _best_of(objective: RegressionObjective, points: Array) -> Found:
-    """The best of some points, and its evidence; those of a diagonal covariance are worked out all at once."""
-    if objective.prior.form is not Diagonal:
-        return max(values_at(objective, points), key=lambda pair: pair[0])
-    values = objective.values(points)
-    best = int(np.argmax(values))
-    return float(values[best]), points[best]
+    """The best of some points, and its evidence; those of a diagonal covariance at once, where they can be."""
+    if objective.prior.form is Diagonal:
+        with suppress(NotPositiveDefinite):
+            values = objective.values(points)
+            return float(values.max()), points[np.argmax(values)]
+    return max(values_at(objective, points), key=lambda pair: pair[0])
 
 
 def finished(

@@ -34,7 +34,7 @@ from .threads import of_data
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
 SHARE = 5  # of more data, one in so many
-NEAR = 400  # data near each other that are looked at, at least, of as many in all as twice that
+NEAR = 400  # data near each other that are looked at, at least; but not more than half of all
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
@@ -95,16 +95,11 @@ def fit_latent(
     if coarse is not full:
         coarse = replace(coarse, approximate=partial(chosen(inference), tolerance=1e-3))
     box, free = box_of(full, intervals), len(given.free)
+    scanned: list[Found] = []
     places = [start for start in likelihood.starts if not start.keys().isdisjoint(likelihood.free)] or [{}]
-
-    def scan_places(objective: LatentObjective, box: Array, count: int = TIMES) -> list[Found]:
-        scanned: list[Found] = []
-        for place in places:
-            values = scan(objective, loose, start_points(box, free, full.names[free:], place, count))
-            scanned += values if len(places) == 1 else [max(values, key=lambda pair: pair[0])]
-        return scanned
-
-    scanned = scan_places(coarse, box)
+    for place in places:
+        values = scan(coarse, loose, start_points(box, free, full.names[free:], place))
+        scanned += values if len(places) == 1 else [max(values, key=lambda pair: pair[0])]
     number = affordable(functions, len(X))
     if number < len(X) and few_points_carry(full, max(scanned, key=lambda pair: pair[0])[1], functions):
         number = affordable(functions, len(X), carried=True)
@@ -114,7 +109,15 @@ def fit_latent(
     if coarse is not full and free:
         together = max(few, round(min(NEAR, len(X) / 2) / functions ** (1 / 3)))
         near = replace(near_of(full, kernel, X, middle, together), approximate=coarse.approximate)
-        found = with_short_times(near, searched, box, found, partial(scan_places, count=TIMES // 2), gain)
+        known, sites = dict(zip(full.names, np.exp(found[0][1]))), full.last[:]
+
+        def scan_near(objective: LatentObjective, shorter: Array) -> list[Found]:
+            return scan(objective, loose, start_points(shorter, free, full.names[free:], known))
+
+        maxima = with_short_times(kernel, near, searched, box, found, scan_near, gain)
+        if maxima is found:
+            full.last[:] = sites
+        found = maxima
     best = found[0][1]
     if searched is not full:
         found = [(full.value(best), best)]
@@ -128,9 +131,7 @@ def fit_latent(
     return replace(fit, sites=full.last[-1], data=len(searched.y))
 
 
-def start_points(
-    box: Array, free: int, names: list[str], start: Mapping[str, float], count: int = TIMES
-) -> list[Array]:
+def start_points(box: Array, free: int, names: list[str], start: Mapping[str, float]) -> list[Array]:
     """Where the search looks for times: all of a kernel together, with the values of `start` for what else is learned.
 
     What `start` does not name is in the middle of its interval, prior variances are at `HEIGHTS` places.
@@ -139,7 +140,7 @@ def start_points(
     if "amplitude" in names:
         values["amplitude"] = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1, 0]
     values |= {name: np.log([start[name]]) for name in names if name in start}
-    times = diagonal_points(box[:free], count)
+    times = diagonal_points(box[:free], TIMES)
     return [np.clip([*t, *rest], *box.T) for rest in product(*values.values()) for t in times]
 
 

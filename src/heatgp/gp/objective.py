@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array
-from .columns import columns_evidence
+from .columns import columns_evidence, normal_log_density
 from .count import Count
 from .economical import factored
 from .kernels import constant
 from .linalg import JITTER, Diagonal
 from .params import Given, Params
 from .prior import Prior
-from .priors import Laws, LogNormal, log_density
+from .priors import Laws, log_density
 from .regression import Evidence, evidence
 from .spectrum import Spectrum
 from .targets import Targets
@@ -83,22 +83,19 @@ class RegressionObjective:
     def values(self, points: Array) -> Array:
         """The same at points (M, coordinates) at once, of a diagonal covariance: see `spectral`.
 
-        It is -inf where the covariance is not positive definite.
+        NotPositiveDefinite is raised where it is so at one of them.
         """
         self.calls.add(len(points))
         eigenvalues, _ = self.prior.at(self.given.times(points[0]))
         height = self.prior.height(eigenvalues)
         amplitude, ratio, law = self._scales(points.T, height)
         ratio = np.maximum(np.broadcast_to(ratio, len(points)), JITTER * height / self.y.noise[0])
-        usable = eigenvalues.min() + ratio * self.y.noise[0] > 0
-        if not usable.any():
-            return np.full(len(points), -np.inf)
         if not isinstance(amplitude, tuple):
             amplitude = np.broadcast_to(amplitude, len(points))
         data = replace(self.y, y=self.y.y[:, None])
-        found = columns_evidence(eigenvalues, data, np.where(usable, ratio, ratio.max()), amplitude, law)
+        found = columns_evidence(eigenvalues, data, ratio, amplitude, law)
         of_priors = sum(self.laws[name].log_density(x) for name, x in zip(self.names, points.T) if name in self.laws)
-        return np.where(usable, found.value + _log_prior(law, found.amplitude) + of_priors, -np.inf)
+        return found.value + _log_prior(law, found.amplitude) + of_priors
 
     def spectral(self, z: Array) -> RegressionObjective:
         """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters.
@@ -159,4 +156,4 @@ class RegressionObjective:
 
 def _log_prior(law: tuple[float, float] | None, amplitude: Any) -> Any:
     """The log density of log amplitude by its log median and spread; 0 without a prior."""
-    return 0.0 if law is None else LogNormal(np.exp(law[0]), law[1]).log_density(np.log(amplitude))
+    return 0.0 if law is None else normal_log_density(np.log(amplitude), *law)[0]

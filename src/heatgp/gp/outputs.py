@@ -102,7 +102,7 @@ def fit_outputs(
     found = climb(coarse, varying, _scan_outputs(coarse, box), box, 2)
     if coarse is not varying:
         near = near_of(varying, kernel, X, middle, SUBSET)
-        found = with_short_times(near, varying, box, found, partial(_scan_outputs, count=TIMES // 2), 1e-10)
+        found = with_short_times(kernel, near, varying, box, found, partial(_scan_outputs, count=TIMES // 2))
     fit = finished(kernel, full, [(full(times)[0], times) for _, times in found[:1]], intervals)
     return replace(fit, on_bound=fit.on_bound + _warned(full, fit.params))
 

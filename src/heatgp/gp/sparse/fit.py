@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import BoundWarning, NotPositiveDefinite, warn
-from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression, near_rows
+from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression, free_times, near_rows
 from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
@@ -157,7 +157,7 @@ def fit_sparse(
     tolerance = allowed(options.tolerance, ratio, source.count)
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
-    lowest, learned = bounds.times(kernel.parameters)[:, 0], learned_times(kernel, given)
+    lowest, learned = bounds.times(kernel.parameters)[:, 0], free_times(kernel, given)
     for k in learned:
         low[k] = max(times[k] / SHORTER, lowest[k])
     data, fit, last, short = None, None, low, []
@@ -216,18 +216,13 @@ def is_full(inducing: Inducing, limit: int, tolerance: float, options: SparseOpt
     return left > max(tolerance * len(inducing), SAFE)
 
 
-def learned_times(kernel: Kernel, given: Given) -> list[int]:
-    """The numbers of the times that are learned; weights are none."""
-    return [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
-
-
 def shortest_times(
     data: SparseData, params: Params, bounds: Bounds, given: Given, near: float = 1.0 + TOUCHING
 ) -> list[int]:
     """The numbers of learned times that are the shortest which the points carry, and not the shortest of the search."""
     kernel, low, times = data.inducing.kernel, np.atleast_1d(data.inducing.time), np.atleast_1d(params.time)
     lowest = bounds.times(kernel.parameters)[:, 0]
-    return [k for k in learned_times(kernel, given) if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
+    return [k for k in free_times(kernel, given) if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
 
 
 def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
@@ -302,7 +297,7 @@ def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval],
     box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
     low = np.log(np.atleast_1d(inducing.time))
     for k, name in zip(given.free, given.time_names):
-        if k in learned_times(kernel, given):
+        if k in free_times(kernel, given):
             box[objective.names.index(name), 0] = low[k]
     return box
 
@@ -356,9 +351,13 @@ def guessed(
         there = [evidence_of(kernel, near, params, coefficient_scale) for params in (guess, other)]
     except NotPositiveDefinite:  # a column of the mean may be constant there
         return [guess]
-    times = (np.atleast_1d(params.time)[learned_times(kernel, given)] for params in (guess, other))
-    is_shorter = np.any(np.divide(*times) > SHORTER)
-    return [other, guess] if is_shorter and there[1] > there[0] + LIKELIER else [guess]
+    return [other, guess] if is_shorter(kernel, given, other, guess) and there[1] > there[0] + LIKELIER else [guess]
+
+
+def is_shorter(kernel: Kernel, given: Given, params: Params, other: Params) -> bool:
+    """Whether a learned time is much shorter than that of other parameters."""
+    times = (np.atleast_1d(each.time)[free_times(kernel, given)] for each in (other, params))
+    return bool(np.any(np.divide(*times) > SHORTER))
 
 
 def evidence_of(kernel: Kernel, data: Chunk, params: Params, coefficient_scale: ArrayLike | None) -> float:
