@@ -12,6 +12,7 @@ from heatgp import (
     ComplexProjective,
     Euclidean,
     Grassmann,
+    Hyperbolic,
     Orthogonal,
     Product,
     Quotient,
@@ -52,6 +53,7 @@ def glide(x):
 
 
 EUCLIDEAN = [Euclidean(n) for n in (1, 2, 3, 5)]
+HYPERBOLIC = [Hyperbolic(n) for n in (2, 3, 4, 7)]
 SPHERES = [Sphere(n) for n in (1, 2, 3, 4, 7, 10)]
 REAL_PROJECTIVE = [RealProjective(n) for n in (1, 2, 3, 5)]
 COMPLEX_PROJECTIVE = [ComplexProjective(n) for n in (1, 2, 3, 4, 8)]
@@ -82,6 +84,7 @@ SCALED = [Scaled(SpecialOrthogonal(3), 2**0.5), Scaled(ComplexProjective(1), 2.0
 
 CATALOG = [
     *EUCLIDEAN,
+    *HYPERBOLIC,
     *SPHERES,
     *REAL_PROJECTIVE,
     *COMPLEX_PROJECTIVE,
@@ -145,10 +148,10 @@ def is_supported(manifold, method):
     rules = {
         "exact": has_exact,
         "auto": lambda M: any(is_supported(M, name) for name in ("exact", "smooth", "fibre-average", "reference")),
-        "smooth": lambda M: isinstance(M, hg.manifolds.Symmetric) and M.rank <= 3,
+        "smooth": lambda M: isinstance(M, hg.manifolds.Symmetric) and M.rank <= 3 and np.isfinite(M.volume),
         "strip": lambda M: M in HOMOGENEOUS and not isinstance(M, Stiefel) and M.rank <= 3,
         "ball": lambda M: M in CATALOG,
-        "reference": lambda M: not isinstance(M, Euclidean) and M.dim <= max(REFERENCES),
+        "reference": lambda M: not isinstance(M, (Euclidean, Hyperbolic)) and M.dim <= max(REFERENCES),
         "fibre-average": lambda M: (
             isinstance(M, Stiefel) and (M.n <= 6 if M.is_complex else M.n <= 10 and 1 < M.k < M.n - 1)
         ),
@@ -186,6 +189,7 @@ FAST_KERNELS = [
     for method, manifolds in {
         "exact": [
             Euclidean(2),
+            Hyperbolic(2),
             Sphere(2),
             RealProjective(2),
             ComplexProjective(2),

@@ -152,3 +152,47 @@ def chamber_quadrature(rank, low, high, nodes):
     x, w = low + (high - low) * (x + 1) / 2, w * (high - low) / 2
     grid = np.stack(np.meshgrid(*[x] * rank, indexing="ij"), axis=-1).reshape(-1, rank)
     return grid, np.prod(np.stack(np.meshgrid(*[w] * rank, indexing="ij"), axis=-1), axis=-1).ravel()
+
+
+def hyperbolic(n, time, r, slope=False):
+    """H^n by derivatives of exp(-r²/2t) in u = cosh r, of order m for n = 2m + 1; by their integral for n = 2m.
+
+    For n = 2 it is McKean's (1970), in w with cosh s = cosh r + w² and w = sinh y.
+    """
+    m = n // 2
+    with mp.workdps(40):
+        r = mp.mpf(float(r))
+        u = mp.cosh(r)
+
+        def kernel(t):
+            def derivative(at):  # over exp(-r²/2t)
+                return (-1) ** m * mp.re(mp.diff(lambda x: mp.exp((r**2 - mp.acosh(x) ** 2) / (2 * t)), at, m))
+
+            scale = mp.exp(-(r**2) / (2 * t)) / (mp.sqrt(2 * mp.pi * t) * (2 * mp.pi) ** m)
+            if n % 2:
+                return scale * mp.exp(-mp.mpf(m * m) / 2 * t) * derivative(u)
+            far = mp.sqrt(r**2 + 200 * t)
+            end = mp.asinh(mp.sqrt(mp.cosh(far) - u))
+            whole = mp.quad(lambda y: derivative(u + mp.sinh(y) ** 2) * mp.cosh(y), mp.linspace(0, end, 9), maxdegree=5)
+            return scale * 2 * mp.sqrt(2) * mp.exp((mp.mpf(4 * m - 1) / 8 - mp.mpf(m * m) / 2) * t) * whole
+
+        return in_time(kernel, time, slope)
+
+
+def hyperbolic_waves(n, time, r):
+    """H^n by its spherical functions: the integral of exp(-(l² + rho²) t/2) phi_l(r) / |c(l)|² over l > 0.
+
+    Reference: Helgason (1984), ch. IV; phi_l is a hypergeometric function of -sinh² r.
+    """
+    rho = mp.mpf(n - 1) / 2
+    with mp.workdps(40):
+        z, t = -(mp.sinh(mp.mpf(float(r))) ** 2), mp.mpf(time)
+
+        def wave(level):
+            a = mp.mpc(rho, level) / 2
+            density = abs(mp.gamma(mp.mpc(rho, level)) / mp.gamma(mp.mpc(0, level))) ** 2
+            phi = mp.re(mp.hyp2f1(a, mp.conj(a), mp.mpf(n) / 2, z))
+            return mp.exp(-(level**2 + rho**2) * t / 2) * phi * density
+
+        whole = mp.quad(wave, mp.linspace(mp.mpf(10) ** -30, mp.sqrt(180 / t), 13))
+        return 2 * whole / ((4 * mp.pi) ** (mp.mpf(n) / 2) * mp.gamma(mp.mpf(n) / 2))

@@ -40,6 +40,8 @@ SPACES = [
     hg.Torus(2),
     hg.TorusKnot(2, 3),
     hg.Euclidean(3),
+    hg.Hyperbolic(2),
+    hg.Hyperbolic(5),
 ]
 
 
@@ -79,6 +81,10 @@ def reference(M, x, y):
     match M:
         case hg.Euclidean():
             return [mp.norm(mp.matrix(x.tolist()) - mp.matrix(y.tolist()))]
+        case hg.Hyperbolic():
+            x, y = ([mp.mpf(a) for a in z[1:].tolist()] for z in (x, y))  # the first coordinate follows
+            first, second = (mp.sqrt(1 + mp.fdot(z, z)) for z in (x, y))
+            return [mp.acosh(first * second - mp.fdot(x, y))]
         case hg.Torus() | hg.TorusKnot():
             ways = [mp.mpf(a) - mp.mpf(b) for a, b in zip(x.tolist(), y.tolist())]
             return sorted(abs(w - 2 * mp.pi * mp.nint(w / (2 * mp.pi))) for w in ways)
@@ -141,8 +147,10 @@ def test_short_geodesics_have_their_length(M, size, rng):
     v = size * M.noise(X, z)
     norms = np.sqrt(np.sum(np.abs(v) ** 2, axis=tuple(range(1, v.ndim))))
     norms /= math.sqrt(2) if isinstance(M, (hg.SpecialOrthogonal, hg.Orthogonal, hg.Unitary, hg.SpecialUnitary)) else 1
+    if isinstance(M, hg.Hyperbolic):
+        norms = size * np.linalg.norm(z[:, 1:], axis=1)
     Y = M.exp(X, v)
-    np.testing.assert_allclose(M.distance(X, Y), norms, rtol=1e-14, atol=5e-15)
+    np.testing.assert_allclose(M.distance(X, Y), norms, rtol=1e-14, atol=5e-15 * max(1.0, np.abs(X).max()))
     np.testing.assert_allclose(M.distance(X, M.polish(Y)), norms, rtol=1e-14, atol=5e-15)
 
 

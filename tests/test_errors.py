@@ -28,6 +28,7 @@ CONSTRUCTORS = [
     (lambda: hg.Sphere(2.0), "Sphere needs an integer dim >= 1; got dim = 2.0."),
     (lambda: hg.Sphere(True), "Sphere needs an integer dim >= 1; got dim = True."),
     (lambda: hg.Euclidean(-1), "Euclidean needs an integer n >= 1; got n = -1."),
+    (lambda: hg.Hyperbolic(1), "Hyperbolic needs an integer n >= 2; got n = 1."),
     (lambda: hg.RealProjective("2"), "RealProjective needs an integer dim >= 1; got dim = '2'."),
     (lambda: hg.ComplexProjective(0), "ComplexProjective needs an integer complex_dim >= 1; got complex_dim = 0."),
     (lambda: hg.SpecialOrthogonal(1), "SpecialOrthogonal needs an integer n >= 2; got n = 1."),
@@ -113,6 +114,15 @@ POINTS = [
     (hg.Sphere(2), OFF[3], OffManifold, "X is not on Sphere(2): ||x| - 1| = 3.0e-02 > 1e-06."),
     (hg.Sphere(2), OFF[None], OffManifold, "X[0, 3] is not on Sphere(2)"),
     (hg.Sphere(2), GAP, OffManifold, "X[2] is not finite (NaN or infinity). Remove or impute it before the fit."),
+    (
+        hg.Hyperbolic(2),
+        [[1.0, 0, 0], [2.0, 0, 0]],
+        OffManifold,
+        "X[1] is not on Hyperbolic(2): |√(x0² - x1² - .. - xn²) - 1| = 1.0e+00 > 1e-06. The first coordinate is the "
+        "time-like one, x0 = √(1 + x1² + .. + xn²). For points of a ball or a half-space see heatgp.points.ball_to_",
+    ),
+    (hg.Hyperbolic(2), [1.0, 3.0, 0], OffManifold, "X is not on Hyperbolic(2)"),
+    (hg.Hyperbolic(2), [-1.0, 0, 0], OffManifold, "X is not on Hyperbolic(2)"),
     (hg.Torus(2), np.full((3, 2), np.inf), OffManifold, "X[0] is not finite (NaN or infinity)."),
     (
         hg.Sphere(3),

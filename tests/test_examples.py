@@ -11,6 +11,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 EXPECTED = {
     "horseshoe": ("of the RBF's", "horseshoe.png"),
+    "hyperbolic": ("of the RBF's", "hyperbolic.png"),
     "orientations": ("closes to", "orientations.png"),
     "own_manifold": ("problems found: []", None),
     "shapes": ("right:", "shapes.png"),

@@ -210,7 +210,7 @@ def batch(x, M):
 CLASSES = [
     *(hg.Sphere, hg.Euclidean, hg.Torus, hg.RealProjective, hg.ComplexProjective, hg.SpecialOrthogonal, hg.Orthogonal),
     *(hg.Unitary, hg.SpecialUnitary, hg.Grassmann, hg.Stiefel, hg.TorusKnot, hg.Product, hg.Scaled, hg.Quotient),
-    *(hg.Implicit, hg.Chart, hg.Domain),
+    *(hg.Implicit, hg.Chart, hg.Domain, hg.Hyperbolic),
 ]
 ARGUMENTS = {hg.TorusKnot: 2, hg.Scaled: 2, hg.Quotient: 2, hg.Domain: (2, 3), hg.Implicit: (3, 5), hg.Chart: (2, 5)}
 
@@ -261,6 +261,7 @@ MANIFOLDS = [
     *(hg.Orthogonal(2), hg.Unitary(2), hg.SpecialUnitary(2), hg.Grassmann(4, 2), hg.Grassmann(3, 1, "complex")),
     *(hg.Stiefel(4, 2), hg.TorusKnot(2, 3), hg.Product(hg.Sphere(2), hg.Torus(1)), hg.Scaled(hg.Sphere(3), 2.0)),
     hg.Domain(hg.Euclidean(2), [(0, 0), (1, 0), (0, 1)]),
+    hg.Hyperbolic(2),
 ]
 manifolds = st.sampled_from(MANIFOLDS)
 
@@ -459,6 +460,10 @@ CONVERTERS = [
     (points.matrix_to_rotation, hg.SpecialOrthogonal(3)),
     (points.rigid_to_product, hg.SpecialOrthogonal(4)),
     (points.product_to_rigid, points.RIGID_MOTIONS),
+    (points.ball_to_hyperboloid, hg.Euclidean(2)),
+    (points.hyperboloid_to_ball, hg.Hyperbolic(2)),
+    (points.half_space_to_hyperboloid, hg.Euclidean(2)),
+    (points.hyperboloid_to_half_space, hg.Hyperbolic(2)),
     (points.matrix_to_subspace, hg.Grassmann(4, 2)),
     (points.subspace_to_projector, hg.Grassmann(4, 2)),
     (points.landmarks_to_shape, hg.Stiefel(5, 2)),

@@ -12,6 +12,7 @@ from heatgp.estimators.jax_statistics import SMALLEST, jax_statistics
 S2 = hg.heat_kernel(hg.Sphere(2))
 FAST = [
     hg.Euclidean(3),
+    hg.Hyperbolic(2),
     hg.Quotient(hg.Product(hg.Scaled(hg.Sphere(2), 2.0), hg.Torus(2)), (lambda x: x, lambda x: -x)),
 ]
 SLOW = [

@@ -12,6 +12,7 @@ from heatgp.heat.methods import METHODS
 
 EXACT = [
     hg.Euclidean(2),
+    hg.Hyperbolic(2),
     hg.Sphere(3),
     hg.Torus(2),
     hg.ComplexProjective(2),

@@ -5,6 +5,7 @@ from functools import singledispatch
 
 import numpy as np
 import pytest
+from scipy.special import hyp2f1
 
 from catalog import (
     CATALOG,
@@ -20,6 +21,7 @@ from heatgp import (
     ComplexProjective,
     Euclidean,
     Grassmann,
+    Hyperbolic,
     Orthogonal,
     Product,
     RealProjective,
@@ -61,6 +63,17 @@ def eigenpair(manifold):
 @eigenpair.register(TorusKnot)
 def _(manifold):
     return lambda x, y: np.prod(np.cos(y - x), axis=-1), manifold.dim
+
+
+@eigenpair.register
+def _(manifold: Hyperbolic):
+    """A spherical function that tends to 0."""
+    n, power = manifold.n, (manifold.n - 1) / 3
+
+    def wave(x, y):
+        return hyp2f1(power, n - 1 - power, n / 2, -(np.sinh(manifold.distance(x, y) / 2) ** 2))
+
+    return wave, power * (n - 1 - power)
 
 
 @eigenpair.register

@@ -12,6 +12,7 @@ from heatgp import (
     ComplexProjective,
     Euclidean,
     Grassmann,
+    Hyperbolic,
     Orthogonal,
     Quotient,
     RealProjective,
@@ -63,6 +64,15 @@ def _(manifold: ComplexProjective, rng):
 def _(manifold: Euclidean, rng):
     a, g = rng.standard_normal(manifold.n), Orthogonal(max(2, manifold.n)).random(rng, 1)[0]
     return (lambda x: x @ g + a) if manifold.n > 1 else (lambda x: a - x)
+
+
+@isometry.register
+def _(manifold: Hyperbolic, rng):
+    """A rotation about the origin and a boost to another point."""
+    x, g = manifold.random(rng, 1)[0], np.eye(manifold.n + 1)
+    g[1:, 1:] = Orthogonal(manifold.n).random(rng, 1)[0]
+    boost = np.block([[x[:1], x[None, 1:]], [x[1:, None], np.eye(manifold.n) + np.outer(x[1:], x[1:]) / (1 + x[0])]])
+    return lambda y: y @ g @ boost
 
 
 @isometry.register(Torus)
@@ -153,6 +163,7 @@ def test_small_balls_have_the_volume_of_flat_ones(manifold, rng):
         (Torus(3), 0),
         (TorusKnot(2, 3), 0),
         (Euclidean(3), 0),
+        *((Hyperbolic(n), -n * (n - 1)) for n in (2, 3, 7)),
     ],
     ids=repr,
 )
@@ -293,3 +304,13 @@ def test_euclidean_strip_is_the_area_of_spheres():
 def test_stiefel_strip_needs_tall_frames():
     with pytest.raises(Unsupported, match=r"Stiefel\(3, 2\): .* only for n >= 2k; n = 3, 2k = 4"):
         Stiefel(3, 2).log_strip(np.zeros(4))
+
+
+def test_hyperbolic_strip_is_the_area_of_spheres():
+    logs = np.array([math.log(math.sinh(0.7)), 300 - math.log(2)])
+    for n in (2, 3, 5):
+        area = math.log(2 * math.pi ** (n / 2) / gamma(n / 2)) + (n - 1) * logs
+        np.testing.assert_allclose(Hyperbolic(n).log_strip(np.array([[0.7], [300.0]])), area, rtol=1e-14)
+    theta = np.array([[0.0], [1.0], [50.0]])
+    expected = [0, -math.log(math.sinh(1)), math.log(100) - 50]
+    np.testing.assert_allclose(Hyperbolic(3).roots.log_short_time(theta), expected, atol=1e-15)

@@ -97,6 +97,21 @@ def sinc(r: Array) -> Array:
     return xp.where(r == 0, 1.0, xp.sin(safe) / safe)
 
 
+def sinhc(r: Array) -> Array:
+    """sinh(r)/r, one at zero."""
+    xp = namespace(r)
+    safe = xp.where(r == 0, 1.0, r)
+    return xp.where(r == 0, 1.0, xp.sinh(safe) / safe)
+
+
+def log_sinhc(r: Array) -> Array:
+    """log(sinh(r)/r) of r >= 0, 0 at 0; it does not overflow."""
+    xp = namespace(r)
+    small = r < 1e-2
+    safe = xp.where(small, 1.0, r)
+    return xp.where(small, r**2 / 6 - r**4 / 180, safe + xp.log(-xp.expm1(-2 * safe) / (2 * safe)))
+
+
 def wrap(angle: Array) -> Array:
     """The representative of an angle in [-pi, pi]; angles inside that range keep every digit."""
     return angle - 2 * math.pi * namespace(angle).round(angle / (2 * math.pi))

@@ -113,6 +113,11 @@ class Profile(ABC):
         return (0.0, math.inf)
 
     @property
+    def reach(self) -> float:
+        """The largest coordinate at which it is above rounding at some time; inf where there is none."""
+        return math.inf
+
+    @property
     def is_positive_definite(self) -> bool:
         """Whether Gram matrices are positive definite on every set of points."""
         return True

@@ -156,9 +156,9 @@ class MaternKernel(WrappedKernel):
             return replace(base, base=with_smoothness(base.base, smoothness))
         if isinstance(base, OrbitKernel) and isinstance(base.profile, EuclideanProfile) and smoothness <= BESSEL:
             return replace(base, profile=EuclideanMatern(base.profile.dim, smoothness))
-        if isinstance(base, OrbitKernel) and has_table(base.manifold):
+        if isinstance(base, OrbitKernel) and has_table(base.manifold, base.profile):
             return replace(base, profile=MaternProfile(base.manifold, base.profile, smoothness))
-        if isinstance(base, FibreKernel) and base.fibre is None and has_table(base.group.manifold):
+        if isinstance(base, FibreKernel) and base.fibre is None and has_table(base.group.manifold, base.group.profile):
             profile = MaternProfile(base.group.manifold, base.group.profile, smoothness)
             return replace(base, group=replace(base.group, profile=profile))
         leaves = tuple(leaves_of(base))

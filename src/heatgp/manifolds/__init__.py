@@ -12,6 +12,7 @@ from .own.implicit import Implicit as Implicit
 from .roots import Roots as Roots
 from .spaces.euclidean import Euclidean as Euclidean
 from .spaces.grassmann import Grassmann as Grassmann
+from .spaces.hyperbolic import Hyperbolic as Hyperbolic
 from .spaces.knot import TorusKnot as TorusKnot
 from .spaces.orthogonal import Orthogonal as Orthogonal
 from .spaces.orthogonal import SpecialOrthogonal as SpecialOrthogonal

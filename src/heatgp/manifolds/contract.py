@@ -42,6 +42,7 @@ rank, einstein_constant   from chamber, scalar_curvature    methods chosen by ra
 ------------------------  --------------------------------  ---------------------------------------------------------
 roots,                    required of `Symmetric`           chamber, rank, log_strip, length, distance and curvature;
 log_chamber_integral                                        the short-time expansion, modes of heat
+log_strip_factor          volume / that integral            log_strip where both are infinite
 ========================  ================================  =========================================================
 """
 
@@ -432,6 +433,8 @@ class Homogeneous(Manifold):
 class Symmetric(Homogeneous):
     """A symmetric space: omega is a constant times the product over the roots of |sin <alpha, theta>|^m.
 
+    In negative curvature sines are hyperbolic, and the volume is infinite.
+
     Reference: Helgason (1984), Groups and Geometric Analysis, Theorem I.5.10.
     """
 
@@ -450,8 +453,13 @@ class Symmetric(Homogeneous):
     length = forwarded("roots.length")
     einstein_constant = forwarded("roots.einstein_constant")
 
+    @property
+    def log_strip_factor(self) -> float:
+        """log of the constant of omega: the volume over the chamber's integral; of infinite ones, by the class."""
+        return math.log(self.volume) - self.log_chamber_integral
+
     def log_strip(self, theta: Array) -> Array:
-        return math.log(self.volume) - self.log_chamber_integral + self.roots.log_sines(theta)
+        return self.log_strip_factor + self.roots.log_sines(theta)
 
     @property
     def scalar_curvature(self) -> float:

@@ -14,16 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, namespace, norm, sinc, wrap
+from ..array import Array, log_sinhc, namespace, norm, sinc, wrap
 from ..errors import Unsupported
 
 
 @dataclass(frozen=True)
 class Roots:
-    """The roots of a compact symmetric space: linear forms on its orbit coordinates, with multiplicities.
+    """The roots of a symmetric space: linear forms on its orbit coordinates, with multiplicities.
 
     The orbit coordinates theta of a pair of points are angles on a maximal flat torus. The volume density in them is
-    a constant times the product over the roots alpha of |sin <alpha, theta>|^m.
+    a constant times the product over the roots alpha of |sin <alpha, theta>|^m. A space of negative curvature has the
+    roots of a compact one: its flats are infinite, and sines become hyperbolic sines.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ class Roots:
     coordinates : int, default 1
         The number of orbit coordinates.
     half_period : float, default pi
-        The largest value of each coordinate. A geodesic along one coordinate closes after twice this angle.
+        The largest value of each coordinate. A geodesic along one coordinate closes after twice this angle; inf where
+        it never does, in negative curvature.
     signed : bool, default False
         Whether coordinates are eigenangles in (-half_period, half_period]; otherwise they are in [0, half_period].
     sum_zero : bool, default False
@@ -69,6 +71,11 @@ class Roots:
         return self.coordinates - self.sum_zero
 
     @property
+    def is_compact(self) -> bool:
+        """Whether geodesics close: the curvature is then not negative, else not positive."""
+        return math.isfinite(self.half_period)
+
+    @property
     def chamber(self) -> tuple[tuple[float, float], ...]:
         """Lower and upper bound of each coordinate."""
         return ((-self.half_period if self.signed else 0.0, self.half_period),) * self.coordinates
@@ -87,11 +94,13 @@ class Roots:
     def ricci(self) -> np.ndarray:
         """Eigenvalues (rank,), increasing, of the Ricci curvature on the flat torus.
 
-        In the direction of a unit vector h it is the sum of m <alpha, h>². Reference: Helgason (1984), ch. I.5.
+        In the direction of a unit vector h it is the sum of m <alpha, h>², with the sign of the curvature. Reference:
+        Helgason (1984), ch. I.5.
         """
         alpha = self.array / self.unit
         values = np.linalg.eigvalsh((alpha.T * self.multiplicity) @ alpha)
-        return values[self.coordinates - self.rank :]  # with sum zero, (1, .., 1) is no direction of the flat torus
+        values = values[self.coordinates - self.rank :]  # with sum zero, (1, .., 1) is no direction of the flat torus
+        return values if self.is_compact else -values[::-1]
 
     @property
     def einstein_constant(self) -> float | None:
@@ -100,7 +109,7 @@ class Roots:
 
     def scalar_curvature(self, dim: int) -> float:
         """The scalar curvature of a space of dimension `dim` that is a flat torus times one irreducible space."""
-        curved = self.ricci[self.ricci > 1e-9]
+        curved = self.ricci[np.abs(self.ricci) > 1e-9]
         return float(curved.mean()) * (dim - self.rank + len(curved)) if curved.size else 0.0
 
     def complete(self, theta: Array) -> Array:
@@ -129,6 +138,8 @@ class Roots:
     @cached_property
     def generators(self) -> np.ndarray:
         """The shortest closed geodesics of the flat torus in orbit coordinates, (number, coordinates)."""
+        if not self.is_compact:
+            return np.empty((0, self.coordinates))
         one = 2 * self.half_period * np.eye(self.coordinates)
         return np.array([a - b for i, a in enumerate(one) for b in one[:i]]) if self.sum_zero else one
 
@@ -144,18 +155,24 @@ class Roots:
         return xp.matmul(theta, xp.asarray(self.array.T, dtype=theta.dtype))
 
     def log_sines(self, theta: Array) -> Array:
-        """Σ m log |sin <alpha, theta>|, -inf where a sine vanishes."""
+        """Σ m log |sin <alpha, theta>|, or of sinh in negative curvature; -inf where a sine vanishes."""
         xp = namespace(theta)
-        sines = xp.abs(xp.sin(self.values(theta)))
+        values = xp.abs(self.values(theta))
+        # sinh x = exp(x) (1 - exp(-2x)) / 2
+        sines = xp.abs(xp.sin(values)) if self.is_compact else -xp.expm1(-2 * values) / 2
         tiny = xp.finfo(theta.dtype).smallest_normal
-        logs = xp.where(sines > 0, xp.log(xp.maximum(sines, tiny)), -math.inf)
+        logs = xp.where(sines > 0, xp.log(xp.maximum(sines, tiny)), -math.inf) + (0.0 if self.is_compact else values)
         return xp.sum(xp.asarray(self.multiplicity, dtype=theta.dtype) * logs, axis=-1)
 
     def log_short_time(self, theta: Array) -> Array:
-        """log of the leading short-time factor, the product over the roots of (<a,theta>/sin <a,theta>)^(m/2)."""
+        """log of the leading short-time factor, the product over the roots of (<a,theta>/sin <a,theta>)^(m/2).
+
+        With sinh in negative curvature.
+        """
         xp = namespace(theta)
-        ratios = sinc(self.values(theta))
-        return -xp.sum(xp.asarray(self.multiplicity, dtype=theta.dtype) / 2 * xp.log(ratios), axis=-1)
+        values = self.values(theta)
+        logs = xp.log(sinc(values)) if self.is_compact else log_sinhc(xp.abs(values))
+        return -xp.sum(xp.asarray(self.multiplicity, dtype=theta.dtype) / 2 * logs, axis=-1)
 
 
 def axis_pairs(r: int, signs: tuple[int, ...], factor: float = 1.0) -> list[tuple[float, ...]]:

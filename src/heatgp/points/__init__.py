@@ -3,6 +3,12 @@
 Every function takes leading batch axes, checks its input before it computes, and names the first value that is wrong.
 """
 
+from .hyperbolic import (
+    ball_to_hyperboloid,
+    half_space_to_hyperboloid,
+    hyperboloid_to_ball,
+    hyperboloid_to_half_space,
+)
 from .landmarks import Contrast, landmarks_to_shape, shape_to_landmarks
 from .rigid_motions import RIGID_MOTIONS, product_to_rigid, rigid_to_product
 from .rotations import (
@@ -20,6 +26,10 @@ from .subspaces import matrix_to_subspace, subspace_to_projector
 __all__ = [
     "Contrast",
     "RIGID_MOTIONS",
+    "ball_to_hyperboloid",
+    "half_space_to_hyperboloid",
+    "hyperboloid_to_ball",
+    "hyperboloid_to_half_space",
     "landmarks_to_shape",
     "latlon_to_sphere",
     "matrix_to_quaternion",

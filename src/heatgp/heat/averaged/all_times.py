@@ -21,8 +21,9 @@ IMAGES = 90.0
 def shortest_time(manifold: Homogeneous) -> float:
     """The time below which the leading term of the short-time expansion can be taken from there; 0 where it is all."""
     ends = np.array([max(map(abs, bounds)) for bounds in manifold.chamber])
-    if not np.isfinite(ends).all():
+    if manifold.scalar_curvature == 0 and not np.isfinite(ends).all():
         return 0.0
+    ends = np.minimum(ends, math.pi)  # in negative curvature the size of the sphere of the same curvature
     square = float(np.asarray(manifold.length(ends * (np.arange(len(ends)) == 0)))) ** 2
     return square / IMAGES if manifold.scalar_curvature == 0 else SHORT * square / manifold.dim**2
 

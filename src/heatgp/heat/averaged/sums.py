@@ -176,7 +176,7 @@ class OrbitAverage(HeatKernel):
     @cached_property
     def _leader(self) -> Leaf:
         """The leaf at whose times the sum is: the first that is tabulated, if any."""
-        return next((leaf for leaf in self.leaves if has_table(leaf.manifold)), self.leaves[0])
+        return next((leaf for leaf in self.leaves if has_table(leaf.manifold, leaf.kernel.profile)), self.leaves[0])
 
     @cached_property
     def _profiles(self) -> list[Profile | TabulatedHeat]:
@@ -188,7 +188,7 @@ class OrbitAverage(HeatKernel):
 
         return [
             TabulatedHeat(heat_table(leaf.manifold, leaf.kernel.profile, own_step(leaf)))
-            if has_table(leaf.manifold)
+            if has_table(leaf.manifold, leaf.kernel.profile)
             else leaf.kernel.profile
             for leaf in self.leaves
         ]

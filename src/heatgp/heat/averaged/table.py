@@ -28,9 +28,14 @@ STEP = 0.15
 """Step of the logarithm of time between them."""
 
 
-def has_table(manifold: Homogeneous) -> bool:
-    """Whether kernels on the manifold are functions of one bounded coordinate."""
-    return len(manifold.chamber) == 1 and all(map(math.isfinite, manifold.chamber[0]))
+def has_table(manifold: Homogeneous, profile: Profile) -> bool:
+    """Whether a kernel is a function of one coordinate that is bounded, or beyond some bound zero."""
+    return len(manifold.chamber) == 1 and math.isfinite(largest_coordinate(manifold, profile))
+
+
+def largest_coordinate(manifold: Homogeneous, profile: Profile) -> float:
+    """The end of the only coordinate, or where the kernel vanishes."""
+    return min(max(map(abs, manifold.chamber[0])), profile.reach)
 
 
 @dataclass(frozen=True)
@@ -161,7 +166,7 @@ class HeatTable:
     @property
     def end(self) -> float:
         """The largest coordinate."""
-        return max(map(abs, self.manifold.chamber[0]))
+        return largest_coordinate(self.manifold, self.profile)
 
     @cached_property
     def theta(self) -> np.ndarray:

@@ -11,10 +11,12 @@ from ...manifolds import Grassmann, Manifold
 from ..kernel import Function, Profile, Slice, no_error
 from .families import complex_grassmannian, complex_projective, real_projective, special_orthogonal, sphere
 from .flat import EuclideanProfile, TorusProfile
+from .hyperbolic import HyperbolicProfile
 from .unitary import UnitaryProfile
 
 PROFILES: dict[type[Manifold], Callable[[Any], Profile | None]] = {
     spaces.Euclidean: lambda M: EuclideanProfile(M.n),
+    spaces.Hyperbolic: lambda M: HyperbolicProfile(M.n),
     spaces.Sphere: lambda M: sphere(M.dim),
     spaces.RealProjective: lambda M: real_projective(M.dim),
     spaces.ComplexProjective: lambda M: complex_projective(M.complex_dim),

@@ -98,6 +98,11 @@ def smoothable(manifold: Manifold) -> Symmetric:
             f"{manifold!r} is not a symmetric space: the smooth estimate has no expansion to start from. "
             "Use method='auto', the best there is."
         )
+    if not manifold.roots.is_compact:
+        raise Unsupported(
+            f"{manifold!r} has infinite volume: the smooth estimate has no spherical functions to go on with at long "
+            "times. Use method='auto', the best there is."
+        )
     if manifold.rank not in NODES:
         raise Unsupported(
             f"{manifold!r} has rank {manifold.rank}; the smooth estimate is for ranks one to three. "
