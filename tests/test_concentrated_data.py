@@ -32,6 +32,8 @@ def ball(M, radius, number, rng):
     basis = (basis[:, : one.shape[1]] + 1j * basis[:, one.shape[1] :]).reshape(-1, *M.shape)
     if isinstance(M, (hg.SpecialOrthogonal, hg.Orthogonal, hg.Unitary, hg.SpecialUnitary)):
         basis = math.sqrt(2) * basis  # the metric of groups is half that of matrices
+    if isinstance(M, hg.Hyperbolic):  # the metric is not that of arrays
+        basis = M.noise(centre, np.eye(M.n + 1)[1:])
     u = rng.standard_normal((number, M.dim))
     u *= radius * rng.random((number, 1)) ** (1 / M.dim) / np.linalg.norm(u, axis=1, keepdims=True)
     v = np.tensordot(u, basis, axes=1)

@@ -225,6 +225,14 @@ def cos_sinc_numbers(s: Array, radius: float) -> tuple[Array, Array]:
     return c, k
 
 
+def cosh_sinhc_numbers(s: Array, radius: float) -> tuple[Array, Array]:
+    """cosh(√s) and sinh(√s)/√s of numbers s up to radius²: the same polynomials, of -s, where they are small."""
+    if radius > 1.5:
+        root = namespace(s).sqrt(s)
+        return namespace(s).cosh(root), sinhc(root)
+    return cos_sinc_numbers(-s, radius)
+
+
 def newton_schulz(x: Array) -> Array:
     """One step towards the nearest matrix with orthonormal columns: an error e becomes about 3e²/2.
 

@@ -320,6 +320,8 @@ RULES: dict[str, Rule] = {
     "rsqrt": real_only(lambda a: 1 / jnp.sqrt(a)),
     "sin": real_only(jnp.sin),
     "cos": real_only(jnp.cos),
+    "sinh": real_only(lambda a: (jnp.exp(a) - jnp.exp(-a)) / 2),  # kernels have no other form
+    "cosh": real_only(lambda a: (jnp.exp(a) + jnp.exp(-a)) / 2),
     "log": real_only(jnp.log),
     "atan2": real_only(jnp.atan2),
     "max": real_only(jnp.maximum),

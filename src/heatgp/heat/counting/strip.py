@@ -162,11 +162,11 @@ def widened(
 
 
 def _axes(coordinates: Coordinates, points: np.ndarray, width: float, given: bool) -> tuple[np.ndarray, ...]:
-    """Nodes half a width apart: over the whole chamber for one bounded coordinate, else as far as paths went."""
+    """Nodes half a width apart: as far as paths went; one coordinate from its lower bound on, and to a finite end."""
     (lower, upper), number = coordinates.bounds, points.shape[-1]
     low, high = np.maximum(points.min(axis=0) - width, lower), np.minimum(points.max(axis=0) + width, upper)
-    if number == 1 and math.isfinite(upper[0]):
-        low, high = lower, upper
+    if number == 1:
+        low, high = lower, upper if math.isfinite(upper[0]) else high
     sizes = np.ceil((high - low) / (width / 2)).astype(int)
     if given and sizes.max() > 2 * NODES[number]:
         least = 2 * float((high - low).max()) / (2 * NODES[number])

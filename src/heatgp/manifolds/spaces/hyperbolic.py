@@ -7,7 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from ...array import Array, inner, namespace, norm, sinhc
+from ...array import Array, cosh_sinhc_numbers, inner, namespace, norm, sinhc
 from ..checks import points_to_project, refuse, require_integer
 from ..contract import Symmetric, forwarded
 from ..roots import Roots, log_sphere_volume
@@ -80,8 +80,9 @@ class Hyperbolic(Symmetric):
     def step(self, x: Array, z: Array, time: float) -> Array:
         """A normal step at the origin, carried to x."""
         v = math.sqrt(time) * z
-        r = norm(v)[..., None]
-        return self._boosted(x, namespace(x).cosh(r), sinhc(r) * v)
+        radius = math.sqrt(time) * (math.sqrt(self.n) + 7)  # nothing is beyond seven deviations
+        c, s = cosh_sinhc_numbers(inner(v, v), radius)
+        return self._boosted(x, c, s * v)
 
     def polish(self, x: Array) -> Array:
         """The same x1, .., xn with the x0 that belongs to them."""
