@@ -244,7 +244,8 @@ def test_rough_functions_are_learned_and_covered(manifold, smoothness):
     time = ROUGH[manifold] / 2
     X, y, new, truth = problem(manifold, time, 7000, smoothness=smoothness)
     gp = hg.GPRegressor(manifold, smoothness=smoothness).fit(X, y)
-    assert isinstance(gp.posterior_, LocalPosterior)
+    # in three dimensions too many of 7,000 data are near to a point: the model is dense
+    assert isinstance(gp.posterior_, LocalPosterior) if manifold.dim == 2 else gp.approximation_ is None
     assert 0.7 < gp.time_ / time < 1.4
     mean, std = gp.predict(new, return_std=True)
     covered = np.mean(np.abs(mean - truth) < 1.6448536 * std)

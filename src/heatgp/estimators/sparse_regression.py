@@ -16,9 +16,11 @@ from ..errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported, wa
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
 from ..gp.sparse.fit import (
+    DENSE_AT_LAST,
     SHARE,
     SUBSET,
     Collect,
+    NotSparse,
     SparseOptions,
     TooRough,
     fit_sparse,
@@ -105,7 +107,7 @@ def sparse_fit(
     """The posterior and the result of the search.
 
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
-    to a new point. An AccuracyWarning says what is lost.
+    to a new point. An AccuracyWarning says what is lost. NotSparse is raised where the model should be dense.
     """
     about, rough, fitted = (bounds, given, known, priors, coefficient_scale), local, None
     learn = partial(fit_sparse, kernel, source, *about, function=function, collect=collect)
@@ -128,6 +130,8 @@ def sparse_fit(
                 warn(str(warning.message), warning.category)
             warn_of_change(near.approximation, options.tolerance)
             return near, fit
+        if source.count <= DENSE_AT_LAST:
+            raise NotSparse
         more = replace(options, local=False)
         if fitted is None or largest_number(source.count, more) > largest_number(source.count, options):
             fitted = learn(options=more)
