@@ -121,7 +121,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed. It stays dense
         where sparse is not possible: with several outputs, other likelihoods, a precomputed kernel, normalize=False or
         noise=0.
-        Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points; up to 10,000
+        Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points; up to 8,000
         points "auto" is dense where neither a sparse nor a local model is accurate enough.
     inducing : int or array, default None. The largest number of inducing points, or these points themselves. Dense
         models have none.

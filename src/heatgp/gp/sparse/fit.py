@@ -58,7 +58,7 @@ CENTRES = 50
 """Data whose near data are counted."""
 DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
-DENSE_AT_LAST = 10_000
+DENSE_AT_LAST = 8000
 """The same where inducing points are too few, and a local model is not accurate enough either."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
