@@ -29,6 +29,10 @@ CONSTRUCTORS = [
     (lambda: hg.Sphere(True), "Sphere needs an integer dim >= 1; got dim = True."),
     (lambda: hg.Euclidean(-1), "Euclidean needs an integer n >= 1; got n = -1."),
     (lambda: hg.Hyperbolic(1), "Hyperbolic needs an integer n >= 2; got n = 1."),
+    (
+        lambda: hg.Domain(hg.Hyperbolic(2), lambda x: x[..., 0] < 2),
+        "Domain of Hyperbolic(2), whose volume is infinite, has no uniform points. Use a Chart with bounds.",
+    ),
     (lambda: hg.RealProjective("2"), "RealProjective needs an integer dim >= 1; got dim = '2'."),
     (lambda: hg.ComplexProjective(0), "ComplexProjective needs an integer complex_dim >= 1; got complex_dim = 0."),
     (lambda: hg.SpecialOrthogonal(1), "SpecialOrthogonal needs an integer n >= 2; got n = 1."),

@@ -32,6 +32,16 @@ def test_kernel_agrees_with_high_precision(n, time):
     check(n, time, [0.0, 0.3, 2.0], slopes=n % 2 == 1)
 
 
+def test_high_dimensions_and_long_times():
+    check(61, 1.0, [0.0, 0.3, 2.51, 4.0])
+    for n, time in ((60, 1e14), (151, 1e6), (200, 1e4)):
+        p = HyperbolicProfile(n).at(time)
+        values = p.relative_value(np.array([[0.0], [0.1], [0.5]]))
+        assert values[0] == pytest.approx(1.0, abs=1e-12)
+        assert (np.diff(values) < 0).all()
+        assert (values > 0).all()
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("time", [1e-3, 0.01, 0.1, 1.0, 10.0, 30.0])
 @pytest.mark.parametrize("n", range(2, 21))
@@ -99,7 +109,7 @@ def test_gram_matrices_are_positive_definite():
 
 
 @pytest.mark.parametrize("smoothness", [0.5, 1.5, 2.5, 0.8])
-@pytest.mark.parametrize("time", [0.1, 3.0])
+@pytest.mark.parametrize("time", [0.1, 3.0, 1e3, 1e6])
 def test_matern_kernel_of_three_dimensions(smoothness, time):
     """p_t of H³ is that of R³ times exp(-t/2) r / sinh r: the average over time is a Bessel function."""
     M = Hyperbolic(3)

@@ -136,3 +136,10 @@ def test_a_manifold_of_ones_own_without_project():
     np.testing.assert_allclose(Polished().project([[3.0, 4.0]]), [[0.6, 0.8]])
     with pytest.raises(OffManifold, match="`polish` does not lead to one"):
         Circle().project([[3.0, 4.0]])
+
+
+def test_nearest_points_of_the_hyperboloid_from_its_axis():
+    """From (x0, 0) the nearest point is the vertex up to x0 = 2, and one of a circle beyond."""
+    M = hg.Hyperbolic(2)
+    found = M.project([[1.5, 0, 0], [3.0, 0, 0], [3.0, 1e-15, 0]])
+    np.testing.assert_allclose(found, [[1, 0, 0], [1.5, 1.25**0.5, 0], [1.5, 1.25**0.5, 0]], atol=1e-12)

@@ -20,6 +20,7 @@ within                    distance(x, y) < radius           the ball method wher
 separation                distance², else from `noise`      reference kernels that are accurate at short times
 rough_separation          separation                        faster reference kernels
 volume, volume_error      raises Unsupported, 0             normalised kernels, honest errors
+decay                     0                                 Matern kernels where paths leave for ever
 scalar_curvature          raises Unsupported                volumes of balls
 step_shape, step          exp(x, noise(x, √time z))         faster Brownian motion
 step_limit                inf                               a step of time that suits the curvature
@@ -238,6 +239,14 @@ class Manifold(ABC):
     @property
     def volume_error(self) -> float:
         """The relative standard error of the volume, where that is estimated."""
+        return 0.0
+
+    @property
+    def decay(self) -> float:
+        """The rate c with which p_t(x, x) falls like exp(-ct) at long times: half the lowest eigenvalue of -Laplace.
+
+        It is zero on compact manifolds and in flat space.
+        """
         return 0.0
 
     @property

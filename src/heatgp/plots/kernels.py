@@ -28,6 +28,9 @@ from ..manifolds import (
 from ..manifolds.checks import require
 from .style import method_styles, new_axes, styled
 
+CURVED = 30.0
+"""How far kernels are drawn in negative curvature, where coordinates grow exponentially with the distance."""
+
 Curve = tuple[str, np.ndarray, np.ndarray]
 """Method, kernel and standard error."""
 DASHES = {"exact": (0, (4, 2)), "ball": (0, (5, 1, 1, 1)), "strip": (0, (1, 1))}
@@ -114,7 +117,7 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     direction = direction / speed
     end = 5 * math.sqrt(time)
     if isinstance(manifold, Homogeneous) and manifold.rank == 1:
-        end = min(end, manifold.chamber[0][1])
+        end = min(end, manifold.chamber[0][1], math.inf if manifold.decay == 0 else CURVED)
     else:
         end = _shortest_until(manifold, start, direction, end)
     lengths = np.linspace(0, end, number)

@@ -125,16 +125,16 @@ def hyperboloid_to_half_space(x: ArrayLike) -> np.ndarray:
 
 def _coordinates(x: ArrayLike, name: str) -> np.ndarray:
     """Finite real numbers (..., n), n >= 2."""
-    n = np.shape(x)[-1] if np.ndim(x) else 0
-    if n < 2:
-        raise InvalidInput(f"{name} has shape {np.shape(x)}; needed are points (..., n) with n >= 2.")
-    return real_numbers(x, name, n)
+    x = real_numbers(x, name)
+    if x.ndim == 0 or x.shape[-1] < 2:
+        raise InvalidInput(f"{name} has shape {x.shape}; needed are points (..., n) with n >= 2.")
+    return x
 
 
 def _on_hyperboloid(x: ArrayLike) -> np.ndarray:
     """Checked points of the hyperboloid of their own dimension."""
-    n = np.shape(x)[-1] - 1 if np.ndim(x) else 0
-    if n < 2:
-        raise InvalidInput(f"x has shape {np.shape(x)}; needed are points (..., n + 1) of Hyperbolic(n), n >= 2.")
-    manifold = Hyperbolic(n)
+    x = real_numbers(x, "x")
+    if x.ndim == 0 or x.shape[-1] < 3:
+        raise InvalidInput(f"x has shape {x.shape}; needed are points (..., n + 1) of Hyperbolic(n), n >= 2.")
+    manifold = Hyperbolic(x.shape[-1] - 1)
     return np.asarray(manifold.polish(check(manifold, x, "x")))

@@ -59,7 +59,7 @@ CENTRES = 50
 DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
 DENSE_AT_LAST = 8000
-"""The same where inducing points are too few, and a local model is not accurate enough either."""
+"""The same where inducing points are too few, and a local model would need too many data or is not accurate enough."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
 NATS = 1e-3
@@ -101,7 +101,7 @@ def allowed(tolerance: float, ratio: float, count: int) -> float:
 
 
 class NotSparse(Exception):
-    """So many inducing points are needed that a dense model is faster."""
+    """So many inducing points are needed that a dense model is faster, or more accurate and as fast."""
 
 
 class TooRough(Exception):
@@ -153,6 +153,7 @@ def fit_sparse(
     candidates = candidates.some(np.random.default_rng(2).permutation(len(candidates.X)))
     guesses = [params] if params else guessed(kernel, subset, candidates, bounds, given, priors, coefficient_scale)
     guess = guesses[0]
+    may_be_dense = options.local and source.count <= DENSE_AT_LAST
     if options.local and near_share(kernel, candidates.X, guess.time) > SHARE:
         options = replace(options, local=False)
     ratio = max(guess.noise * typical_noise(subset.noise) / guess.amplitude, 1e-10)
@@ -177,6 +178,8 @@ def fit_sparse(
             break
         if options.local and full:
             raise TooRough(guess)
+        if may_be_dense and full:
+            raise NotSparse
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
         if params is not None:
             return data, params, None

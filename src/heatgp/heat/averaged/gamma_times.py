@@ -38,6 +38,8 @@ class GammaTimes:
     smoothness: float
     dim: int
     tolerance: float
+    decay: float = 0.0
+    """The rate with which p_t(x, x) falls exponentially at long times."""
 
     @property
     def power(self) -> float:
@@ -62,9 +64,9 @@ class GammaTimes:
     def reach(self) -> tuple[float, float]:
         """The s between which the sum runs.
 
-        On the diagonal p_s is at least about s^(-dim/2) of p_1: what is left out below is its part of the mean of
-        s^(-dim/2), the distribution function of Gamma(smoothness); what is left out above is at most its part of the
-        mass.
+        But for `decay`, p_s on the diagonal is at least about s^(-dim/2) of p_1: what is left out below is its part of
+        the mean of s^(-dim/2), the distribution function of Gamma(smoothness); what is left out above is at most its
+        part of the mass.
         """
         low = gammaincinv(self.smoothness, self.tolerance)
         if low < 1e-290:  # the leading term of the distribution function, in logarithms
@@ -72,9 +74,13 @@ class GammaTimes:
         return float(low) / self.smoothness, float(gammainccinv(self.power, self.tolerance)) / self.smoothness
 
     def places(self, time: float) -> range:
-        """The steps j that count at a time: the heat kernels are taken at the times exp(j step)."""
-        low, high = (math.log(s * time) / self.step for s in self.reach)
-        return range(math.floor(low), math.ceil(high) + 1)
+        """The steps j that count at a time: the heat kernels are taken at the times exp(j step).
+
+        exp(-decay t) shifts the mean towards shorter times, as if the rate of the gamma law were larger.
+        """
+        low, high = self.reach
+        low *= self.smoothness / (self.smoothness + self.decay * time)
+        return range(math.floor(math.log(low * time) / self.step), math.ceil(math.log(high * time) / self.step) + 1)
 
     def times(self, places: range) -> np.ndarray:
         return np.exp(self.step * np.array(places))

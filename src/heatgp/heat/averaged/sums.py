@@ -53,7 +53,7 @@ class Average(HeatKernel):
         return self._sum(self.at_all_times(X, Y, True), (len(X),))
 
     def _sum(self, function: TimeFunction, shape: tuple[int, ...]) -> TimeFunction:
-        law = GammaTimes(self.smoothness, self.manifold.dim, COARSE)
+        law = GammaTimes(self.smoothness, self.manifold.dim, COARSE, self.manifold.decay)
         if self.parameters == 1:
             return TimeFunction(lambda time: summed(law, time, function.at, shape))
 
@@ -207,7 +207,7 @@ class OrbitAverage(HeatKernel):
         """The averages at a list of pairs, whose orbit coordinates in each leaf are given."""
         squares = [np.asarray(leaf.manifold.length(theta)) ** 2 for leaf, theta in zip(self.leaves, thetas)]
         coordinates = [self._coordinates(i, thetas[i]) for i in self._curved]
-        law = GammaTimes(self.smoothness, self.manifold.dim, FINE)
+        law = GammaTimes(self.smoothness, self.manifold.dim, FINE, self.manifold.decay)
         several, number = self.parameters > 1, len(squares[0])
         by_distance = None if several else SortedPairs.of(coordinates, squares, self._units(1.0))
         keep = (kept or Kept()).of_list()

@@ -56,7 +56,7 @@ class MaternProfile(Profile):
 
     @property
     def law(self) -> GammaTimes:
-        return GammaTimes(self.smoothness, self.manifold.dim, FINE)
+        return GammaTimes(self.smoothness, self.manifold.dim, FINE, self.manifold.decay)
 
     @property
     def grade(self) -> int:

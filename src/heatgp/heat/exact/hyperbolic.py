@@ -39,9 +39,9 @@ from ..special.cubic_table import CubicTable, read_cubic
 NEGLIGIBLE = 42.0
 """exp(-42) is below the rounding of p_t(x, x), also if something is 100 times as large."""
 FAR = 2.5
-"""Distance up to which ratios of the F_k are computed from large k down, and beyond which from k = 1 up."""
-BACK = 120
-"""Steps from there down: errors fall by tanh²(r/2) in each, at `FAR` by 0.72."""
+"""Distance up to which ratios of the F_k are computed from large k down, and beyond which from k = 1 up; at least."""
+GROWTH = 30.0
+"""What errors may grow by on the way up."""
 STEP = 0.5
 """Step of y in widths of the integrand; the error of the sum is exp(-40) at 0.7."""
 LONGEST_STEP = 0.2
@@ -168,7 +168,8 @@ class HyperbolicSeries:
             r = self.end * np.sqrt((1 + chebyshev.chebpts1(nodes)) / 2)
             log, rate = self._smooth(r)
             series = coefficients(np.stack([log - self._height + (self.dim - 1) / 2 * log_sinhc(r), rate], axis=1))
-            above = np.flatnonzero(np.abs(series).max(axis=1) > ROUNDING * max(1.0, np.abs(series).max()))
+            size = max(10.0, np.abs(log).max(), self.dim / 2 * self.end) / 10  # of what is added up in logarithms
+            above = np.flatnonzero(np.abs(series).max(axis=1) > ROUNDING * size)
             terms = above[-1] + 1 if above.size else 1
             if terms < 0.9 * nodes or nodes >= MOST:
                 return series[:terms]
@@ -199,35 +200,37 @@ def odd(m: int, r: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
     """log of (2 pi t)^(m + 1/2) exp(m² t/2 + r²/2t) p_t of H^(2m+1), and its derivative in log t.
 
     With e_j = (t u)^j times the j-th derivative of the exponential, over j! and the exponential, Bell's recurrence is
-    j e_j = Σ i b_i e_(j-i), where b_i = u^i F_(i-1) t^(i-1) / i!.
+    j e_j = Σ i b_i e_(j-i), where b_i = u^i F_(i-1) t^(i-1) / i!. At long times both are divided by t^i, t^j.
     """
-    b = [r_coth(r)]
+    unit = max(time, 1.0)
+    b = [r_coth(r) / unit]
     for i, ratio in enumerate(ratios(m - 1, r), 1):
-        b.append(b[-1] * ratio * (time / (i + 1)))
+        b.append(b[-1] * ratio * (time / unit / (i + 1)))
     e, slope = [np.ones_like(r)], [np.zeros_like(r)]  # slopes are derivatives in log t
     for j in range(1, m + 1):
         e.append(sum(i * b[i - 1] * e[j - i] for i in range(1, j + 1)) / j)
         slope.append(sum(i * b[i - 1] * ((i - 1) * e[j - i] + slope[j - i]) for i in range(1, j + 1)) / j)
-    return np.log(e[m]) - m * log_cosh(r) + math.lgamma(m + 1), slope[m] / e[m]
+    return np.log(e[m]) - m * log_cosh(r) + (math.lgamma(m + 1) + m * math.log(unit)), slope[m] / e[m]
 
 
 def ratios(number: int, r: np.ndarray) -> np.ndarray:
     """u F_k / F_(k-1) for k = 1 .. number, (number, ...).
 
     The other solution of the recurrence grows faster by tanh(r/2)^-2 in each step: near r = 0 only the way from large k
-    down is stable, and far from it the way up is.
+    down is stable, and far from it the way up is. Between them errors of the way up grow to `GROWTH` of rounding.
     """
     out = np.empty((number, *r.shape))
-    near = r < FAR
+    far = max(FAR, 2 * math.atanh(GROWTH ** (-0.5 / max(number, 1))))
+    back = math.ceil(NEGLIGIBLE / -math.log(math.tanh(far / 2) ** 2))
+    near = r < far
     square = np.tanh(r[near]) ** 2
-    ratio = (number + BACK + 1) / (1 + 1 / np.cosh(r[near]))  # k u / (u + 1): the limit for large k
-    for k in range(number + BACK, 0, -1):
+    ratio = (number + back + 1) / (1 + 1 / np.cosh(r[near]))  # k u / (u + 1): the limit for large k
+    for k in range(number + back, 0, -1):
         ratio = k * k / (2 * k + 1 - square * ratio)
         if k <= number:
             out[k - 1, near] = ratio
-    far = r[~near]
-    coth = 1 / np.tanh(far)
-    ratio = coth * (coth - 1 / far)
+    coth = 1 / np.tanh(r[~near])
+    ratio = coth * (coth - 1 / r[~near])
     for k in range(1, number + 1):
         out[k - 1, ~near] = ratio
         ratio = coth**2 * (2 * k + 1 - k * k / ratio)

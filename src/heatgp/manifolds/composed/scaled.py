@@ -69,6 +69,7 @@ class Scaled(Wrapper):
     rough_separation = times_scale(2, "rough_separation")
     embed = times_scale(1, "embed")
     scalar_curvature = times_scale(-2, "scalar_curvature")
+    decay = times_scale(-2, "decay")
     step_limit = times_scale(2, "step_limit")
     curvature_step_limit = times_scale(2, "curvature_step_limit")
     channel_width = times_scale(1, "channel_width")

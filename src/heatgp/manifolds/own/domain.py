@@ -73,6 +73,10 @@ class Domain(Wrapper):
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Domain needs a manifold; got {self.base!r}.")
         if callable(self.inside):
+            require(
+                self.base.decay == 0,
+                f"Domain of {self.base!r}, whose volume is infinite, has no uniform points. Use a Chart with bounds.",
+            )
             given = self.bounds is not None or not self._flat
             require(given, f"Domain of {self.base!r} by a function needs bounds=((low, high), ...), a box around it.")
             if self.bounds is not None:

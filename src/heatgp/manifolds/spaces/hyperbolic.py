@@ -7,6 +7,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 from scipy.spatial.distance import cdist
 
+from ...arguments import EXTREME
 from ...array import Array, cosh_sinhc_numbers, inner, namespace, norm, sinhc
 from ..checks import points_to_project, refuse, require_integer
 from ..contract import Symmetric, forwarded
@@ -39,7 +40,6 @@ class Hyperbolic(Symmetric):
     n: int
     volume: ClassVar[float] = math.inf
     log_chamber_integral: ClassVar[float] = math.inf
-    draws_evenly: ClassVar[bool] = True
     violation: ClassVar[str] = "|√(x0² - x1² - .. - xn²) - 1|"
     remedy: ClassVar[str] = (
         "The first coordinate is the time-like one, x0 = √(1 + x1² + .. + xn²). For points of a ball or a half-space "
@@ -90,21 +90,27 @@ class Hyperbolic(Symmetric):
         return xp.concat([xp.sqrt(1 + inner(place, place)), place], axis=-1)
 
     def project(self, x: Any) -> np.ndarray:
-        """The nearest point, (x0 / (1 - m), x1 / (1 + m), ..), with the m in (-1, 1) that leads to the hyperboloid."""
+        """The nearest point: in the direction of x1, .., xn at a length q with 2q - x0 q / √(1 + q²) = |x1, .., xn|.
+
+        The left side is convex, and Newton's method from above comes to the largest q.
+        """
         points = points_to_project(self, x)
-        first, square = points[..., 0], np.square(points[..., 1:]).sum(axis=-1)
+        first, rest = points[..., 0], points[..., 1:]
         refuse(self, first <= 0, "its first coordinate, the time-like one, is not positive")
-        low, high = np.full(first.shape, -1.0), np.ones(first.shape)
+        refuse(self, np.abs(points).max(axis=-1) > EXTREME, "its entries are too large")
+        size = norm(rest)
+        q = first + size
         for _ in range(60):
-            m = (low + high) / 2
-            above = first**2 * (1 + m) ** 2 > (square + (1 + m) ** 2) * (1 - m) ** 2
-            low, high = np.where(above, low, m), np.where(above, m, high)
-        m = np.where(first == self.polish(points)[..., 0], 0.0, (low + high) / 2)
-        return np.asarray(self.polish(points / (1 + m[..., None])))
+            root = np.sqrt(1 + q**2)
+            q = np.maximum(q - (2 * q - first * q / root - size) / np.maximum(2 - first / root**3, 1e-9), 0.0)
+        q = np.where(first == self.polish(points)[..., 0], size, q)
+        axis = np.where(size[..., None] > 0, rest, np.eye(1, self.n)[0])  # any direction, where there is none
+        scale = (q / np.where(size > 0, size, 1.0))[..., None]
+        return np.asarray(self.polish(np.concatenate([scale, scale * axis], axis=-1)))
 
     def random(self, rng: np.random.Generator, n: int) -> Array:
-        """n points at the ends of geodesics from the origin with standard normal velocity: there is no uniform law."""
-        return np.asarray(self.step(self.origin, rng.standard_normal((n, self.n)), 1.0))
+        """n points, the ends of geodesics from the origin with normal velocities of mean square 2."""
+        return np.asarray(self.step(self.origin, rng.standard_normal((n, self.n)), 2 / self.n))
 
     def defect(self, x: Array) -> Array:
         """|√(x0² - x1² - .. - xn²) - 1| beyond the rounding of x0²; at least one outside of the cone x0 > |x1, ..|."""
@@ -141,7 +147,8 @@ class Hyperbolic(Symmetric):
         near = (inner(d, d) + size * inner(beside, beside)) / (1 + a * b + xp.where(dot > 0, dot, 0.0))
         u, v = size / (1 + a), inner(q, q) / (1 + b)  # x0 - 1 and y0 - 1
         far = u + v + u * v - dot
-        return 2 * xp.asinh(xp.sqrt(xp.where(dot > 0, near, far) / 2))
+        square = xp.where(xp.isfinite(a * b), xp.where(dot > 0, near, far), math.nan)
+        return 2 * xp.asinh(xp.sqrt(square / 2))
 
     def orbits(self, X: Array, Y: Array) -> Array:
         """By the law of cosines.
@@ -158,6 +165,10 @@ class Hyperbolic(Symmetric):
         r *= np.multiply.outer(*sizes) / 4
         r += np.sinh(np.subtract.outer(*map(np.arcsinh, sizes)) / 2) ** 2
         return refined(2 * np.arcsinh(np.sqrt(r))[..., None], X, Y, self.orbit)
+
+    @property
+    def decay(self) -> float:
+        return (self.n - 1) ** 2 / 8
 
     @property
     def roots(self) -> Roots:
