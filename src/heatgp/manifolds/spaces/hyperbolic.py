@@ -61,17 +61,19 @@ class Hyperbolic(Symmetric):
 
     def _boosted(self, x: Array, first: Array, rest: Array) -> Array:
         """The vector (first, rest) under the isometry that carries the origin to x along a geodesic."""
-        time, place = x[..., :1], x[..., 1:]
+        time, place = self.polish(x)[..., :1], x[..., 1:]
         along = inner(place, rest)
-        parts = time * first + along, rest + place * (first + along / (1 + time))
+        parts = x[..., :1] * first + along, rest + place * (first + along / (1 + time))
         return namespace(x).concat(parts, axis=-1)
 
     def exp(self, x: Array, v: Array) -> Array:
         """cosh|v| x + sinh|v| v/|v|."""
         # |v| at the origin, to which the boost from x carries v: no large squares are subtracted
-        first, place, rest = x[..., :1], x[..., 1:], v[..., 1:]
+        first, place, rest = self.polish(x)[..., :1], x[..., 1:], v[..., 1:]
         r = norm(rest - place * (inner(place, rest) / (first * (1 + first))))[..., None]
-        return self.polish(namespace(x).cosh(r) * x + sinhc(r) * v)
+        xp = namespace(x)
+        y = xp.cosh(r) * x + sinhc(r) * v
+        return xp.where(xp.isfinite(y), self.polish(y), y)
 
     @property
     def step_shape(self) -> tuple[int, ...]:
