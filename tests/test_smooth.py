@@ -224,7 +224,9 @@ def test_other_component_is_never_reached():
         assert at(theta) == pytest.approx(exact(profile.manifold, theta, time), rel=1e-3)
 
 
-@pytest.mark.parametrize("manifold", [m for m in HOMOGENEOUS if isinstance(m, Symmetric)], ids=repr)
+@pytest.mark.parametrize(
+    "manifold", [m for m in HOMOGENEOUS if isinstance(m, Symmetric) and m.roots.is_compact], ids=repr
+)
 def test_second_term_of_the_expansion_is_the_scalar_curvature(manifold):
     half_rho, k = Expansion(manifold).potential
     assert half_rho - k.sum() / 3 == pytest.approx(manifold.scalar_curvature / 12)
