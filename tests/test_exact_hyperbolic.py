@@ -17,13 +17,12 @@ def check(n, time, distances, slopes=False):
     """The kernel, its logarithm and its derivative in time; errors over p_t(x, x), those of logarithms relative."""
     p, theta = HyperbolicProfile(n).at(time), np.array(distances)[:, None]
     exact = [hyperbolic(n, time, r) for r in distances]
-    scale = float(exact[0])
-    logs = np.array([float(mp.log(x)) for x in exact])
-    assert np.abs(p(theta) - [float(x) for x in exact]).max() < TOLERANCE * scale
+    values, logs = (np.array([float(x) for x in part]) for part in ([x / exact[0] for x in exact], map(mp.log, exact)))
+    assert np.abs(p.relative_value(theta) - values).max() < TOLERANCE
     assert (np.abs(p.log(theta) - logs) / np.maximum(1, np.abs(logs))).max() < TOLERANCE
     if slopes:
-        expected = np.array([float(hyperbolic(n, time, r, slope=True)) for r in distances])
-        assert np.abs(p.slope(theta) - expected).max() < TOLERANCE * max(np.abs(expected).max(), scale / time)
+        expected = np.array([float(hyperbolic(n, time, r, slope=True) / exact[0]) for r in distances])
+        assert np.abs(p.relative_slope(theta) - expected).max() < TOLERANCE * max(np.abs(expected).max(), 1 / time)
 
 
 @pytest.mark.parametrize("time", [1e-3, 0.3, 10.0])
