@@ -237,19 +237,37 @@ def test_what_a_local_model_has_not(fitted, tmp_path, monkeypatch):
         hg.GPClassifier(S2, inference="local").fit(X, y > 3)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("manifold", ROUGH, ids=repr)
-@pytest.mark.parametrize("smoothness", [np.inf, 1.5])
-def test_rough_functions_are_learned_and_covered(manifold, smoothness):
-    time = ROUGH[manifold] / 2
-    X, y, new, truth = problem(manifold, time, 7000, smoothness=smoothness)
+def check_is_learned_and_covered(manifold, time, number, smoothness=np.inf):
+    """By the local model that inference="auto" makes."""
+    X, y, new, truth = problem(manifold, time, number, smoothness=smoothness)
     gp = hg.GPRegressor(manifold, smoothness=smoothness).fit(X, y)
-    # in three dimensions too many of 7,000 data are near to a point: the model is dense
-    assert isinstance(gp.posterior_, LocalPosterior) if manifold.dim == 2 else gp.approximation_ is None
+    assert isinstance(gp.posterior_, LocalPosterior)
     assert 0.7 < gp.time_ / time < 1.4
     mean, std = gp.predict(new, return_std=True)
     covered = np.mean(np.abs(mean - truth) < 1.6448536 * std)
     assert abs(covered - 0.9) < 4 * np.sqrt(0.09 / len(new))
+    return gp, (X, y, new, mean, std)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", ROUGH, ids=repr)
+@pytest.mark.parametrize("smoothness", [np.inf, 1.5])
+def test_rough_functions_are_learned_and_covered(manifold, smoothness):
+    check_is_learned_and_covered(manifold, ROUGH[manifold] / 2, 7000, smoothness)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("manifold", [hg.SpecialOrthogonal(3), hg.ComplexProjective(2)], ids=repr)
+def test_in_three_and_four_dimensions_many_data_are_near(manifold):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        gp, (X, y, new, mean, std) = check_is_learned_and_covered(manifold, 0.04, 9000)
+    tolerance = max(gp.tolerance, gp.approximation_.error)
+    assert bool(caught) == (tolerance > gp.tolerance)  # and nothing else is said
+    known = {"time": gp.time_, "amplitude": gp.amplitude_, "noise": gp.noise_}
+    exact, deviation = hg.GPRegressor(manifold, inference="dense", **known).fit(X, y).predict(new, return_std=True)
+    assert np.sqrt(np.mean((mean - exact) ** 2)) < tolerance * y.std()
+    np.testing.assert_allclose(std, deviation, rtol=2 * tolerance)
 
 
 @pytest.mark.slow

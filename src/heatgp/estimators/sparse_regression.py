@@ -17,14 +17,15 @@ from ..gp.fit import Bounds, Fit
 from ..gp.params import Given
 from ..gp.sparse.fit import (
     DENSE_AT_LAST,
-    SHARE,
     SUBSET,
     Collect,
     NotSparse,
     SparseOptions,
     TooRough,
+    error_of_points,
     fit_sparse,
     largest_number,
+    near_data,
     rough_params,
     searched,
     shortest_times,
@@ -107,9 +108,11 @@ def sparse_fit(
     """The posterior and the result of the search.
 
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
-    to a new point. An AccuracyWarning says what is lost. NotSparse is raised where the model should be dense.
+    to a new point, unless the points lose less than it does. An AccuracyWarning says what is lost. NotSparse is raised
+    where the model should be dense.
     """
     about, rough, fitted = (bounds, given, known, priors, coefficient_scale), local, None
+    most = source.count if local else near_data(source.count)
     learn = partial(fit_sparse, kernel, source, *about, function=function, collect=collect)
     if local:
         guess = given.params or rough_params(kernel, source.sample(SUBSET), bounds, given, priors, coefficient_scale)
@@ -119,20 +122,20 @@ def sparse_fit(
         except TooRough as found:
             guess, fitted, rough = found.params, found.fitted, True
     if rough:
-        share = 1.0 if local else SHARE
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             near, fit = fit_local(
-                kernel, source.read(slice(None)), guess, *about, options.tolerance, share, noise_is_known, function
+                kernel, source.read(slice(None)), guess, *about, options.tolerance, most, noise_is_known, function
             )
-        if local or near.approximation.error <= options.tolerance:
+        more = replace(options, local=False)
+        is_near = near.approximation.error <= options.tolerance
+        if not (local or is_near) and source.count <= DENSE_AT_LAST:
+            raise NotSparse
+        if local or is_near or near.approximation.error < error_of_points(kernel, source, near.params, more):
             for warning in caught:
                 warn(str(warning.message), warning.category)
-            warn_of_change(near.approximation, options.tolerance)
+            warn_of_change(near.approximation, options.tolerance, local)
             return near, fit
-        if source.count <= DENSE_AT_LAST:
-            raise NotSparse
-        more = replace(options, local=False)
         if fitted is None or largest_number(source.count, more) > largest_number(source.count, options):
             fitted = learn(options=more)
         data, params, fit = fitted
@@ -141,12 +144,13 @@ def sparse_fit(
     return posterior, fit
 
 
-def warn_of_change(found: LocalApproximation, tolerance: float) -> None:
-    """An AccuracyWarning where a local model has too few data for each prediction."""
+def warn_of_change(found: LocalApproximation, tolerance: float, asked: bool) -> None:
+    """An AccuracyWarning where a local model, which was asked for or not, has too few data for each prediction."""
     if found.error > tolerance:
+        other = "sparse" if asked else "dense"
         warn(
             f"predictions are made from {found.data:.0f} near data each. The last of them changed predictions by "
-            f'{found.error:.2g}, more than tolerance = {tolerance}. Give a larger tolerance, or inference="sparse".',
+            f'{found.error:.2g}, more than tolerance = {tolerance}. Give a larger tolerance, or inference="{other}".',
             AccuracyWarning,
         )
 

@@ -52,6 +52,10 @@ ROUGH = 2000
 """Points at most where a local model can take the place of a sparse one: with more, it takes less time."""
 SHARE = 0.1
 """The share of all data that a prediction of a local model may be made from: with more, a sparse model is better."""
+NEAR_DATA = 2000
+"""Data that it may be made from in any case: a tenth of a second."""
+LARGEST = 2.4
+"""The largest of 32 normal errors over their root mean square, on average: local models state the largest of 32."""
 CORRELATED = 0.2
 """The correlation from which on data are near, for all kernels: rough ones need no others."""
 CENTRES = 50
@@ -149,15 +153,13 @@ def fit_sparse(
     subset = source.sample(SUBSET)
     start = _start(subset, coefficient_scale)
     params = given.params
-    candidates = source.sample(CANDIDATES, 1)
-    candidates = candidates.some(np.random.default_rng(2).permutation(len(candidates.X)))
+    candidates = candidates_of(source)
     guesses = [params] if params else guessed(kernel, subset, candidates, bounds, given, priors, coefficient_scale)
     guess = guesses[0]
     may_be_dense = options.local and source.count <= DENSE_AT_LAST
-    if options.local and near_share(kernel, candidates.X, guess.time) > SHARE:
+    if options.local and near_share(kernel, candidates.X, guess.time) * source.count > near_data(source.count):
         options = replace(options, local=False)
-    ratio = max(guess.noise * typical_noise(subset.noise) / guess.amplitude, 1e-10)
-    tolerance = allowed(options.tolerance, ratio, source.count)
+    tolerance = allowed(options.tolerance, noise_ratio(guess, subset), source.count)
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
     lowest, learned = bounds.times(kernel.parameters)[:, 0], free_times(kernel, given)
@@ -228,6 +230,36 @@ def shortest_times(
     kernel, low, times = data.inducing.kernel, np.atleast_1d(data.inducing.time), np.atleast_1d(params.time)
     lowest = bounds.times(kernel.parameters)[:, 0]
     return [k for k in free_times(kernel, given) if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
+
+
+def candidates_of(source: Source) -> Chunk:
+    """Data among which points are chosen, in random order."""
+    candidates = source.sample(CANDIDATES, 1)
+    return candidates.some(np.random.default_rng(2).permutation(len(candidates.X)))
+
+
+def noise_ratio(params: Params, data: Chunk) -> float:
+    """The variance of the noise over that of f, not zero."""
+    return max(params.noise * typical_noise(data.noise) / params.amplitude, 1e-10)
+
+
+def near_data(count: int) -> float:
+    """How many of so many data a prediction of a local model may be made from, where other models are possible.
+
+    >>> near_data(9000), near_data(100_000)
+    (2000, 10000.0)
+    """
+    return max(SHARE * count, NEAR_DATA)
+
+
+def error_of_points(kernel: Kernel, source: Source, params: Params, options: SparseOptions) -> float:
+    """The largest of some errors of the mean, over the prior standard deviation of y, with as many points as may be."""
+    candidates, limit = candidates_of(source), largest_number(source.count, options)
+    ratio = noise_ratio(params, candidates)
+    tolerance = allowed(options.tolerance, ratio, source.count)
+    inducing = Inducing.of(kernel, candidates.X, params.time, tolerance, limit, candidates.noise)
+    left, _ = inducing.unexplained(params.time, inducing.covariances.at(params.time).value)
+    return LARGEST * float(np.sqrt(left / (1.0 + ratio)))
 
 
 def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:

@@ -199,10 +199,10 @@ class LocalPosterior(Latent):
         values = (column.at(self.params.time).value[:, 0] for column in columns)
         return reduce(np.maximum, values, np.full(self.count, -np.inf))
 
-    def resolved(self, share: float) -> LocalPosterior:
+    def resolved(self, most: float) -> LocalPosterior:
         """The same with a window at which predictions do not change any more.
 
-        They are predictions of some data from others, anywhere in a group. A window has at most a share of all data.
+        They are predictions of some data from others, anywhere in a group. A window has so many data at most.
         """
         rng = np.random.default_rng(4)
         looks = rng.permutation(self.count)[:LOOKS]
@@ -217,7 +217,7 @@ class LocalPosterior(Latent):
             more = float(np.mean([len(model._near(centre).y) for centre in centres]))
             if more < MORE * number and window != WINDOWS[-1]:
                 continue  # hardly new data
-            if before is not None and (more > share * self.count or any(map(model.is_large, centres))):
+            if before is not None and (more > most or any(map(model.is_large, centres))):
                 break
             found = np.empty((len(looks), 2))
             for k, row in enumerate(looks):
@@ -325,13 +325,13 @@ def fit_local(
     priors: Priors | str | None = None,
     coefficient_scale: ArrayLike | None = None,
     tolerance: float = 1e-2,
-    share: float = 1.0,
+    most: float = np.inf,
     noise_is_known: bool = False,
     function: Callable[[Any], Array] | None = None,
 ) -> tuple[LocalPosterior, Fit | None]:
     """The local model of data in memory, and the parameters of the greatest evidence of its neighbourhoods.
 
-    New points are predicted from at most a share of all data.
+    New points are predicted from so many near data at most.
     """
     posterior = LocalPosterior(
         kernel,
@@ -355,7 +355,7 @@ def fit_local(
         guesses = [guess, replace(guess, time=_shorter(kernel, guess.time))] if given.free else [guess]
         fit = climbed(kernel, objective, intervals, box_of(objective, intervals), guesses)
         guess = fit.params
-    return posterior.again(kernel, guess).resolved(share), fit
+    return posterior.again(kernel, guess).resolved(most), fit
 
 
 def _shorter(kernel: Kernel, time: Time) -> Time:
