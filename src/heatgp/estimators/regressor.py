@@ -118,7 +118,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         until what they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound
         of the evidence is maximised (Titsias 2009). "local" is for functions that vary over lengths so short that no
         few points carry them: the data are kept, and new points are predicted from those near them. "auto" is dense up
-        to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed. It stays dense
+        to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed and near data
+        are enough; where neither is accurate, it warns and takes the better one. It stays dense
         where sparse is not possible: with several outputs, other likelihoods, a precomputed kernel, normalize=False or
         noise=0.
         Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points; up to 8,000

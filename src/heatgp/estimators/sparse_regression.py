@@ -14,7 +14,7 @@ from ..arguments import is_list, is_number, shown
 from ..covariance import Array
 from ..errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported, warn
 from ..gp.fit import Bounds, Fit
-from ..gp.params import Given
+from ..gp.params import Given, Params
 from ..gp.sparse.fit import (
     DENSE_AT_LAST,
     SUBSET,
@@ -39,6 +39,8 @@ DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
+DENSE_IS_POSSIBLE = 20_000
+"""Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
 OUTPUTS = "several outputs"
 INFERENCES = ("auto", "dense", "sparse", "local")
 
@@ -111,9 +113,11 @@ def sparse_fit(
     to a new point, unless the points lose less than it does. An AccuracyWarning says what is lost. NotSparse is raised
     where the model should be dense.
     """
-    about, rough, fitted = (bounds, given, known, priors, coefficient_scale), local, None
+    rough, fitted = local, None
+    about: dict[str, Any] = {"bounds": bounds, "given": given, "known": known, "priors": priors}
+    about["coefficient_scale"] = coefficient_scale
     most = source.count if local else near_data(source.count)
-    learn = partial(fit_sparse, kernel, source, *about, function=function, collect=collect)
+    learn = partial(fit_sparse, kernel, source, function=function, collect=collect, **about)
     if local:
         guess = given.params or rough_params(kernel, source.sample(SUBSET), bounds, given, priors, coefficient_scale)
     else:
@@ -125,29 +129,46 @@ def sparse_fit(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             near, fit = fit_local(
-                kernel, source.read(slice(None)), guess, *about, options.tolerance, most, noise_is_known, function
+                kernel,
+                source.read(slice(None)),
+                guess,
+                tolerance=options.tolerance,
+                most=most,
+                noise_is_known=noise_is_known,
+                function=function,
+                **about,
             )
-        more = replace(options, local=False)
-        is_near = near.approximation.error <= options.tolerance
-        if not (local or is_near) and source.count <= DENSE_AT_LAST:
+        stated, more_points = near.approximation, replace(options, local=False)
+        accurate = local or stated.error <= options.tolerance
+        if not accurate and source.count <= DENSE_AT_LAST:
             raise NotSparse
-        if local or is_near or near.approximation.error < error_of_points(kernel, source, near.params, more):
+        of_points = 0.0 if accurate else error_of_points(kernel, source, near.params, more_points)
+        if accurate or stated.error_of_means < of_points:
             for warning in caught:
                 warn(str(warning.message), warning.category)
-            warn_of_change(near.approximation, options.tolerance, local)
+            warn_of_change(stated, options.tolerance, source.count)
             return near, fit
-        if fitted is None or largest_number(source.count, more) > largest_number(source.count, options):
-            fitted = learn(options=more)
-        data, params, fit = fitted
+        if of_points > 0:  # too few points learn wrong times: those of the local model are kept
+            data, params, _ = learn(given=fixed(near.params, given), options=more_points)
+        else:
+            if fitted is None or largest_number(source.count, more_points) > largest_number(source.count, options):
+                fitted = learn(options=more_points)
+            data, params, fit = fitted
     posterior = condition_sparse(data, params, noise_is_known)
     warn_of_loss(posterior, options, not rough)
     return posterior, fit
 
 
-def warn_of_change(found: LocalApproximation, tolerance: float, asked: bool) -> None:
-    """An AccuracyWarning where a local model, which was asked for or not, has too few data for each prediction."""
+def fixed(params: Params, given: Given) -> Given:
+    """What is given where all parameters are."""
+    times = tuple(np.atleast_1d(params.time).tolist())
+    return replace(given, time=times, amplitude=params.amplitude, noise=params.noise)
+
+
+def warn_of_change(found: LocalApproximation, tolerance: float, count: int) -> None:
+    """An AccuracyWarning where a local model of so many data has too few of them for each prediction."""
     if found.error > tolerance:
-        other = "sparse" if asked else "dense"
+        other = "dense" if count <= DENSE_IS_POSSIBLE else "sparse"
         warn(
             f"predictions are made from {found.data:.0f} near data each. The last of them changed predictions by "
             f'{found.error:.2g}, more than tolerance = {tolerance}. Give a larger tolerance, or inference="{other}".',

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from ...covariance import Array, Kernel
 from ...errors import BoundWarning, NotPositiveDefinite, warn
 from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression, free_times, near_rows
+from ..linalg import JITTER
 from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
@@ -51,10 +52,10 @@ MOST = 3000
 ROUGH = 2000
 """Points at most where a local model can take the place of a sparse one: with more, it takes less time."""
 SHARE = 0.1
-"""The share of all data that a prediction of a local model may be made from: with more, a sparse model is better."""
+"""The share of all data that a prediction of a local model may be made from."""
 NEAR_DATA = 2000
-"""Data that it may be made from in any case: a tenth of a second."""
-LARGEST = 2.4
+"""Data that it may be made from in any case where the model cannot be dense: a tenth of a second."""
+LARGEST_OF_32 = 2.4
 """The largest of 32 normal errors over their root mean square, on average: local models state the largest of 32."""
 CORRELATED = 0.2
 """The correlation from which on data are near, for all kernels: rough ones need no others."""
@@ -156,9 +157,9 @@ def fit_sparse(
     candidates = candidates_of(source)
     guesses = [params] if params else guessed(kernel, subset, candidates, bounds, given, priors, coefficient_scale)
     guess = guesses[0]
-    may_be_dense = options.local and source.count <= DENSE_AT_LAST
-    if options.local and near_share(kernel, candidates.X, guess.time) * source.count > near_data(source.count):
-        options = replace(options, local=False)
+    # where many data are near, a local model is the last resort: it takes more time
+    many = options.local and near_share(kernel, candidates.X, guess.time) * source.count > near_data(source.count)
+    try_local, options = options.local, replace(options, local=options.local and not many)
     tolerance = allowed(options.tolerance, noise_ratio(guess, subset), source.count)
     limit = largest_number(source.count, options)
     times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
@@ -178,10 +179,10 @@ def fit_sparse(
             if options.local:
                 raise TooRough(guess, (replace(data, limited=tuple(short)), guess, fit))
             break
-        if options.local and full:
-            raise TooRough(guess)
-        if may_be_dense and full:
+        if many and full and source.count <= DENSE_AT_LAST:
             raise NotSparse
+        if try_local and full:
+            raise TooRough(guess)
         data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
         if params is not None:
             return data, params, None
@@ -240,26 +241,32 @@ def candidates_of(source: Source) -> Chunk:
 
 def noise_ratio(params: Params, data: Chunk) -> float:
     """The variance of the noise over that of f, not zero."""
-    return max(params.noise * typical_noise(data.noise) / params.amplitude, 1e-10)
+    return max(params.noise * typical_noise(data.noise) / params.amplitude, JITTER)
 
 
 def near_data(count: int) -> float:
     """How many of so many data a prediction of a local model may be made from, where other models are possible.
 
-    >>> near_data(9000), near_data(100_000)
-    (2000, 10000.0)
+    >>> near_data(5000), near_data(9000), near_data(100_000)
+    (500.0, 2000, 10000.0)
     """
-    return max(SHARE * count, NEAR_DATA)
+    return SHARE * count if count <= DENSE_AT_LAST else max(SHARE * count, NEAR_DATA)
 
 
 def error_of_points(kernel: Kernel, source: Source, params: Params, options: SparseOptions) -> float:
-    """The largest of some errors of the mean, over the prior standard deviation of y, with as many points as may be."""
+    """The error of a mean, over the prior standard deviation of y, with as many points as may be; 0 if they suffice.
+
+    It is the root of what they leave of the prior variance, as the largest of 32. At the points nothing is left.
+    """
     candidates, limit = candidates_of(source), largest_number(source.count, options)
     ratio = noise_ratio(params, candidates)
     tolerance = allowed(options.tolerance, ratio, source.count)
     inducing = Inducing.of(kernel, candidates.X, params.time, tolerance, limit, candidates.noise)
+    if len(inducing) < limit:
+        return 0.0
     left, _ = inducing.unexplained(params.time, inducing.covariances.at(params.time).value)
-    return LARGEST * float(np.sqrt(left / (1.0 + ratio)))
+    others = max(1.0 - len(inducing) / len(candidates.X), 0.1)
+    return LARGEST_OF_32 * float(np.sqrt(left / others / (1.0 + ratio)))
 
 
 def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:

@@ -33,7 +33,7 @@ from ..regression import Evidence, condition, evidence
 from ..targets import MeanBasis, Targets, targets, typical_noise
 from ..threads import on_all_threads
 from .blocks import Blocks
-from .fit import allowed, climbed
+from .fit import allowed, climbed, noise_ratio
 from .inducing import Inducing
 from .regression import SparseData, condition_sparse
 from .source import Chunk, Source, statistics_of
@@ -81,11 +81,13 @@ class LocalApproximation:
         down to the second data count.
     error : float, the most that a prediction of some data changed with the last data that were added: its mean over
         the prior standard deviation of y, or its standard deviation of f relative to itself.
+    error_of_means : float, the same of means alone.
     """
 
     data: float
     window: tuple[float, float]
     error: float
+    error_of_means: float = np.inf
 
     @property
     def words(self) -> str:
@@ -189,8 +191,7 @@ class LocalPosterior(Latent):
     def _inducing(self, data: Chunk) -> Inducing:
         number, params = len(data.y), self.params
         candidates = data.some(np.random.default_rng(0).permutation(number)[:CANDIDATES])
-        ratio = max(params.noise * typical_noise(data.noise) / params.amplitude, JITTER)
-        tolerance = allowed(self.tolerance, ratio, number)
+        tolerance = allowed(self.tolerance, noise_ratio(params, data), number)
         return Inducing.of(self.kernel, candidates.X, params.time, tolerance, _largest(number), candidates.noise)
 
     def _correlations(self, points: Any) -> Array:
@@ -225,10 +226,11 @@ class LocalPosterior(Latent):
                 near = model.near(centres[k], same[k]).with_basis(columns)
                 mean, variance = near.moments(self.X[row : row + 1])
                 found[k] = mean[0] / scale, 0.5 * np.log(variance[0] + JITTER * self.params.amplitude)
-            error = 0.0 if more == self.count else np.inf
+            error = of_means = 0.0 if more == self.count else np.inf
             if before is not None:
-                error = float(np.abs(found - before).max())
-            resolved = replace(self, approximation=LocalApproximation(more, window, error))
+                of_means, of_deviations = np.abs(found - before).max(axis=0).tolist()
+                error = max(of_means, of_deviations)
+            resolved = replace(self, approximation=LocalApproximation(more, window, error, of_means))
             if error < CLOSE * self.tolerance and (number >= LEAST or more == self.count):
                 break
             before, number = found, more
