@@ -9,9 +9,11 @@ import numpy as np
 
 import heatgp as hg
 from heatgp import (
+    SPD,
     ComplexProjective,
     Euclidean,
     Grassmann,
+    HermitianPD,
     Hyperbolic,
     Orthogonal,
     Product,
@@ -54,6 +56,7 @@ def glide(x):
 
 EUCLIDEAN = [Euclidean(n) for n in (1, 2, 3, 5)]
 HYPERBOLIC = [Hyperbolic(n) for n in (2, 3, 4, 7)]
+POSITIVE_DEFINITE = [SPD(2), SPD(3), SPD(2, "log-euclidean"), SPD(3, "log-euclidean"), HermitianPD(2), HermitianPD(4)]
 SPHERES = [Sphere(n) for n in (1, 2, 3, 4, 7, 10)]
 REAL_PROJECTIVE = [RealProjective(n) for n in (1, 2, 3, 5)]
 COMPLEX_PROJECTIVE = [ComplexProjective(n) for n in (1, 2, 3, 4, 8)]
@@ -85,6 +88,7 @@ SCALED = [Scaled(SpecialOrthogonal(3), 2**0.5), Scaled(ComplexProjective(1), 2.0
 CATALOG = [
     *EUCLIDEAN,
     *HYPERBOLIC,
+    *POSITIVE_DEFINITE,
     *SPHERES,
     *REAL_PROJECTIVE,
     *COMPLEX_PROJECTIVE,
@@ -151,7 +155,7 @@ def is_supported(manifold, method):
         "smooth": lambda M: isinstance(M, hg.manifolds.Symmetric) and M.rank <= 3 and np.isfinite(M.volume),
         "strip": lambda M: M in HOMOGENEOUS and not isinstance(M, Stiefel) and M.rank <= 3,
         "ball": lambda M: M in CATALOG,
-        "reference": lambda M: not isinstance(M, (Euclidean, Hyperbolic)) and M.dim <= max(REFERENCES),
+        "reference": lambda M: M not in EUCLIDEAN + HYPERBOLIC + POSITIVE_DEFINITE and M.dim <= max(REFERENCES),
         "fibre-average": lambda M: (
             isinstance(M, Stiefel) and (M.n <= 6 if M.is_complex else M.n <= 10 and 1 < M.k < M.n - 1)
         ),
@@ -190,6 +194,9 @@ FAST_KERNELS = [
         "exact": [
             Euclidean(2),
             Hyperbolic(2),
+            SPD(2),
+            SPD(3, "log-euclidean"),
+            HermitianPD(2),
             Sphere(2),
             RealProjective(2),
             ComplexProjective(2),

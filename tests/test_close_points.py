@@ -12,6 +12,7 @@ import pytest
 
 import heatgp as hg
 from heatgp.array import white_noise
+from heatgp.manifolds.spaces.positive_definite import LogEuclideanPD, PositiveDefinite
 
 SIZES = [1.0, 1e-2, 1e-4, 1e-6, 1e-8]
 SPACES = [
@@ -42,6 +43,11 @@ SPACES = [
     hg.Euclidean(3),
     hg.Hyperbolic(2),
     hg.Hyperbolic(5),
+    hg.SPD(2),
+    hg.SPD(3),
+    hg.SPD(3, "log-euclidean"),
+    hg.HermitianPD(2),
+    hg.HermitianPD(4),
 ]
 
 
@@ -85,6 +91,12 @@ def reference(M, x, y):
             x, y = ([mp.mpf(a) for a in z[1:].tolist()] for z in (x, y))  # the first coordinate follows
             first, second = (mp.sqrt(1 + mp.fdot(z, z)) for z in (x, y))
             return [mp.acosh(first * second - mp.fdot(x, y))]
+        case LogEuclideanPD():
+            logs = [_log(mp.matrix(z.tolist())) for z in (x, y)]
+            return [mp.norm(logs[0] - logs[1])]
+        case PositiveDefinite():
+            root = mp.inverse(mp.cholesky(mp.matrix(x.tolist())))
+            return sorted(map(mp.log, mp.eighe(root * mp.matrix(y.tolist()) * root.H, eigvals_only=True)))
         case hg.Torus() | hg.TorusKnot():
             ways = [mp.mpf(a) - mp.mpf(b) for a, b in zip(x.tolist(), y.tolist())]
             return sorted(abs(w - 2 * mp.pi * mp.nint(w / (2 * mp.pi))) for w in ways)
@@ -104,6 +116,11 @@ def reference(M, x, y):
         r *= mp.expj(-mp.arg(mp.det(r)) / M.n)
     values = [r[0, 0]] if M.n == 1 else mp.eig(r, left=False, right=False)  # eig of one entry is nested in mpmath 1.3
     return sorted(mp.arg(z) for z in values)
+
+
+def _log(x):
+    values, vectors = mp.eigsy(x)
+    return vectors * mp.diag(list(map(mp.log, values))) * vectors.T
 
 
 def errors(theta, exact):
@@ -149,6 +166,8 @@ def test_short_geodesics_have_their_length(M, size, rng):
     norms /= math.sqrt(2) if isinstance(M, (hg.SpecialOrthogonal, hg.Orthogonal, hg.Unitary, hg.SpecialUnitary)) else 1
     if isinstance(M, hg.Hyperbolic):
         norms = size * np.linalg.norm(z[:, 1:], axis=1)
+    if isinstance(M, PositiveDefinite):
+        norms = size * np.linalg.norm((z + np.conj(z.swapaxes(1, 2))) / 2, axis=(1, 2))
     Y = M.exp(X, v)
     np.testing.assert_allclose(M.distance(X, Y), norms, rtol=1e-14, atol=5e-15)
     np.testing.assert_allclose(M.distance(X, M.polish(Y)), norms, rtol=1e-14, atol=5e-15)

@@ -16,6 +16,7 @@ from catalog import HOMOGENEOUS
 from heatgp.array import white_noise
 from heatgp.errors import BoundWarning
 from heatgp.gp.scores import coverage
+from heatgp.manifolds.spaces.positive_definite import PositiveDefinite
 
 SPACES = [hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.Grassmann(4, 2), hg.Unitary(2)]
 SIZES = [1.0, 1e-2, 1e-4, 1e-6, 1e-8]
@@ -34,10 +35,21 @@ def ball(M, radius, number, rng):
         basis = math.sqrt(2) * basis  # the metric of groups is half that of matrices
     if isinstance(M, hg.Hyperbolic):  # the metric is not that of arrays
         basis = M.noise(centre, np.eye(M.n + 1)[1:])
+    if isinstance(M, PositiveDefinite):
+        basis = M.noise(centre, hermitian_basis(M))
     u = rng.standard_normal((number, M.dim))
     u *= radius * rng.random((number, 1)) ** (1 / M.dim) / np.linalg.norm(u, axis=1, keepdims=True)
     v = np.tensordot(u, basis, axes=1)
     return u, M.exp(centre, v if M.is_complex else v.real)
+
+
+def hermitian_basis(M):
+    """Orthonormal Hermitian matrices, in the norm of their entries."""
+    one = np.eye(M.n**2).reshape(M.n, M.n, M.n, M.n)
+    i, j = np.triu_indices(M.n, 1)
+    above, below = one[i, j] / math.sqrt(2), one[j, i] / math.sqrt(2)
+    parts = [one[range(M.n), range(M.n)], above + below, *([1j * (above - below)] if M.is_complex else [])]
+    return np.concatenate(parts)
 
 
 def targets(K, rng):

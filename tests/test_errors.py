@@ -29,6 +29,12 @@ CONSTRUCTORS = [
     (lambda: hg.Sphere(True), "Sphere needs an integer dim >= 1; got dim = True."),
     (lambda: hg.Euclidean(-1), "Euclidean needs an integer n >= 1; got n = -1."),
     (lambda: hg.Hyperbolic(1), "Hyperbolic needs an integer n >= 2; got n = 1."),
+    (lambda: hg.SPD(1), "SPD needs an integer n >= 2; got n = 1."),
+    (lambda: hg.HermitianPD(2.5), "HermitianPD needs an integer n >= 2; got n = 2.5."),
+    (
+        lambda: hg.SPD(3, "euclidean"),
+        "SPD needs a metric, one of 'affine-invariant', 'log-euclidean'; got metric = 'euclidean'.",
+    ),
     (
         lambda: hg.Domain(hg.Hyperbolic(2), lambda x: x[..., 0] < 2),
         "Domain of Hyperbolic(2), whose volume is infinite, has no uniform points. Use a Chart with bounds.",
@@ -127,6 +133,16 @@ POINTS = [
     ),
     (hg.Hyperbolic(2), [1.0, 3.0, 0], OffManifold, "X is not on Hyperbolic(2)"),
     (hg.Hyperbolic(2), [-1.0, 0, 0], OffManifold, "X is not on Hyperbolic(2)"),
+    (
+        hg.SPD(2),
+        [np.eye(2), np.diag([1.0, -1e-3])],
+        OffManifold,
+        "X[1] is not on SPD(2): |x - x*| / |x|, or 1 where an eigenvalue is not positive, = 1.0e+00 > 1e-06. "
+        "Points are symmetric matrices, complex ones Hermitian, with positive eigenvalues. Covariances of "
+        "too few data are singular: add a small multiple of the identity.",
+    ),
+    (hg.SPD(2, "log-euclidean"), np.ones((2, 2)), OffManifold, "X is not on SPD(2, 'log-euclidean')"),
+    (hg.HermitianPD(2), np.array([[1.0, 0.1], [0.2, 1.0]]), OffManifold, "X is not on HermitianPD(2)"),
     (hg.Torus(2), np.full((3, 2), np.inf), OffManifold, "X[0] is not finite (NaN or infinity)."),
     (
         hg.Sphere(3),

@@ -210,7 +210,7 @@ def batch(x, M):
 CLASSES = [
     *(hg.Sphere, hg.Euclidean, hg.Torus, hg.RealProjective, hg.ComplexProjective, hg.SpecialOrthogonal, hg.Orthogonal),
     *(hg.Unitary, hg.SpecialUnitary, hg.Grassmann, hg.Stiefel, hg.TorusKnot, hg.Product, hg.Scaled, hg.Quotient),
-    *(hg.Implicit, hg.Chart, hg.Domain, hg.Hyperbolic),
+    *(hg.Implicit, hg.Chart, hg.Domain, hg.Hyperbolic, hg.SPD, hg.HermitianPD),
 ]
 ARGUMENTS = {hg.TorusKnot: 2, hg.Scaled: 2, hg.Quotient: 2, hg.Domain: (2, 3), hg.Implicit: (3, 5), hg.Chart: (2, 5)}
 
@@ -261,7 +261,7 @@ MANIFOLDS = [
     *(hg.Orthogonal(2), hg.Unitary(2), hg.SpecialUnitary(2), hg.Grassmann(4, 2), hg.Grassmann(3, 1, "complex")),
     *(hg.Stiefel(4, 2), hg.TorusKnot(2, 3), hg.Product(hg.Sphere(2), hg.Torus(1)), hg.Scaled(hg.Sphere(3), 2.0)),
     hg.Domain(hg.Euclidean(2), [(0, 0), (1, 0), (0, 1)]),
-    hg.Hyperbolic(2),
+    *(hg.Hyperbolic(2), hg.SPD(2), hg.SPD(2, "log-euclidean"), hg.HermitianPD(2)),
 ]
 manifolds = st.sampled_from(MANIFOLDS)
 

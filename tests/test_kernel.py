@@ -13,6 +13,9 @@ from heatgp.heat.methods import METHODS
 EXACT = [
     hg.Euclidean(2),
     hg.Hyperbolic(2),
+    hg.SPD(2),
+    hg.SPD(2, "log-euclidean"),
+    hg.HermitianPD(3),
     hg.Sphere(3),
     hg.Torus(2),
     hg.ComplexProjective(2),

@@ -35,6 +35,7 @@ from heatgp import (
     Unitary,
     walk,
 )
+from heatgp.manifolds.spaces.positive_definite import AffineInvariant, LogEuclideanPD
 from statistics_helpers import assert_mean
 
 STEPS, PATHS = 32, 1000
@@ -74,6 +75,18 @@ def _(manifold: Hyperbolic):
         return hyp2f1(power, n - 1 - power, n / 2, -(np.sinh(manifold.distance(x, y) / 2) ** 2))
 
     return wave, power * (n - 1 - power)
+
+
+@eigenpair.register
+def _(manifold: AffineInvariant):
+    """A power of the first entry, where x is carried to the identity: a wave on horospheres that tends to 0."""
+    rate = (manifold.n - 1) * manifold._beta / 2
+    return lambda x, y: manifold.to_origin(x, y)[..., 0, 0].real ** (-rate / 2), rate**2 / 4
+
+
+@eigenpair.register
+def _(manifold: LogEuclideanPD):
+    return lambda x, y: np.prod(np.cos(manifold.embed(y) - manifold.embed(x)), axis=-1), manifold.dim
 
 
 @eigenpair.register

@@ -9,9 +9,11 @@ from scipy.special import gamma
 
 from catalog import GRASSMANN, HOMOGENEOUS, SPECIAL_UNITARY, STIEFEL
 from heatgp import (
+    SPD,
     ComplexProjective,
     Euclidean,
     Grassmann,
+    HermitianPD,
     Hyperbolic,
     Orthogonal,
     Quotient,
@@ -26,6 +28,7 @@ from heatgp import (
     Unitary,
 )
 from heatgp.errors import Unsupported
+from heatgp.manifolds.spaces.positive_definite import AffineInvariant, LogEuclideanPD, expm, logm
 from statistics_helpers import assert_mean
 
 
@@ -73,6 +76,19 @@ def _(manifold: Hyperbolic, rng):
     g[1:, 1:] = Orthogonal(manifold.n).random(rng, 1)[0]
     boost = np.block([[x[:1], x[None, 1:]], [x[1:, None], np.eye(manifold.n) + np.outer(x[1:], x[1:]) / (1 + x[0])]])
     return lambda y: y @ g @ boost
+
+
+@isometry.register
+def _(manifold: AffineInvariant, rng):
+    a = rng.standard_normal(manifold.shape) + (1j * rng.standard_normal(manifold.shape) if manifold.is_complex else 0)
+    return lambda x: a @ x @ np.conj(a).T
+
+
+@isometry.register
+def _(manifold: LogEuclideanPD, rng):
+    """A rotation and a shift of logarithms."""
+    g, s = Orthogonal(manifold.n).random(rng, 1)[0], rng.standard_normal(manifold.shape)
+    return lambda x: expm(g @ logm(x) @ g.T + s + s.T)
 
 
 @isometry.register(Torus)
@@ -164,6 +180,9 @@ def test_small_balls_have_the_volume_of_flat_ones(manifold, rng):
         (TorusKnot(2, 3), 0),
         (Euclidean(3), 0),
         *((Hyperbolic(n), -n * (n - 1)) for n in (2, 3, 7)),
+        *((SPD(n), -n * (n - 1) * (n + 2) / 8) for n in (2, 3, 5)),
+        *((HermitianPD(n), -n * (n**2 - 1) / 2) for n in (2, 3)),
+        (SPD(3, "log-euclidean"), 0),
     ],
     ids=repr,
 )

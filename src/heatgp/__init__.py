@@ -7,11 +7,13 @@ from .heat.kernel import HeatKernel
 from .heat.matern import matern_kernel
 from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
 from .manifolds import (
+    SPD,
     Chart,
     ComplexProjective,
     Domain,
     Euclidean,
     Grassmann,
+    HermitianPD,
     Homogeneous,
     Hyperbolic,
     Implicit,
@@ -36,6 +38,7 @@ from .points import landmarks_to_shape, product_to_spd, spd_to_product
 __version__ = "0.1.0"
 
 __all__ = [
+    "SPD",
     "Auto",
     "Ball",
     "Chart",
@@ -48,6 +51,7 @@ __all__ = [
     "GPRegressor",
     "Grassmann",
     "HeatKernel",
+    "HermitianPD",
     "Homogeneous",
     "Hyperbolic",
     "Implicit",

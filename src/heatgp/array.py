@@ -41,6 +41,16 @@ def adjoint(x: Array) -> Array:
     return xp.conj(xp.swapaxes(x, -1, -2))
 
 
+def hermitian(x: Array) -> Array:
+    """The Hermitian part (x + x*)/2 of a matrix."""
+    return (x + adjoint(x)) / 2
+
+
+def from_eigen(values: Array, vectors: Array) -> Array:
+    """The matrix with these eigenvalues (..., n) and orthonormal eigenvectors, the columns of (..., n, n)."""
+    return matmul(vectors * values[..., None, :], adjoint(vectors))
+
+
 def matmul(a: Array, b: Array) -> Array:
     """Matrix product of many small matrices, by the method that suits their layout in memory.
 

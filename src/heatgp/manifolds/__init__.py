@@ -16,6 +16,8 @@ from .spaces.hyperbolic import Hyperbolic as Hyperbolic
 from .spaces.knot import TorusKnot as TorusKnot
 from .spaces.orthogonal import Orthogonal as Orthogonal
 from .spaces.orthogonal import SpecialOrthogonal as SpecialOrthogonal
+from .spaces.positive_definite import SPD as SPD
+from .spaces.positive_definite import HermitianPD as HermitianPD
 from .spaces.projective import ComplexProjective as ComplexProjective
 from .spaces.projective import RealProjective as RealProjective
 from .spaces.sphere import Sphere as Sphere

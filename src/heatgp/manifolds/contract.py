@@ -473,3 +473,9 @@ class Symmetric(Homogeneous):
     @property
     def scalar_curvature(self) -> float:
         return self.roots.scalar_curvature(self.dim)
+
+    @property
+    def decay(self) -> float:
+        """Half of |rho|² in negative curvature. Reference: Helgason (1984), ch. IV.5."""
+        roots = self.roots
+        return 0.0 if roots.is_compact else float(roots.rho @ roots.rho) / (2 * roots.unit**2)

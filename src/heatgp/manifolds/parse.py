@@ -1,6 +1,7 @@
 """Manifolds from text, as the command line and files use it: `parse("Product(Sphere(2), Euclidean(3))")`."""
 
 import ast
+from collections.abc import Callable
 from inspect import isabstract, isclass
 from typing import Any
 
@@ -10,11 +11,12 @@ from .contract import Manifold
 
 MADE_OF_FUNCTIONS = {"Chart", "Domain", "Implicit", "Quotient"}
 """Classes whose parameters text cannot express."""
-NAMES: dict[str, type[Manifold]] = {
+CLASSES: dict[str, Callable[..., Manifold]] = {
     name: value
-    for name, value in sorted(vars(manifolds).items())
+    for name, value in vars(manifolds).items()
     if isclass(value) and issubclass(value, Manifold) and not isabstract(value) and name not in MADE_OF_FUNCTIONS
 }
+NAMES = dict(sorted({**CLASSES, "SPD": manifolds.SPD}.items()))
 """The constructors that text may name."""
 KNOWN = ", ".join(NAMES)
 

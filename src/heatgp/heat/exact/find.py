@@ -8,15 +8,20 @@ import numpy as np
 
 from ... import manifolds as spaces
 from ...manifolds import Grassmann, Manifold
+from ...manifolds.spaces.positive_definite import LogEuclideanPD, SymmetricPD
 from ..kernel import Function, Profile, Slice, no_error
 from .families import complex_grassmannian, complex_projective, real_projective, special_orthogonal, sphere
 from .flat import EuclideanProfile, TorusProfile
 from .hyperbolic import HyperbolicProfile
+from .positive_definite import HermitianProfile, SymmetricProfile
 from .unitary import UnitaryProfile
 
 PROFILES: dict[type[Manifold], Callable[[Any], Profile | None]] = {
     spaces.Euclidean: lambda M: EuclideanProfile(M.n),
     spaces.Hyperbolic: lambda M: HyperbolicProfile(M.n),
+    spaces.HermitianPD: lambda M: HermitianProfile(M.n),
+    SymmetricPD: lambda M: SymmetricProfile(M.n) if M.n <= 3 else None,
+    LogEuclideanPD: lambda M: EuclideanProfile(M.dim),
     spaces.Sphere: lambda M: sphere(M.dim),
     spaces.RealProjective: lambda M: real_projective(M.dim),
     spaces.ComplexProjective: lambda M: complex_projective(M.complex_dim),

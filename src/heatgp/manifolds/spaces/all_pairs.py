@@ -21,6 +21,8 @@ CACHED = 1 << 13
 """Pairs whose arrays fit a core's cache."""
 NEAR = 0.3
 """Norm of the orbit coordinates below which `orbit` replaces fast formulas, whose relative error is 1e-16 / NEAR²."""
+SPREAD = 1e-4
+"""The least eigenvalue over the largest one below which too few of its digits are left."""
 FEW = 8
 """Numbers of a point up to which differences of all pairs are as fast as a matrix product."""
 
@@ -31,10 +33,15 @@ Orbit = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """Orbit coordinates (P, r) of pairs of points (P, *shape)."""
 
 
-def refined(theta: np.ndarray, X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+def refined(theta: np.ndarray, X: np.ndarray, Y: np.ndarray, orbit: Orbit, near: float = NEAR) -> np.ndarray:
     """theta (N, M, r), the coordinates of close pairs replaced by the more accurate ones of `orbit`."""
-    close = np.einsum("...i,...i->...", theta, theta) < NEAR**2 if theta.shape[-1] > 1 else theta[..., 0] < NEAR
-    rows, columns = np.divmod(np.flatnonzero(close), max(1, len(Y)))
+    close = np.einsum("...i,...i->...", theta, theta) < near**2 if theta.shape[-1] > 1 else theta[..., 0] < near
+    return replaced(theta, close, X, Y, orbit)
+
+
+def replaced(theta: np.ndarray, which: np.ndarray, X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+    """theta (N, M, r), the coordinates of some pairs, True in (N, M), replaced by those of `orbit`."""
+    rows, columns = np.divmod(np.flatnonzero(which), max(1, len(Y)))
     many = max(1, 2 * CACHED // math.prod(X.shape[1:]))
     X, Y = (np.ascontiguousarray(np.moveaxis(Z, 0, -1)) for Z in (X, Y))  # loops over pairs are long ones
     for i in range(0, len(rows), many):
@@ -161,6 +168,29 @@ def _far_principal_angles(a: np.ndarray) -> np.ndarray:
         return np.arccos(np.minimum(np.linalg.svdvals(a), 1.0))
     sines = np.eye(k) - np.conj(a.swapaxes(-1, -2)) @ a  # eigenvalues sin²
     return np.arcsin(np.sqrt(np.clip(hermitian_eigenvalues(sines), 0.0, 1.0)))
+
+
+def log_eigenvalue_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndarray:
+    """Logarithms (N, M, n) of the eigenvalues of x^-1 y, increasing, of positive definite matrices.
+
+    Matrix products give the eigenvalues to rounding of the largest. Those of close pairs, and of pairs with small
+    ones, are taken from `orbit`.
+    """
+    n = X.shape[-1]
+    inverse = np.linalg.inv(np.linalg.cholesky(X))
+    carried = (inverse.reshape(-1, n) @ Y.swapaxes(0, 1).reshape(n, -1)).reshape(len(X), n, len(Y), n).swapaxes(1, 2)
+    carried = carried @ np.conj(inverse.swapaxes(-1, -2))[:, None]
+    values = hermitian_eigenvalues(carried) if n <= 3 else np.linalg.eigvalsh(carried)
+    wide = values[..., 0] < SPREAD * values[..., -1]
+    theta = replaced(np.log(np.where(wide[..., None], 1.0, values)), wide, X, Y, orbit)
+    return refined(theta, X, Y, orbit)
+
+
+def log_orbits(
+    logs: np.ndarray, others: np.ndarray, X: np.ndarray, Y: np.ndarray, orbit: Orbit, near: float
+) -> np.ndarray:
+    """Distances (N, M, 1) of logarithms as rows, those of close pairs by `orbit`."""
+    return refined(cdist(logs, others)[..., None], X, Y, orbit, near)
 
 
 def hermitian_eigenvalues(s: np.ndarray) -> np.ndarray:

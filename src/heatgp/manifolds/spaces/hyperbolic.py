@@ -169,10 +169,6 @@ class Hyperbolic(Symmetric):
         return refined(2 * np.arcsinh(np.sqrt(r))[..., None], X, Y, self.orbit)
 
     @property
-    def decay(self) -> float:
-        return (self.n - 1) ** 2 / 8
-
-    @property
     def roots(self) -> Roots:
         return Roots.of([((1.0,), self.n - 1)], half_period=math.inf)
 

@@ -1,0 +1,192 @@
+"""Heat kernels of positive definite matrices against high precision, against the laws they obey, and against paths."""
+
+import mpmath as mp
+import numpy as np
+import pytest
+from scipy.integrate import dblquad
+from scipy.special import gamma, kv
+
+from exact_reference import hyperbolic
+from heatgp import SPD, HermitianPD, Hyperbolic, heat_kernel, matern_kernel, walk
+from heatgp.heat.exact.positive_definite import HermitianProfile, SymmetricProfile, ThreeSeries
+
+TOLERANCE = 1e-12  # of p_t(x, x)
+RADII = [0.0, 1e-8, 1e-4, 0.03, 0.3, 1.0, 2.5, 5.0, 10.0]
+
+
+def direction(n, seed=0):
+    """Coordinates h of length one, not adding up to zero."""
+    h = np.random.default_rng(seed).standard_normal(n)
+    return h / np.linalg.norm(h)
+
+
+def hermitian(h, time):
+    """The closed form in 40 digits. Reference: Gangolli (1968), Acta Math. 121, 151-192."""
+    n = len(h)
+    with mp.workdps(40):
+        h, t = [mp.mpf(float(x)) for x in h], mp.mpf(time)
+        gaps = [(h[i] - h[j]) / 2 for i in range(n) for j in range(i)]
+        sines = mp.fprod(a / mp.sinh(a) if a else mp.mpf(1) for a in gaps)
+        exponent = -mp.fdot(h, h) / (2 * t) - mp.mpf(n * (n * n - 1)) * t / 24
+        return (2 * mp.pi * t) ** (-mp.mpf(n * n) / 2) * sines * mp.exp(exponent)
+
+
+def symmetric_two(h, time):
+    """The line of determinants times the hyperbolic plane with distances times √2."""
+    with mp.workdps(40):
+        t, total = mp.mpf(time), mp.mpf(float(h[0])) + mp.mpf(float(h[1]))
+        line = mp.exp(-(total**2) / (4 * t)) / mp.sqrt(2 * mp.pi * t)
+        return line * hyperbolic(2, time / 2, abs(mp.mpf(float(h[0])) - mp.mpf(float(h[1]))) / 2) / 2
+
+
+def symmetric_three(h, time):
+    """The integral over complex rotations in Cartesian coordinates, by other nodes, with LAPACK's eigenvalues."""
+    h, t = np.asarray(h, dtype=float), time
+    line = np.exp(-(h.sum() ** 2) / (6 * t)) / np.sqrt(2 * np.pi * t)
+    h = h - h.mean()
+    step = 0.5 * np.sqrt(t / 32)
+    axis = step * np.arange(-26, 27)
+    y = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+    r = np.linalg.norm(y, axis=1)
+    y, r = y[r < 26 * step], r[r < 26 * step]
+    turn = np.zeros((len(y), 3, 3), dtype=complex)
+    turn[:, 0, 1], turn[:, 0, 2], turn[:, 1, 2] = -1j * y[:, 2], 1j * y[:, 1], -1j * y[:, 0]
+    values, vectors = np.linalg.eigh(turn + np.conj(turn.swapaxes(1, 2)))
+    k = (vectors * np.exp(values)[:, None]) @ np.conj(vectors.swapaxes(1, 2))
+    s = np.log(np.linalg.eigvalsh((k * np.exp(h / 2)) @ np.conj(k.swapaxes(1, 2))))
+    gaps = np.abs(s[:, [0, 0, 1]] - s[:, [1, 2, 2]]) / 2
+    sines = np.prod(np.where(gaps > 1e-6, np.maximum(gaps, 1e-6) / np.sinh(np.maximum(gaps, 1e-6)), 1.0), axis=1)
+    area = np.where(r > 0, np.sinh(r) / np.where(r > 0, r, 1.0), 1.0) ** 2
+    whole = step**3 * np.sum(area * sines * np.exp(-2 * np.square(s).sum(axis=1) / t))
+    return line * whole * np.exp(-t / 4) * (2 * np.pi * t) ** -2.5 * (16 / (np.pi * t)) ** 1.5
+
+
+@pytest.mark.parametrize("time", [0.01, 0.3, 10.0])
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_hermitian_matrices_agree_with_high_precision(n, time):
+    p, h = HermitianProfile(n).at(time), np.outer(RADII, direction(n))
+    exact = [hermitian(each, time) for each in h]
+    values = np.array([float(x / exact[0]) for x in exact])
+    assert np.abs(p.relative_value(h) - values).max() < TOLERANCE
+    np.testing.assert_allclose(p.log(h), [float(mp.log(x)) for x in exact], rtol=TOLERANCE)
+
+
+@pytest.mark.parametrize("time", [0.01, 0.3, 10.0])
+def test_symmetric_matrices_of_size_two_agree_with_high_precision(time):
+    p, h = SymmetricProfile(2).at(time), np.outer(RADII, direction(2))
+    exact = [symmetric_two(each, time) for each in h]
+    values = np.array([float(x / exact[0]) for x in exact])
+    assert np.abs(p.relative_value(h) - values).max() < TOLERANCE
+    np.testing.assert_allclose(p.log(h), [float(mp.log(x)) for x in exact], rtol=1e-11)
+
+
+@pytest.mark.parametrize("time", [0.01, 0.2, 1.0])
+def test_symmetric_matrices_of_size_three_agree_with_another_rule(time):
+    p = SymmetricProfile(3).at(time)
+    for radius in (0.0, 0.5, 2.0, 4.0):
+        h = np.sqrt(time) * radius * direction(3, 1)
+        assert p(h) == pytest.approx(symmetric_three(h, time), abs=TOLERANCE * p(np.zeros(3)))
+
+
+def test_hermitian_matrices_of_size_two_are_a_line_and_a_hyperbolic_space(rng):
+    time, h = 0.7, rng.standard_normal((20, 2))
+    M = Hyperbolic(3)
+    r = np.abs(h[:, 0] - h[:, 1]) / 2
+    points = np.stack([np.cosh(r), np.sinh(r), 0 * r, 0 * r], axis=-1)
+    curved = heat_kernel(M)(points, M.origin, time=time / 2) / 2**1.5  # distances are √2 times as long
+    line = np.exp(-(h.sum(axis=1) ** 2) / (4 * time)) / np.sqrt(2 * np.pi * time)
+    np.testing.assert_allclose(HermitianProfile(2).at(time)(h), line * curved, rtol=1e-12)
+
+
+PROFILES = [(SymmetricProfile(2), 1), (SymmetricProfile(3), 1), (HermitianProfile(2), 2), (HermitianProfile(4), 2)]
+
+
+@pytest.mark.parametrize("time", [0.05, 0.5, 4.0])
+@pytest.mark.parametrize("profile, multiplicity", PROFILES, ids=repr)
+def test_heat_equation(profile, multiplicity, time):
+    """dp/dt is half of the sum of p_ii and, over pairs, of m/2 coth((h_i - h_j)/2) (p_i - p_j)."""
+    n, p = profile.n, profile.at(time)
+    h = np.sqrt(min(time, 1.0)) * np.linspace(-0.7, 1.2, n) ** 3 + 0.1
+    step = 2e-3 * np.sqrt(time)
+    first, second = np.zeros(n), 0.0
+    for i in range(n):
+        values = [p(h + k * step * np.eye(n)[i]) for k in (-2, -1, 0, 1, 2)]
+        first[i] = (values[0] - 8 * values[1] + 8 * values[3] - values[4]) / (12 * step)
+        second += (-values[0] + 16 * values[1] - 30 * values[2] + 16 * values[3] - values[4]) / (12 * step**2)
+    for i in range(n):
+        for j in range(i):
+            second += multiplicity / 2 / np.tanh((h[i] - h[j]) / 2) * (first[i] - first[j])
+    assert p.slope(h) == pytest.approx(second / 2, abs=1e-7 * np.exp(p.log_scale) / time)
+
+
+@pytest.mark.parametrize("time", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize("M", [SPD(2), HermitianPD(2)], ids=repr)
+def test_mass_is_one(M, time):
+    p = heat_kernel(M).profile.at(time)
+
+    def density(a, b):
+        h = np.array([a, b])
+        return float(np.exp(p.log(h) + M.log_strip(h)))
+
+    end = 9 * np.sqrt(time) + time
+    mass = dblquad(density, -end, end, lambda a: -end, lambda a: a, epsabs=1e-8)[0]
+    assert 2 * mass == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize("time", [0.1, 2.0])
+def test_mass_of_three_sizes_is_one(time):
+    """Without the line of determinants; Gauss's rule in both differences, one order of the coordinates of six."""
+    M, p = SPD(3), ThreeSeries(time)
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    end = 12 * np.sqrt(time) + 2 * time
+    x, w = end * (nodes + 1) / 2, end * weights / 2
+    a, b = (part.ravel() for part in np.meshgrid(x, x))
+    h = np.stack([0 * a, a, a + b], axis=-1)
+    h = h - h.mean(axis=1, keepdims=True)
+    density = np.exp(p.log_scale + M.log_strip(h)) * p.value(h)
+    # dh of three coordinates is that of the differences times that of the sum over √3, in units of which h has length
+    mass = 6 * np.sum(density * np.outer(w, w).ravel()) / np.sqrt(3)
+    assert mass == pytest.approx(1.0, abs=1e-8)
+
+
+@pytest.mark.parametrize("M", [SPD(2), SPD(3), SPD(3, "log-euclidean"), HermitianPD(2), HermitianPD(6)], ids=repr)
+def test_gram_matrices_are_positive_definite(M):
+    X = M.random(0, 300)
+    for time in (0.01, 0.3, 3.0):
+        values = np.linalg.eigvalsh(heat_kernel(M)(X, time=time))
+        assert values[0] > -1e-10 * values[-1]
+
+
+def test_paths_are_where_the_kernel_says():
+    """Means over paths of functions of h are integrals over the kernel: Chapman and Kolmogorov with p_s for one."""
+    M, time, later = SPD(3), 0.3, 0.2
+    X = walk(M, M.origin, times=[time], paths=20_000, step=0.005, rng=0)[0]
+    kernel, y = heat_kernel(M), M.random(1, 4)
+    values = kernel(X, y, time=later)
+    expected = kernel(M.origin, y, time=time + later)
+    error = values.std(axis=0) / np.sqrt(len(X))
+    assert np.all(np.abs(values.mean(axis=0) - expected) < 4.5 * error + 0.005 * expected)  # and the error of steps
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 1.5])
+@pytest.mark.parametrize("M", [SPD(2), HermitianPD(2)], ids=repr)
+def test_matern_kernels_are_averages_over_times(M, smoothness):
+    """By another rule for the integral over times."""
+    X, time = M.random(3, 4), 0.5
+    power = smoothness + M.dim / 2
+    u = np.linspace(np.log(1e-24), np.log(60), 1000)
+    weight = np.exp(power * u - smoothness * np.exp(u) / time) * (smoothness / time) ** power / gamma(power)
+    heat = heat_kernel(M)
+    expected = sum(w * heat(X, time=t) for w, t in zip(weight * (u[1] - u[0]), np.exp(u)) if w > 0)
+    found = matern_kernel(M, smoothness)(X, time=time)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * found.max())
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 2.5])
+def test_matern_kernels_of_the_flat_metric_are_bessel_functions(smoothness):
+    M, time = SPD(3, "log-euclidean"), 0.8
+    X = M.random(0, 5)
+    z = np.sqrt(2 * smoothness / time) * M.distance(X[:1], X[1:])
+    expected = 2 ** (1 - smoothness) / gamma(smoothness) * z**smoothness * kv(smoothness, z)
+    kernel = matern_kernel(M, smoothness)
+    np.testing.assert_allclose(kernel(X[:1], X[1:], time=time)[0] / kernel(X[0], X[0], time=time), expected, atol=1e-12)
