@@ -266,6 +266,7 @@ def test_the_catalog_of_kernels_is_complete():
         for value in vars(hg.manifolds).values()
         if inspect.isclass(value) and issubclass(value, Manifold) and not inspect.isabstract(value)
     }
+    classes |= {type(hg.SPD(2)), type(hg.SPD(2, "log-euclidean"))}
     assert set(named) == set(METHODS)
     assert {(type(case.manifold), case.method) for case in KERNELS} == {(c, m) for c in classes for m in named}
     assert {type(case.manifold) for case in FAST_KERNELS} == classes

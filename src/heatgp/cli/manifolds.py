@@ -2,7 +2,7 @@
 
 import argparse
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import manifolds
@@ -22,6 +22,7 @@ SIZES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "SpecialUnitary": ((3,), (7,)),
     "Grassmann": ((5, 1), (5, 2), (8, 4), (5, 2, "complex")),
     "Stiefel": ((4, 2), (5, 2), (10, 2), (4, 3, "complex"), (5, 2, "complex")),
+    "SPD": ((3,), (4,), (4, "log-euclidean")),
     "TorusKnot": ((2, 3),),
 }
 """Arguments of examples, one for each case that has other methods; of all other classes the number 2."""
@@ -49,10 +50,11 @@ def run(options: argparse.Namespace) -> None:
             print(f"    {described(manifold)}")
 
 
-def classes() -> dict[str, type[Manifold]]:
+def classes() -> dict[str, Callable[..., Manifold]]:
     """All manifolds of the library, by name."""
     found = {name: value for name, value in vars(manifolds).items() if inspect.isclass(value)}
-    return {name: cls for name, cls in found.items() if issubclass(cls, Manifold) and not inspect.isabstract(cls)}
+    concrete = {name: cls for name, cls in found.items() if issubclass(cls, Manifold) and not inspect.isabstract(cls)}
+    return {**concrete, "SPD": manifolds.SPD}
 
 
 def examples(name: str) -> Iterator[Manifold]:

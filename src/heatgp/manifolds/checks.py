@@ -216,7 +216,9 @@ def checked_pair(function: Callable) -> Callable:
         try:
             return function(self, x, y, *more_than_two, **named)
         except np.linalg.LinAlgError:
-            raise InvalidInput(f"{called} has no answer: an argument is not finite, or too large.") from None
+            raise InvalidInput(
+                f"{called} has no answer: an argument is not finite, too large, or no point of {self!r}."
+            ) from None
 
     return checked
 

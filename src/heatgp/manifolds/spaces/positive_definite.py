@@ -324,7 +324,14 @@ def logm(x: Array) -> Array:
     """The logarithm of a positive definite matrix."""
     xp = namespace(x)
     values, vectors = xp.linalg.eigh(x)
-    return from_eigen(xp.log(values), vectors)
+    return from_eigen(_log(values), vectors)
+
+
+def _log(values: Array) -> Array:
+    """Logarithms; LinAlgError of NumPy arrays, as by its Cholesky factors, where there is none."""
+    if isinstance(values, np.ndarray) and not (values > 0).all():
+        raise np.linalg.LinAlgError("a matrix is not positive definite")
+    return namespace(values).log(values)
 
 
 def expm(x: Array) -> Array:
@@ -338,7 +345,7 @@ def _differential(x: Array, v: Array, power: float) -> Array:
     """The derivative of the exponential at log x in the direction v; with the power -1 its inverse, and so on."""
     xp = namespace(x)
     values, vectors = xp.linalg.eigh(x)
-    half = xp.log(values) / 2
+    half = _log(values) / 2
     sums, gaps = half[..., :, None] + half[..., None, :], half[..., :, None] - half[..., None, :]
     factor = xp.exp(power * sums) * sinhc(gaps) ** power
     return matmul(vectors, matmul(factor * matmul(adjoint(vectors), matmul(v, vectors)), adjoint(vectors)))
