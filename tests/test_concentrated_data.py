@@ -35,8 +35,7 @@ def ball(M, radius, number, rng):
         basis = math.sqrt(2) * basis  # the metric of groups is half that of matrices
     if isinstance(M, hg.Hyperbolic):  # the metric is not that of arrays
         basis = M.noise(centre, np.eye(M.n + 1)[1:])
-    if isinstance(M, PositiveDefinite):  # elsewhere stored matrices lose the digits of small eigenvalues
-        centre = M.origin[None]
+    if isinstance(M, PositiveDefinite):
         basis = M.noise(centre, hermitian_basis(M))
     u = rng.standard_normal((number, M.dim))
     u *= radius * rng.random((number, 1)) ** (1 / M.dim) / np.linalg.norm(u, axis=1, keepdims=True)

@@ -31,4 +31,6 @@ def test_polish_squares_the_defect(manifold, rng):
 def test_defect_sees_what_is_not_a_point(manifold, rng):
     """Twice a point is off by something of order one, unless every array or multiple is a point."""
     flat = manifold in FLAT + EUCLIDEAN + POSITIVE_DEFINITE or getattr(manifold, "cover", None) in FLAT
+    if manifold in POSITIVE_DEFINITE:
+        assert (manifold.defect(-manifold.random(rng, 3)) >= 1).all()
     assert flat == bool((manifold.defect(2 * manifold.random(rng, 3)) < 0.5).all())

@@ -28,6 +28,7 @@ curvature_step_limit      step_limit                        the same without the
 covering                  None                              Brownian motion simulated on a simpler manifold
 polish                    x                                 points on the manifold after millions of steps
 project                   polish, repeated                  data with few digits
+farthest                  inf                               checks that do not ask for points which arrays cannot hold
 draws_evenly              False                             quasi-random points for reference kernels
 embed                     the coordinates of x              methods that use no geometry; plots
 straight, difference,     False, y - x,                     domains of it see a boundary between two points and
@@ -327,6 +328,9 @@ class Manifold(ABC):
             points = np.asarray(self.polish(points))
         refuse(self, ~(np.asarray(self.defect(points)) <= TOLERANCE), "`polish` does not lead to one")
         return points
+
+    farthest: ClassVar[float] = math.inf
+    """The distance from usual points beyond which arrays do not hold a point."""
 
     draws_evenly: ClassVar[bool] = False
     """Whether `random` asks its generator for all its numbers in one call.

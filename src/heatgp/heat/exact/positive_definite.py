@@ -24,7 +24,6 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from itertools import combinations
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -32,6 +31,7 @@ from scipy.fft import dctn
 from scipy.optimize import brentq
 
 from ...array import log_sinhc, sinhc
+from ...manifolds.spaces.positive_definite import HermitianPD, SymmetricPD
 from ..kernel import Function, Profile, Slice, no_error
 from .hyperbolic import NEGLIGIBLE, HyperbolicProfile, r_coth
 
@@ -55,35 +55,22 @@ class HermitianProfile(Profile):
 
     n: int
 
-    @property
-    def dim(self) -> int:
-        return self.n**2
-
-    @property
-    def rate(self) -> float:
-        """The rate of the decay."""
-        return self.n * (self.n**2 - 1) / 24
+    @cached_property
+    def space(self) -> HermitianPD:
+        return HermitianPD(self.n)
 
     def prepare(self, time: float) -> Slice:
         def log(theta: np.ndarray) -> np.ndarray:
             h = np.asarray(theta, dtype=float)
-            return -np.square(h).sum(axis=-1) / (2 * time) - _log_sines(h)
+            return -np.square(h).sum(axis=-1) / (2 * time) + self.space.roots.log_short_time(h)
 
         def slope(theta: np.ndarray) -> np.ndarray:
             h = np.asarray(theta, dtype=float)
-            change = np.square(h).sum(axis=-1) / (2 * time**2) - self.dim / (2 * time) - self.rate
+            change = np.square(h).sum(axis=-1) / (2 * time**2) - self.space.dim / (2 * time) - self.space.decay
             return np.exp(log(h)) * change
 
-        scale = -self.dim / 2 * math.log(2 * math.pi * time) - self.rate * time
+        scale = -self.space.dim / 2 * math.log(2 * math.pi * time) - self.space.decay * time
         return Slice(lambda theta: np.exp(log(theta)), slope, no_error, scale, log)
-
-
-def _log_sines(h: np.ndarray) -> np.ndarray:
-    """Σ log(sinh a / a) over pairs i < j, a = |h_i - h_j|/2."""
-    total = np.zeros(h.shape[:-1])
-    for i, j in combinations(range(h.shape[-1]), 2):
-        total += log_sinhc(np.abs(h[..., i] - h[..., j]) / 2)
-    return total
 
 
 @dataclass(frozen=True)
@@ -161,7 +148,7 @@ class ThreeSeries:
         return self._height - 2.5 * math.log(2 * math.pi * self.time) - self.time / 4
 
     def _leading(self, h: np.ndarray) -> np.ndarray:
-        return -np.square(h).sum(axis=-1) / (2 * self.time) - _log_sines(h) / 2
+        return -np.square(h).sum(axis=-1) / (2 * self.time) + SymmetricPD(3).roots.log_short_time(h)
 
     @cached_property
     def _height(self) -> float:
@@ -243,17 +230,16 @@ class ThreeSeries:
         _, number, step, _ = self._rule
         directions, areas = octant(number)
         directions = directions / np.sqrt(2 * rise + NARROW)[:, None]
-        square, linear = (
-            (np.square(directions) @ rise[..., None])[..., 0],
-            1.5 * np.sqrt(np.square(directions).sum(axis=-1)),
-        )
+        square = (np.square(directions) @ rise[..., None])[..., 0]
+        linear = 1.5 * np.sqrt(np.square(directions).sum(axis=-1))
         end = (2 * NEGLIGIBLE / (linear + np.sqrt(linear**2 + 4 * square * NEGLIGIBLE))).max()
         radius = step * np.arange(1, math.ceil(end / step) + 1)
         y = radius[:, None] * np.moveaxis(directions, -1, 0)[:, :, None]  # (3, n, radii, directions)
         s = _log_eigenvalues(y, h.T[:, :, None, None] / 2)
         energy = 2 * np.square(s).sum(axis=0) / t
         size = np.sqrt(np.square(y).sum(axis=0))
-        terms = 2 * log_sinhc(size) - energy - _log_sines(np.moveaxis(s, 0, -1)) - self._leading(h)[:, None, None]
+        sines = HermitianPD(3).roots.log_short_time(np.moveaxis(s, 0, -1))
+        terms = 2 * log_sinhc(size) - energy + sines - self._leading(h)[:, None, None]
         terms = np.exp(terms) * np.multiply.outer(radius**2, areas)
         total, mean = (part.sum(axis=(1, 2)) for part in (terms, terms * energy))
         log = np.log(total * step) - 0.5 * np.log(2 * rise + NARROW).sum(axis=-1) - 1.5 * math.log(math.pi * t / 16)

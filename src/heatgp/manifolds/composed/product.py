@@ -79,6 +79,7 @@ class Product(Manifold):
     volume_error = over_factors(lambda errors: math.hypot(*errors), "volume_error")
     scalar_curvature = over_factors(sum, "scalar_curvature")
     decay = over_factors(sum, "decay")
+    farthest = over_factors(min, "farthest")
     step_limit = over_factors(min, "step_limit")
     curvature_step_limit = over_factors(min, "curvature_step_limit")
     channel_width = over_factors(min, "channel_width")

@@ -70,6 +70,7 @@ class Scaled(Wrapper):
     embed = times_scale(1, "embed")
     scalar_curvature = times_scale(-2, "scalar_curvature")
     decay = times_scale(-2, "decay")
+    farthest = times_scale(1, "farthest")
     step_limit = times_scale(2, "step_limit")
     curvature_step_limit = times_scale(2, "curvature_step_limit")
     channel_width = times_scale(1, "channel_width")

@@ -83,6 +83,7 @@ class PositiveDefinite(Homogeneous):
 
     n: int
     volume: ClassVar[float] = math.inf
+    farthest: ClassVar[float] = 20.0  # eigenvalues then are up to exp(20 √2) apart, and rounding hides the least one
     violation: ClassVar[str] = "|x - x*| / |x|, or 1 where an eigenvalue is not positive,"
     remedy: ClassVar[str] = (
         "Points are symmetric matrices, complex ones Hermitian, with positive eigenvalues. Covariances of too few data "
@@ -152,11 +153,14 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         return matmul(root, matmul(self._white(z), adjoint(root)))
 
     def exp(self, x: Array, v: Array) -> Array:
-        """L exp(L^-1 v L*^-1) L*."""
+        """L exp(L^-1 v L*^-1) L*; for short v as x plus a small matrix, whose rounding errors are small."""
         xp = namespace(x)
         root = xp.linalg.cholesky(x)
         values, vectors = xp.linalg.eigh(hermitian(_carried(xp.linalg.inv(root), v)))
-        return hermitian(_square(matmul(root, vectors * xp.exp(values / 2)[..., None, :])))
+        axes = matmul(root, vectors)
+        short = x + hermitian(matmul(axes * xp.expm1(values)[..., None, :], adjoint(axes)))
+        far = hermitian(_square(axes * xp.exp(values / 2)[..., None, :]))
+        return xp.where(xp.max(xp.abs(values), axis=-1)[..., None, None] < 0.5, short, far)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """A normal step at the identity, carried to x."""
