@@ -138,12 +138,12 @@ def parts(manifold):
 
 
 def has_exact(M):
-    """Whether a closed form or a series is known: not on real Grassmannians and Stiefel manifolds in general."""
+    """Whether a closed form or a series is known: not on all Grassmannians and Stiefel manifolds."""
     match M:
         case Stiefel():
-            return M.n - M.k <= (1 if M.is_complex else 2) or (M.k == 1 and not M.is_complex)
+            return M.n - M.k <= (1 if M.is_complex else 3) or (M.k <= 2 and not M.is_complex)
         case Grassmann():
-            return M.is_complex or M.rank == 1
+            return M.is_complex or M.rank <= 3
     return M in CATALOG
 
 
@@ -205,7 +205,9 @@ FAST_KERNELS = [
             SpecialUnitary(3),
             Unitary(2),
             Grassmann(4, 2, "complex"),
+            Grassmann(5, 2),
             Stiefel(3, 2),
+            Stiefel(5, 2),
             Torus(2),
             TorusKnot(2, 3),
             PRODUCTS[1],

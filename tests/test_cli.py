@@ -37,16 +37,17 @@ def test_manifolds_are_listed_as_they_are_called(capsys):
     calls = [line.partition(":")[0] for line in heads]
     assert {"Sphere(dim)", "Grassmann(n, k, field)", "Product(*factors)", "Scaled(base, scale)"} <= set(calls)
     assert all(line.partition(": ")[2] for line in heads)
-    estimated = "ball, strip, smooth; 'auto' takes"
-    assert f"    Grassmann(5, 2): {estimated} smooth" in lines
-    assert f"    Product(Sphere(2), Grassmann(5, 2)): {estimated} exact and smooth" in lines
+    assert "    Grassmann(5, 2): exact, ball, strip, smooth; 'auto' takes exact" in lines
+    estimated = "ball, fibre-average; 'auto' takes"
+    assert f"    Stiefel(7, 3): {estimated} fibre-average" in lines
+    assert "    Product(Sphere(2), Stiefel(7, 3)): ball; 'auto' takes exact and fibre-average" in lines
 
 
 def test_methods_of_one_manifold(capsys):
     assert main(["manifolds", "Euclidean(4)", "Stiefel(6, 2)", "Stiefel(40, 3)"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "Euclidean(4): exact, ball, strip; 'auto' takes exact",
-        "Stiefel(6, 2): ball, fibre-average; 'auto' takes fibre-average",
+        "Stiefel(6, 2): exact, ball, fibre-average; 'auto' takes exact",
         "Stiefel(40, 3): none, no method makes its heat kernel",
     ]
 

@@ -10,16 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatgp import Grassmann, heat_kernel
 from heatgp.baselines.rows import Row, find
 from heatgp.cli import reproduce as command
 from heatgp.errors import HeatGPWarning, InvalidInput
 from heatgp.experiments import compare, dti, gorillas, knots, projective
 from heatgp.experiments.experiment import Experiment, Options, Outcome, Plan, Unit
-from heatgp.experiments.group_average import completed, fibre, grassmann_5_2
 from heatgp.experiments.table import markdown_table, read_csv, row, summarise, write_csv
 from heatgp.experiments.work import Ledger, compute, quietly
-from heatgp.plots import along_geodesic
 
 ROOT = Path(__file__).parent.parent
 COLUMNS = ["experiment", "setting", "method", "metric", "mean", "sd", "n", "paper"]
@@ -196,31 +193,6 @@ def test_compare_measures_estimates_against_the_exact_kernel():
     exact = compare.run(Unit("CP^4", "exact", 0, (("paths", 0),)))
     assert exact["error"] == 0
     assert exact["curve"][0] == 1
-
-
-def test_group_average_is_the_kernel_of_the_grassmannian():
-    """Against an estimate from paths, an independent way, within its stated error."""
-    _, points = along_geodesic(Grassmann(5, 2), 0.3, 5)
-    kernel = heat_kernel(Grassmann(5, 2), "smooth", times=0.3, paths=5000, rng=0, cache=False)
-    estimate = kernel(points[:1], points, time=0.3)[0]
-    error = kernel.standard_error(points[:1], points, time=0.3)[0]
-    assert np.all(np.abs(grassmann_5_2(points, 0.3, angles=10) - estimate) < 5 * error + 1e-6 * estimate[0])
-
-
-def test_fibre_is_a_sample_of_a_group_that_fixes_the_subspace(rng):
-    elements, weights = fibre(4)
-    assert weights.sum() == pytest.approx(1)
-    np.testing.assert_allclose(np.linalg.det(elements), 1)
-    np.testing.assert_allclose(
-        np.swapaxes(elements, 1, 2) @ elements, np.broadcast_to(np.eye(5), elements.shape), atol=1e-12
-    )
-    np.testing.assert_allclose(np.einsum("n,nij,nkl->ijkl", weights, elements, elements)[2, 2, 2, 2], 1 / 3)  # Haar
-    np.testing.assert_allclose(weights @ elements.reshape(-1, 25), 0, atol=1e-12)
-    x = Grassmann(5, 2).random(rng, 1)[0]
-    g = completed(x)
-    np.testing.assert_allclose(g.T @ g, np.eye(5), atol=1e-12)
-    assert np.linalg.det(g) == pytest.approx(1)
-    np.testing.assert_array_equal(g[:, :2], x)
 
 
 # Sites of a tract

@@ -96,7 +96,7 @@ def test_random_cosets_are_positive_definite_and_near_the_average(rng):
     M = hg.Stiefel(5, 2)
     X = M.random(rng, 12)
     X[6:] = M.exp(X[:6], 0.5 * M.noise(X[:6], X[6:]))
-    kernel = hg.heat_kernel(M)
+    kernel = hg.heat_kernel(M, "fibre-average")
     assert repr(kernel) == "heat_kernel(Stiefel(5, 2), method='fibre-average', fibre=2)"
     K = kernel(X, time=0.4)
     eigenvalues = np.linalg.eigvalsh(K)
@@ -113,7 +113,7 @@ def test_random_cosets_are_positive_definite_and_near_the_average(rng):
 def test_slope_and_errors_of_the_random_average(rng):
     M = hg.Stiefel(5, 2)
     X = M.random(rng, 4)
-    kernel = hg.heat_kernel(M, fibre=2)
+    kernel = hg.heat_kernel(M, "fibre-average", fibre=2)
     difference = (kernel(X, time=0.40004) - kernel(X, time=0.39996)) / 8e-5
     np.testing.assert_allclose(kernel.derivative(X, time=0.4), difference, atol=1e-6 * kernel.diag(X, 0.4).max() / 0.4)
     (source,) = kernel.replicates(4)  # as a model asks for them
@@ -155,14 +155,18 @@ def test_stated_errors_are_those_against_many_cosets(time, rng):
     elements[:, 2:, 2:] = (hg.SpecialOrthogonal(3).random(rng, 60)[:, None] @ finite_group(3, False)).reshape(-1, 3, 3)
     g = lift(M, X)
     truth = np.array([SO5(g[0][None], y @ elements, time=time).mean() for y in g]) * hg.SpecialOrthogonal(3).volume
-    kernel = hg.heat_kernel(M)
+    kernel = hg.heat_kernel(M, "fibre-average")
     off = np.abs(kernel(X[0], X, time=time) - truth) / truth[0]
     stated = kernel.standard_error(X[0], X, time=time) / truth[0]
     assert (off < 3 * stated + 0.005).all()
     assert (stated < 10 * off + 0.02).all()  # and not more than they are
 
 
-@pytest.mark.parametrize("M", [hg.Stiefel(5, 2), hg.Stiefel(4, 2), hg.Stiefel(4, 3), hg.Stiefel(4, 1)], ids=repr)
+@pytest.mark.parametrize(
+    "M",
+    [hg.Stiefel(7, 3), hg.Stiefel(6, 3), hg.Stiefel(5, 2), hg.Stiefel(4, 2), hg.Stiefel(4, 3), hg.Stiefel(4, 1)],
+    ids=repr,
+)
 def test_no_points_at_all(M):
     none, one = M.random(np.random.default_rng(0), 0), M.origin[None]
     kernel = hg.heat_kernel(M)

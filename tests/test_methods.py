@@ -15,8 +15,12 @@ from heatgp.estimators.kernels import chosen_kernel
 from heatgp.heat.composed import ProductKernel
 from heatgp.heat.kernel import Recent
 from heatgp.heat.methods import METHODS, method_named
+from unknown import Planes
 
 PLANES = hg.Grassmann(4, 2)
+UNKNOWN = Planes(4, 2)
+FRAMES = hg.Stiefel(3, 1, "complex")
+"""Whose kernel is an average over random cosets."""
 
 
 @pytest.mark.parametrize("method", METHODS.values())
@@ -67,7 +71,7 @@ def test_options_that_a_method_does_not_have_are_errors(method, options, text):
 
 
 def test_no_seed_is_a_new_seed():
-    one, other = (hg.heat_kernel(PLANES, paths=200, rng=None, cache=False) for _ in range(2))
+    one, other = (hg.heat_kernel(UNKNOWN, paths=200, rng=None, cache=False) for _ in range(2))
     assert not np.array_equal(one.samples.theta, other.samples.theta)
 
 
@@ -88,10 +92,10 @@ def test_methods_say_where_they_do_not_work():
 @pytest.mark.parametrize(
     "M",
     [
-        hg.Product(hg.Product(PLANES, PLANES), PLANES),
-        hg.Product(PLANES, hg.Product(PLANES, PLANES)),
-        hg.Product(hg.Scaled(hg.Product(PLANES, PLANES), 2.0), PLANES),
-        hg.Product(hg.Product(hg.Sphere(2), PLANES), hg.Product(hg.Sphere(2), PLANES)),
+        hg.Product(hg.Product(UNKNOWN, UNKNOWN), UNKNOWN),
+        hg.Product(UNKNOWN, hg.Product(UNKNOWN, UNKNOWN)),
+        hg.Product(hg.Scaled(hg.Product(UNKNOWN, UNKNOWN), 2.0), UNKNOWN),
+        hg.Product(hg.Product(hg.Sphere(2), UNKNOWN), hg.Product(hg.Sphere(2), UNKNOWN)),
     ],
     ids=repr,
 )
@@ -115,7 +119,7 @@ def test_parts_of_nested_products_are_simulated_independently(M, rng):
 
 def test_products_list_the_errors_of_each_factor(rng):
     """Factors with different numbers of replicates: none is left out, none is cut short."""
-    M = hg.Product(hg.Stiefel(5, 2), hg.Sphere(2), PLANES)
+    M = hg.Product(FRAMES, hg.Sphere(2), UNKNOWN)
     kernel = hg.heat_kernel(M, paths=400, cache=False)
     fibre, paths = kernel.replicates(3)
     assert (len(fibre.kernels), fibre.fraction, len(paths.kernels), paths.fraction) == (3, 1.0, 3, 1 / 3)
@@ -199,7 +203,7 @@ def test_options_may_be_numbers_of_numpy_and_still_go_to_a_file(method, M, tmp_p
 
 
 def test_equal_factors_of_a_product_have_cosets_of_their_own():
-    M = hg.Product(hg.Stiefel(5, 2), hg.Stiefel(5, 2))
+    M = hg.Product(FRAMES, FRAMES)
     one, other = hg.heat_kernel(M).factors
     assert one.made_by.rng != other.made_by.rng
     assert one.fibre != other.fibre
@@ -217,7 +221,7 @@ def test_lists_of_kernels_have_seeds_of_their_own(number, rng):
     M = (hg.Product(hg.Product(PLANES, PLANES), PLANES), hg.Product(PLANES, hg.Product(PLANES, PLANES)))[number]
     few = hg.Smooth(paths=200, cache=False, rng=rng)
     assert len(set(seeds(chosen_kernel(M, [few, few], None)))) == 3
-    frames = hg.Product(hg.Stiefel(5, 2), hg.Stiefel(5, 2))
+    frames = hg.Product(FRAMES, FRAMES)
     assert len(set(seeds(chosen_kernel(frames, ["auto", "auto"], None, rng=rng)))) == 2
 
 

@@ -9,19 +9,19 @@ from .. import manifolds
 from ..errors import Unsupported
 from ..heat.composed import composed_of
 from ..heat.methods import METHODS, Auto, Exact, Method
-from ..manifolds import Chart, Domain, Euclidean, Grassmann, Implicit, Manifold, Quotient, Sphere, Torus
+from ..manifolds import Chart, Domain, Euclidean, Implicit, Manifold, Quotient, Sphere, Stiefel, Torus
 from ..manifolds.parse import NAMES
 from .manifold_argument import HELP, read_manifold
 
 SIZES: dict[str, tuple[tuple[Any, ...], ...]] = {
-    "Product": ((Sphere(2), Torus(1)), (Sphere(2), Grassmann(5, 2))),
+    "Product": ((Sphere(2), Torus(1)), (Sphere(2), Stiefel(7, 3))),
     "Scaled": ((Sphere(2), 2.0),),
     "SpecialOrthogonal": ((3,), (9,)),
     "Orthogonal": ((3,), (9,)),
     "Unitary": ((3,), (7,)),
     "SpecialUnitary": ((3,), (7,)),
     "Grassmann": ((5, 1), (5, 2), (8, 4), (5, 2, "complex")),
-    "Stiefel": ((4, 2), (5, 2), (10, 2), (4, 3, "complex"), (5, 2, "complex")),
+    "Stiefel": ((5, 2), (6, 3), (7, 3), (4, 3, "complex"), (5, 2, "complex")),
     "SPD": ((3,), (4,), (4, "log-euclidean")),
     "TorusKnot": ((2, 3),),
 }

@@ -11,7 +11,6 @@ from ..heat.methods import heat_kernel, known_options
 from ..manifolds import ComplexProjective, Euclidean, Grassmann, Manifold, SpecialOrthogonal, Sphere
 from ..plots import along_geodesic, distance_label, kernel_panels
 from .experiment import Experiment, Options, Outcome, Plan, Scores, Section, Unit
-from .group_average import grassmann_5_2
 from .section import method_figure, section_text, setting_grid
 
 SETTINGS: dict[str, tuple[Manifold, float]] = {
@@ -79,8 +78,6 @@ def exact(setting: str) -> np.ndarray:
     """p_t from the first point of the geodesic to all of them."""
     manifold, at = SETTINGS[setting]
     _, points = along_geodesic(manifold, at, DISTANCES)
-    if isinstance(manifold, Grassmann):
-        return grassmann_5_2(points, at)
     return heat_kernel(manifold, "exact")(points[:1], points, time=at)[0]
 
 

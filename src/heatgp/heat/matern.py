@@ -23,7 +23,7 @@ from ..arguments import is_number, shown
 from ..array import Array
 from ..covariance import TimeFunction
 from ..errors import InvalidInput
-from ..manifolds import Euclidean, Manifold, Torus
+from ..manifolds import Euclidean, Manifold, Stiefel, Torus
 from .averaged.all_times import Powers, extended
 from .averaged.euclidean import BESSEL, EuclideanMatern
 from .averaged.sums import Average, Leaf, OrbitAverage
@@ -174,6 +174,8 @@ def leaves_of(kernel: HeatKernel, points: Callable[[Array], Array] = np.asarray,
         columns = [partial(coordinate_of, i, points) for i in range(kernel.profile.dim)]
         return [Leaf(circle, column, parameter) for column in columns]
     if isinstance(kernel, OrbitKernel):
+        if isinstance(kernel.manifold, Stiefel):  # whose distance is no function of orbit coordinates
+            return []
         return [Leaf(kernel, points, parameter, is_gaussian=isinstance(kernel.profile, EuclideanProfile))]
     if isinstance(kernel, StretchedKernel):
         if not (isinstance(kernel.base, OrbitKernel) and isinstance(kernel.base.profile, EuclideanProfile)):

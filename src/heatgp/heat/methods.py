@@ -206,6 +206,7 @@ class Exact(Method):
     """
 
     name: ClassVar[str] = "exact"
+    remedy: ClassVar[str] = "another method: at these times its series is too long"
 
     def refuse_simple(self, manifold: Manifold) -> None:
         self.simple_kernel(manifold)
@@ -220,10 +221,10 @@ class Exact(Method):
 
     def find(self, manifold: Manifold) -> MadeKernel | None:
         """The exact kernel of a manifold that is not composed of others; None where no formula is known."""
-        if isinstance(manifold, Stiefel):
+        profile = exact_profile(manifold)
+        if profile is None and isinstance(manifold, Stiefel):
             found = exact_stiefel(manifold)
             return found and FibreKernel(manifold, self, OrbitKernel(found[0], self, found[1]), found[2])
-        profile = exact_profile(manifold)
         if profile is None:
             return None
         if not isinstance(manifold, Homogeneous):
@@ -683,7 +684,7 @@ class Auto(Method):
     Examples
     --------
     >>> from heatgp import Sphere, Stiefel
-    >>> Auto().kernel(Sphere(2)).method, Auto().kernel(Stiefel(5, 2)).method
+    >>> Auto().kernel(Sphere(2)).method, Auto().kernel(Stiefel(7, 3)).method
     ('exact', 'fibre-average')
     """
 

@@ -84,7 +84,7 @@ def extended(
             return (first.relative_value * (-low / time * change - half * factor))[None]
 
         def error() -> np.ndarray:
-            if not first.relative_error.any():
+            if isinstance(fading, Gaussian) and not first.relative_error.any():  # low is so short that this is exact
                 return first.relative_error
             twice = min(2 * low, high)
             later = ends(twice)

@@ -27,6 +27,7 @@ from ...progress import tracked
 from ..kernel import CHUNK, Function, MadeKernel, OrbitKernel, Profile
 from ..special.determinant import NEGLIGIBLE
 from .families import sphere
+from .fibre_rotations import rotation_average, rule
 from .find import exact_profile
 
 if TYPE_CHECKING:
@@ -69,6 +70,11 @@ def circle_order(M: Stiefel, time: float) -> int:
     m elements alias the mode m, and e^(-36) is below rounding.
     """
     return max(8, math.ceil(math.sqrt(36 * (1 if M.is_complex else 2) / time)))
+
+
+def rotations(M: Stiefel, time: float) -> np.ndarray:
+    """Elements of H = SO(3), around the one that comes closest, or everywhere; see `rotation_average`."""
+    return rule(time)[0]
 
 
 def turns(M: Stiefel, angle: np.ndarray) -> np.ndarray:
@@ -150,16 +156,18 @@ def fibre_group(M: Stiefel) -> Homogeneous:
 def exact_stiefel(M: Stiefel) -> tuple[Homogeneous, Profile, Fibre | None] | None:
     """The group (or sphere), its profile and the fibre to average over, where the kernel is exact; else None.
 
-    V(1, n) is a sphere, V(n-1, n) is SO(n), and a circle is averaged over on V(n-2, n) and complex V(n-1, n).
+    V(1, n) is a sphere, V(n-1, n) is SO(n); a circle is averaged over on V(n-2, n) and complex V(n-1, n), the rotations
+    of three dimensions on V(n-3, n).
     """
     if not M.is_complex and M.k == 1:
         return Sphere(M.n - 1), sphere(M.n - 1), None
     group = fibre_group(M)
     profile = exact_profile(group)
+    fibres: tuple[Fibre | None, ...] = (circle,) if M.is_complex else (None, circle, rotations)
     size = M.n - M.k
-    if profile is None or size > (1 if M.is_complex else 2):
+    if profile is None or size > len(fibres):
         return None
-    return group, profile, circle if M.is_complex or size == 2 else None
+    return group, profile, fibres[size - 1]
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,6 +256,8 @@ class FibreKernel(MadeKernel):
     def _average(self, time: float, functions: Sequence[Function], gx: np.ndarray, gy: np.ndarray) -> list[np.ndarray]:
         M, fibre = self.manifold, self.fibre
         assert fibre is not None
+        if fibre is rotations:
+            return rotation_average(self.group.manifold, functions, time, gx, gy)
         reach = math.sqrt(2 * NEGLIGIBLE * time) * MARGIN
         if fibre is circle and reach < 0.5:
             return self._near_sum(functions, circle_order(M, time), gx, gy, reach)

@@ -12,8 +12,10 @@ from ...manifolds.spaces.positive_definite import LogEuclideanPD, SymmetricPD
 from ..kernel import Function, Profile, Slice, no_error
 from .families import complex_grassmannian, complex_projective, real_projective, special_orthogonal, sphere
 from .flat import EuclideanProfile, TorusProfile
+from .frames import FramesProfile
 from .hyperbolic import HyperbolicProfile
 from .positive_definite import HermitianProfile, SymmetricProfile
+from .subspaces import GrassmannProfile
 from .unitary import UnitaryProfile
 
 PROFILES: dict[type[Manifold], Callable[[Any], Profile | None]] = {
@@ -32,15 +34,18 @@ PROFILES: dict[type[Manifold], Callable[[Any], Profile | None]] = {
     spaces.Unitary: lambda M: UnitaryProfile(M.n) if M.n <= 6 else None,
     spaces.SpecialUnitary: lambda M: UnitaryProfile(M.n, special=True) if M.n <= 6 else None,
     spaces.Grassmann: lambda M: grassmann_profile(M),
+    spaces.Stiefel: lambda M: FramesProfile(M.n) if not M.is_complex and M.k == 2 and 5 <= M.n <= 16 else None,
 }
 """The profile of a manifold, None where its size is beyond what has been checked."""
 
 
 def grassmann_profile(M: Grassmann) -> Profile | None:
-    """Complex Grassmannians and those of rank one have a formula."""
+    """Complex ones and those of rank one have a formula, others series; these were checked up to some n."""
     if M.is_complex:
         return complex_grassmannian(M.n, M.rank)
-    return real_projective(M.n - 1) if M.rank == 1 else None
+    if M.rank == 1:
+        return real_projective(M.n - 1)
+    return GrassmannProfile(M.n, M.rank) if M.n <= {2: 100, 3: 30}.get(M.rank, 0) else None
 
 
 def exact_profile(M: Manifold) -> Profile | None:

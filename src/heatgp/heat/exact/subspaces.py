@@ -1,0 +1,116 @@
+"""Exact heat kernels of the real Grassmannians, as functions of the principal angles.
+
+Up to LONGEST the short-time expansion is right to rounding; from there on the spherical functions are few enough to be
+summed. Both are sums of products of functions of one angle.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...manifolds import Grassmann
+from ...manifolds.roots import log_sphere_volume
+from ..kernel import Function, Profile, Slice, no_error
+from ..special.cosines import CosineModes, contract, cosine_modes
+from ..special.determinant import NEGLIGIBLE
+from .short_time_roots import RootExpansion
+
+NUMBERS = 1 << 21
+"""Numbers at once."""
+
+
+@dataclass(frozen=True)
+class GrassmannProfile(Profile):
+    """The k-planes of R^n, 2 <= k <= n - k; theta are the principal angles in [0, pi/2]^k, their norm the distance."""
+
+    n: int
+    rank: int
+
+    def prepare(self, time: float) -> Slice:
+        expansion = root_expansion(self.rank, self.n - 2 * self.rank)
+        if time < expansion.longest:
+            return self._expanded(expansion, time)
+        octave = math.floor(math.log2(time / expansion.longest))
+        return self._summed(modes_from(self.n, self.rank, expansion.longest * 2.0**octave), time)
+
+    def _expanded(self, expansion: RootExpansion, time: float) -> Slice:
+        roots, half = Grassmann(self.n, self.rank).roots, self.rank * (self.n - self.rank) / 2
+        height = expansion.height(time)
+
+        def leading(theta: np.ndarray) -> np.ndarray:
+            return roots.log_short_time(theta) - np.square(theta).sum(axis=-1) / (2 * time)
+
+        def near(theta: np.ndarray) -> np.ndarray:
+            return leading(np.minimum(theta, math.pi / 2 - 1e-3)) > -NEGLIGIBLE
+
+        def value(theta: np.ndarray) -> np.ndarray:
+            return np.exp(leading(theta) + expansion.log(theta, time)[0] - height)
+
+        def slope(theta: np.ndarray) -> np.ndarray:
+            log, rate = expansion.log(theta, time)
+            change = rate + np.square(theta).sum(axis=-1) / (2 * time**2) - half / time
+            return np.exp(leading(theta) + log - height) * change
+
+        scale = height - half * math.log(2 * math.pi * time)
+        return Slice(in_blocks(value, near, self.rank), in_blocks(slope, near, self.rank), no_error, scale)
+
+    def _summed(self, modes: CosineModes, time: float) -> Slice:
+        logs = modes.log_dimension - modes.eigenvalue * (time / 2)
+        largest = float(logs.max())
+        parts = np.exp(logs - largest)
+        total = float(parts.sum())
+
+        def reader(parts: np.ndarray) -> Function:
+            tensor = modes.tensor(parts / total)
+            waves = 2.0 * np.arange(len(tensor))
+
+            def read(theta: np.ndarray) -> np.ndarray:
+                return contract(tensor, [np.cos(np.multiply.outer(angle, waves)) for angle in theta.T])
+
+            return in_blocks(read, everywhere, self.rank, len(tensor))
+
+        scale = largest + math.log(total) - self.log_volume
+        return Slice(reader(parts), reader(-modes.eigenvalue / 2 * parts), no_error, scale)
+
+    @property
+    def log_volume(self) -> float:
+        return sum(log_sphere_volume(self.n - i) - log_sphere_volume(i - 1) for i in range(1, self.rank + 1))
+
+
+@lru_cache(maxsize=16)
+def root_expansion(rank: int, short: int) -> RootExpansion:
+    """The expansion, whose coefficients are kept."""
+    return RootExpansion(rank, short)
+
+
+@lru_cache(maxsize=12)
+def modes_from(n: int, rank: int, time: float) -> CosineModes:
+    """The modes of Gr(n, rank) for times from this one on."""
+    return cosine_modes(Grassmann(n, rank).roots, rank * (n - rank), time)
+
+
+def everywhere(theta: np.ndarray) -> np.ndarray:
+    return np.ones(len(theta), dtype=bool)
+
+
+def in_blocks(function: Function, matters: Callable[[np.ndarray], np.ndarray], rank: int, terms: int = 16) -> Function:
+    """A function (n, rank) -> (n,) where it matters, zero elsewhere, for coordinates of any shape.
+
+    It is called with as many rows as its tensors, of `terms` in each coordinate, leave room for.
+    """
+    rows = max(1, NUMBERS // terms ** (rank - 1))
+
+    def read(theta: np.ndarray) -> np.ndarray:
+        theta = np.asarray(theta, dtype=float)
+        flat = theta.reshape(-1, rank)
+        out = np.zeros(len(flat))
+        inside = np.flatnonzero(matters(flat))
+        for start in range(0, len(inside), rows):
+            own = inside[start : start + rows]
+            out[own] = function(flat[own])
+        return out.reshape(theta.shape[:-1])
+
+    return read
