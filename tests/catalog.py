@@ -56,7 +56,15 @@ def glide(x):
 
 EUCLIDEAN = [Euclidean(n) for n in (1, 2, 3, 5)]
 HYPERBOLIC = [Hyperbolic(n) for n in (2, 3, 4, 7)]
-POSITIVE_DEFINITE = [SPD(2), SPD(3), SPD(2, "log-euclidean"), SPD(3, "log-euclidean"), HermitianPD(2), HermitianPD(4)]
+POSITIVE_DEFINITE = [
+    SPD(2),
+    SPD(3),
+    SPD(4),
+    SPD(2, "log-euclidean"),
+    SPD(3, "log-euclidean"),
+    HermitianPD(2),
+    HermitianPD(4),
+]
 SPHERES = [Sphere(n) for n in (1, 2, 3, 4, 7, 10)]
 REAL_PROJECTIVE = [RealProjective(n) for n in (1, 2, 3, 5)]
 COMPLEX_PROJECTIVE = [ComplexProjective(n) for n in (1, 2, 3, 4, 8)]

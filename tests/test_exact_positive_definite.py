@@ -101,8 +101,14 @@ def test_hermitian_matrices_of_size_two_are_a_line_and_a_hyperbolic_space(rng):
 PROFILES = [(SymmetricProfile(2), 1), (SymmetricProfile(3), 1), (HermitianProfile(2), 2), (HermitianProfile(4), 2)]
 
 
-@pytest.mark.parametrize("time", [0.05, 0.5, 4.0])
-@pytest.mark.parametrize("profile, multiplicity", PROFILES, ids=repr)
+@pytest.mark.parametrize(
+    "profile, multiplicity, time",
+    [
+        *((profile, m, time) for profile, m in PROFILES for time in (0.05, 0.5, 4.0)),
+        *((SymmetricProfile(n), 1, time) for n in (4, 5) for time in (0.05, 0.4, 0.95)),
+    ],
+    ids=repr,
+)
 def test_heat_equation(profile, multiplicity, time):
     """dp/dt is half of the sum of p_ii and, over pairs, of m/2 coth((h_i - h_j)/2) (p_i - p_j)."""
     n, p = profile.n, profile.at(time)
@@ -149,17 +155,59 @@ def test_mass_of_three_sizes_is_one(time):
     assert mass == pytest.approx(1.0, abs=1e-8)
 
 
-@pytest.mark.parametrize("M", [SPD(2), SPD(3), SPD(3, "log-euclidean"), HermitianPD(2), HermitianPD(6)], ids=repr)
+@pytest.mark.parametrize(
+    "M", [SPD(2), SPD(3), SPD(4), SPD(5), SPD(3, "log-euclidean"), HermitianPD(2), HermitianPD(6)], ids=repr
+)
 def test_gram_matrices_are_positive_definite(M):
     X = M.random(0, 300)
-    for time in (0.01, 0.3, 3.0):
+    for time in (0.01, 0.3, min(3.0, heat_kernel(M).times[1])):
         values = np.linalg.eigvalsh(heat_kernel(M)(X, time=time))
         assert values[0] > -1e-10 * values[-1]
 
 
-def test_paths_are_where_the_kernel_says():
+@pytest.mark.parametrize("time, tolerance", [(0.02, 1e-13), (0.1, 1e-13), (0.3, 1e-13), (0.5, 1e-12), (1.0, 2e-9)])
+def test_expansion_and_integral_agree(time, tolerance, rng):
+    """For n = 3: at short times one is used, at long times the other."""
+    h = np.sqrt(time) * rng.uniform(0, 4, (300, 1)) * rng.standard_normal((300, 3))
+    h[:20, 1] = h[:20, 0]
+    early, late = SymmetricProfile(3)._expanded(time), SymmetricProfile(3)._with_line(time)
+    assert early.log_scale == pytest.approx(late.log_scale, abs=tolerance)
+    np.testing.assert_allclose(early.relative_value(h), late.relative_value(h), atol=tolerance)
+    np.testing.assert_allclose(time * early.relative_slope(h), time * late.relative_slope(h), atol=30 * tolerance)
+    np.testing.assert_allclose(early.relative_log(h[:5]), late.relative_log(h[:5]), atol=1e-12)
+
+
+def test_expansion_of_size_two_is_that_of_the_hyperbolic_plane(rng):
+    h = rng.uniform(-2, 2, (100, 2))
+    for time in (0.05, 0.4):
+        found, expected = SymmetricProfile(2)._expanded(time), SymmetricProfile(2).at(time)
+        np.testing.assert_allclose(found(h), expected(h), atol=1e-13 * np.exp(expected.log_scale))
+
+
+def test_counts_of_paths_in_cells():
+    """Brownian paths on 3 x 3 matrices, counted by both differences of h: within 4.5 standard errors in each cell."""
+    M, time, number = SPD(3), 0.4, 40_000
+    ends = walk(M, M.origin, times=[time], paths=number, step=0.002, rng=3)[0]
+    gaps = np.diff(np.sort(M.orbit(M.origin, ends), axis=-1), axis=-1)
+    edges = np.sqrt(time) * np.array([0, 0.3, 0.6, 0.9, 1.3, 1.8, 2.5, 4.0])
+    counts = np.histogram2d(*gaps.T, bins=(edges, edges))[0]
+    p, (nodes, weights) = ThreeSeries(time), np.polynomial.legendre.leggauss(8)
+    middle, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
+    x, w = (middle[:, None] + half[:, None] * nodes).ravel(), (half[:, None] * weights).ravel()
+    a, b = (part.ravel() for part in np.meshgrid(x, x, indexing="ij"))
+    h = np.stack([0 * a, a, a + b], axis=-1)
+    h = h - h.mean(axis=1, keepdims=True)
+    density = 6 / np.sqrt(3) * np.exp(p.log_scale + M.log_strip(h)) * p.value(h) * np.outer(w, w).ravel()
+    expected = number * density.reshape(7, 8, 7, 8).sum(axis=(1, 3))
+    assert expected.sum() > 0.97 * number
+    error = np.sqrt(expected) + 2e-3 * expected  # of the counts, and of the steps of the paths
+    np.testing.assert_array_less(np.abs(counts - expected), 4.5 * error)
+
+
+@pytest.mark.parametrize("M", [SPD(3), SPD(4), SPD(5)], ids=repr)
+def test_paths_are_where_the_kernel_says(M):
     """Means over paths of functions of h are integrals over the kernel: Chapman and Kolmogorov with p_s for one."""
-    M, time, later = SPD(3), 0.3, 0.2
+    time, later = 0.3, 0.2
     X = walk(M, M.origin, times=[time], paths=20_000, step=0.005, rng=0)[0]
     kernel, y = heat_kernel(M), M.random(1, 4)
     values = kernel(X, y, time=later)

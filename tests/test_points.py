@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from heatgp import ComplexProjective, Grassmann, SpecialOrthogonal, Sphere
+from heatgp import ComplexProjective, Euclidean, Grassmann, Product, SpecialEuclidean, SpecialOrthogonal, Sphere
 from heatgp.errors import InvalidInput, OffManifold
 from heatgp.points import (
     RIGID_MOTIONS,
@@ -104,6 +104,29 @@ def test_rigid_motions_move_points_the_same_way(rng):
     fails("motion[0] has a last row", rigid_to_product, motion.swapaxes(1, 2))
     fails("motion has shape (3, 4); it must have shape (..., 4, 4)", rigid_to_product, np.eye(4)[:3])
     fails("rotation part of motion is not on SpecialOrthogonal(3)", rigid_to_product, np.diag([2.0, 1, 1, 1]))
+
+
+def test_rigid_motions_of_the_plane(rng):
+    M = SpecialEuclidean(2)
+    x = M.random(rng, 5)
+    motion = product_to_rigid(x)
+    assert motion.shape == (5, 3, 3)
+    np.testing.assert_array_equal(rigid_to_product(motion), x)
+    moved = motion @ np.array([1.0, 2.0, 1.0])
+    translation, rotation = M.split(x)
+    np.testing.assert_allclose(moved[:, :2], rotation @ [1.0, 2.0] + translation)
+    fails("x has shape (7,); rows of rigid motions of R^n have n + n² numbers", product_to_rigid, np.zeros(7))
+    fails("motion has shape (2, 2); it must have shape (..., 3, 3)", rigid_to_product, np.eye(2))
+
+
+def test_distances_of_rigid_motions_do_not_change_with_the_frame_of_reference(rng):
+    M = SpecialEuclidean(3)
+    x, y, frame = product_to_rigid(M.random(rng, 3))
+    assert Product(Euclidean(3), SpecialOrthogonal(3)) == M
+    before, after = (M.distance(*map(rigid_to_product, pair)) for pair in ((x, y), (frame @ x, frame @ y)))
+    assert after == pytest.approx(before)
+    with pytest.raises(InvalidInput, match="needs an integer n >= 2; got n = 1"):
+        SpecialEuclidean(1)
 
 
 @pytest.mark.parametrize("field", ["real", "complex"])

@@ -10,7 +10,7 @@ from ..errors import Unsupported
 from ..heat.composed import composed_of
 from ..heat.methods import METHODS, Auto, Exact, Method
 from ..manifolds import Chart, Domain, Euclidean, Implicit, Manifold, Quotient, Sphere, Stiefel, Torus
-from ..manifolds.parse import NAMES
+from ..manifolds.parse import FUNCTIONS, NAMES
 from .manifold_argument import HELP, read_manifold
 
 SIZES: dict[str, tuple[tuple[Any, ...], ...]] = {
@@ -22,7 +22,7 @@ SIZES: dict[str, tuple[tuple[Any, ...], ...]] = {
     "SpecialUnitary": ((3,), (7,)),
     "Grassmann": ((5, 1), (5, 2), (8, 4), (5, 2, "complex")),
     "Stiefel": ((5, 2), (6, 3), (7, 3), (4, 3, "complex"), (5, 2, "complex")),
-    "SPD": ((3,), (4,), (4, "log-euclidean")),
+    "SPD": ((3,), (6,), (6, "log-euclidean")),
     "TorusKnot": ((2, 3),),
 }
 """Arguments of examples, one for each case that has other methods; of all other classes the number 2."""
@@ -54,7 +54,7 @@ def classes() -> dict[str, Callable[..., Manifold]]:
     """All manifolds of the library, by name."""
     found = {name: value for name, value in vars(manifolds).items() if inspect.isclass(value)}
     concrete = {name: cls for name, cls in found.items() if issubclass(cls, Manifold) and not inspect.isabstract(cls)}
-    return {**concrete, "SPD": manifolds.SPD}
+    return {**concrete, **FUNCTIONS}
 
 
 def examples(name: str) -> Iterator[Manifold]:

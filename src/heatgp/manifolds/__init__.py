@@ -3,6 +3,7 @@
 from .composed.product import Product as Product
 from .composed.quotient import Quotient as Quotient
 from .composed.scaled import Scaled as Scaled
+from .composed.special_euclidean import SpecialEuclidean as SpecialEuclidean
 from .contract import Homogeneous as Homogeneous
 from .contract import Manifold as Manifold
 from .contract import Symmetric as Symmetric

@@ -16,7 +16,9 @@ CLASSES: dict[str, Callable[..., Manifold]] = {
     for name, value in vars(manifolds).items()
     if isclass(value) and issubclass(value, Manifold) and not isabstract(value) and name not in MADE_OF_FUNCTIONS
 }
-NAMES = dict(sorted({**CLASSES, "SPD": manifolds.SPD}.items()))
+FUNCTIONS: dict[str, Callable[..., Manifold]] = {"SPD": manifolds.SPD, "SpecialEuclidean": manifolds.SpecialEuclidean}
+"""Names of manifolds that are functions."""
+NAMES = dict(sorted({**CLASSES, **FUNCTIONS}.items()))
 """The constructors that text may name."""
 KNOWN = ", ".join(NAMES)
 

@@ -69,7 +69,7 @@ def extended(
     Before, by the leading term of the short-time expansion: p_t = p_low (low / t)^(dim/2) exp(-d²/2 (1/t - 1/low)). Its
     error is taken to be what the same formula leaves between low and twice low. It is positive definite where p_low and
     `fading`, the last factor, are. After, the kernel is taken as it was last; its error is then its distance from the
-    uniform density.
+    uniform density. Where the volume is infinite it falls on like t^(-dim/2) exp(-decay t), with an error of its size.
     """
     low, high = times
     half = manifold.dim / 2
@@ -97,17 +97,20 @@ def extended(
             lambda: first.relative_value * fade()[0], slopes, error, first.log_scale + half * math.log(low / time)
         )
 
-    def after() -> Evaluation:
+    volume = volume_of(manifold)
+
+    def after(time: float) -> Evaluation:
         last = ends(high)
-        uniform = math.exp(-last.log_scale) / volume_of(manifold)
+        uniform = math.exp(-last.log_scale) / volume
+        power, decay = (0.0, 0.0) if math.isfinite(volume) else (half, manifold.decay)
         return Evaluation(
             lambda: last.relative_value,
-            lambda: np.zeros((1, *last.relative_value.shape)),
+            lambda: -(power + decay * time) * last.relative_value[None],
             lambda: last.relative_error + np.abs(last.relative_value - uniform),
-            last.log_scale,
+            last.log_scale + power * math.log(high / time) - decay * (time - high),
         )
 
-    return TimeFunction(lambda time: before(time) if time < low else after() if time > high else at(time))
+    return TimeFunction(lambda time: before(time) if time < low else after(time) if time > high else at(time))
 
 
 def volume_of(manifold: Manifold) -> float:

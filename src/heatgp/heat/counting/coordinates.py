@@ -128,7 +128,7 @@ class Coordinates:
             u = u @ np.linalg.svd(np.ones((1, roots.coordinates)))[2][1:]
             log_scale -= 0.5 * math.log(roots.coordinates)
         lower, upper = np.array(m.chamber).T
-        radii = np.linspace(0, float(self.bounds[1][0]), 129)[1:]
+        radii = np.linspace(0, min(float(self.bounds[1][0]), m.farthest), 129)[1:]
         values = []
         for r in radii:
             theta = (r / roots.unit) * u

@@ -22,7 +22,7 @@ PROFILES: dict[type[Manifold], Callable[[Any], Profile | None]] = {
     spaces.Euclidean: lambda M: EuclideanProfile(M.n),
     spaces.Hyperbolic: lambda M: HyperbolicProfile(M.n),
     spaces.HermitianPD: lambda M: HermitianProfile(M.n),
-    SymmetricPD: lambda M: SymmetricProfile(M.n) if M.n <= 3 else None,
+    SymmetricPD: lambda M: SymmetricProfile(M.n) if M.n <= 5 else None,
     LogEuclideanPD: lambda M: EuclideanProfile(M.dim),
     spaces.Sphere: lambda M: sphere(M.dim),
     spaces.RealProjective: lambda M: real_projective(M.dim),

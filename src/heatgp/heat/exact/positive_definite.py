@@ -34,11 +34,16 @@ from ...array import log_sinhc, sinhc
 from ...manifolds.spaces.positive_definite import HermitianPD, SymmetricPD
 from ..kernel import Function, Profile, Slice, no_error
 from .hyperbolic import NEGLIGIBLE, HyperbolicProfile, r_coth
+from .short_time_matrices import matrix_expansion
 
 NARROW = 3.0
 """What the width of the integrand is at most, at long times, is the root of one over this."""
 RULES = ((0.5, 6, 0.6, 1e-13), (2.0, 10, 0.55, 1e-13), (10.0, 12, 0.5, 1e-11), (1e300, 14, 0.5, 1e-7))
 """Up to a time: how many nodes in each of the two angles of y, the step of |y| in widths, the error over p_t(0)."""
+SHORT = 0.5
+"""The time up to which the expansion is taken for n = 3: it is right to 2e-13 of p_t(0) there."""
+LONGEST = 1.0
+"""The longest time for n > 3: for n = 3 the expansion is right to 1e-9 of p_t(0) there."""
 CURVED = 3.0
 """Differences of h are tabulated in arsinh of the difference over this: functions vary over this length or √t."""
 CHUNK = 1 << 18
@@ -75,11 +80,53 @@ class HermitianProfile(Profile):
 
 @dataclass(frozen=True)
 class SymmetricProfile(Profile):
-    """Symmetric positive definite n x n matrices, n = 2 or 3; theta are the logarithms h, in any order."""
+    """Symmetric positive definite n x n matrices, n = 2 to 5; theta are the logarithms h, in any order.
+
+    At short times the expansion is right to rounding for any n; beyond, sizes 2 and 3 have formulas.
+    """
 
     n: int
 
+    @property
+    def times(self) -> tuple[float, float]:
+        return 0.0, math.inf if self.n <= 3 else LONGEST
+
     def prepare(self, time: float) -> Slice:
+        if self.n > 3 or (self.n == 3 and time < SHORT):
+            return self._expanded(time)
+        return self._with_line(time)
+
+    def _expanded(self, time: float) -> Slice:
+        """By the short-time expansion, where the kernel is above rounding."""
+        space, expansion = SymmetricPD(self.n), matrix_expansion(self.n)
+        height, half = expansion.height(time), SymmetricPD(self.n).dim / 2
+
+        def read(theta: np.ndarray, function: Callable[..., np.ndarray]) -> np.ndarray:
+            h = np.asarray(theta, dtype=float)
+            flat = h.reshape(-1, self.n)
+            square = np.square(flat).sum(axis=-1)
+            leading = space.roots.log_short_time(flat) - square / (2 * time)
+            out = np.zeros(len(flat))
+            near = np.flatnonzero(leading > -NEGLIGIBLE)
+            for start in range(0, len(near), CHUNK // 64):
+                own = near[start : start + CHUNK // 64]
+                log, rate = expansion(flat[own], time)
+                change = rate + square[own] / (2 * time**2) - half / time
+                out[own] = function(np.exp(leading[own] + log - height), change)
+            return out.reshape(h.shape[:-1])
+
+        scale = height - half * math.log(2 * math.pi * time)
+        log = (lambda theta: self._with_line(time).relative_log(theta)) if self.n == 3 else None
+        return Slice(
+            lambda theta: read(theta, lambda value, change: value),
+            lambda theta: read(theta, lambda value, change: value * change),
+            no_error,
+            scale,
+            log,
+        )
+
+    def _with_line(self, time: float) -> Slice:
+        """The part of determinant one times the line of determinants."""
         curved = (_plane if self.n == 2 else _three)(time)
         scale = curved.log_scale - 0.5 * math.log(2 * math.pi * time)
 

@@ -22,10 +22,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.signal import fftconvolve
 from scipy.special import binom, zeta
 
 from ..special.cosines import contract
+from ..special.polynomials import derivative, product, quotient, times_variable
 
 ORDERS = 12
 """Of the expansion."""
@@ -54,11 +54,11 @@ class RootExpansion:
             right = self._laplacian(F[k - 1]) / 2
             for earlier in range(1, k - 1):
                 for i in range(self.rank):
-                    right += 2 / SCALE * _times_z(_product(slopes[earlier, i], slopes[k - 1 - earlier, i]), i)
+                    right += 2 / SCALE * times_variable(product(slopes[earlier, i], slopes[k - 1 - earlier, i]), i)
             if k == 1:
                 right -= self._potential
             F[k] = np.where(degree <= ORDERS - k, right / (k + 2 * degree), 0.0)
-            slopes[k] = [_derivative(F[k], i) for i in range(self.rank)]
+            slopes[k] = [derivative(F[k], i) for i in range(self.rank)]
         return F
 
     @cached_property
@@ -115,41 +115,10 @@ class RootExpansion:
     def _laplacian(self, f: np.ndarray) -> np.ndarray:
         """L f = sum of 4 z f'' + (2 + 2 short) f' + sum over pairs of 4 (z_i df/dz_i - z_j df/dz_j) / (z_i - z_j)."""
         out = np.zeros_like(f)
-        scaled = [_times_z(_derivative(f, i), i) for i in range(self.rank)]
+        scaled = [times_variable(derivative(f, i), i) for i in range(self.rank)]
         for i in range(self.rank):
-            slope = _derivative(f, i)
-            out += 4 * _times_z(_derivative(slope, i), i) + (2 + 2 * self.short) * slope
+            slope = derivative(f, i)
+            out += 4 * times_variable(derivative(slope, i), i) + (2 + 2 * self.short) * slope
             for j in range(i):
-                out += 4 * _quotient(scaled[i] - scaled[j], i, j)
+                out += 4 * quotient(scaled[i] - scaled[j], i, j)
         return out / SCALE
-
-
-def _derivative(f: np.ndarray, axis: int) -> np.ndarray:
-    """Of a polynomial in one of its variables."""
-    f = np.moveaxis(f, axis, -1)
-    out = np.zeros_like(f)
-    out[..., :-1] = f[..., 1:] * np.arange(1, f.shape[-1])
-    return np.moveaxis(out, -1, axis)
-
-
-def _times_z(f: np.ndarray, axis: int) -> np.ndarray:
-    """A polynomial times one of its variables, without the power that is too high."""
-    out = np.roll(f, 1, axis)
-    np.moveaxis(out, axis, 0)[0] = 0
-    return out
-
-
-def _product(f: np.ndarray, g: np.ndarray) -> np.ndarray:
-    """Of two polynomials, without powers that are too high."""
-    return fftconvolve(f, g)[tuple(slice(n) for n in f.shape)]
-
-
-def _quotient(f: np.ndarray, i: int, j: int) -> np.ndarray:
-    """f / (z_i - z_j) of a polynomial f that vanishes where z_i = z_j, power by power of z_j."""
-    f = np.moveaxis(f, (i, j), (0, 1))
-    out = np.zeros_like(f)
-    for b in range(f.shape[1]):
-        out[:-1, b] = f[1:, b]
-        if b:
-            out[:-1, b] += out[1:, b - 1]
-    return np.moveaxis(out, (0, 1), (i, j))

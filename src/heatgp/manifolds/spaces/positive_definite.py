@@ -39,7 +39,7 @@ def SPD(n: int, metric: str = "affine-invariant") -> Manifold:
 
     The affine-invariant metric tr(x^-1 u x^-1 v) does not change when all matrices x become a x a', with any invertible
     a. The distance is the norm of the logarithms of the eigenvalues of x^-1 y. The space has negative curvature. The
-    heat kernel is exact for n = 2 and 3.
+    heat kernel is exact for n = 2 and 3, and up to time 1 for n = 4 and 5.
 
     The log-Euclidean metric is that of the logarithms of the matrices: the distance is |log x - log y|, and the space
     is flat. The heat kernel is exact. It changes with a x a' unless a is orthogonal.
