@@ -10,6 +10,7 @@ import pytest
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 EXPECTED = {
+    "diffusion_tensors": ("times the RBF's", "diffusion_tensors.png"),
     "horseshoe": ("of the RBF's", "horseshoe.png"),
     "hyperbolic": ("of the RBF's", "hyperbolic.png"),
     "orientations": ("closes to", "orientations.png"),

@@ -230,12 +230,13 @@ def test_planted_sites_are_counted_among_the_five_best():
 
 def test_planted_sites_beat_the_constant_and_others_do_not():
     options = {"part": "simulated ", "file": None}
-    planted, empty = (
-        score(dti, f"simulated site {s + 1}", "heatgp", "cross_entropy", 3, site=s, **options) for s in (54, 0)
-    )
     constant = score(dti, "simulated site 1", "constant", "cross_entropy", site=0, **options)
     assert constant == pytest.approx(-(8 * math.log(20 / 35) + 3 * math.log(15 / 35)) / 11)
-    assert planted < constant - 0.2 < empty
+    for method in ("heatgp", "spd"):
+        planted, empty = (
+            score(dti, f"simulated site {s + 1}", method, "cross_entropy", 3, site=s, **options) for s in (54, 0)
+        )
+        assert planted < constant - 0.2 < empty
 
 
 def test_a_tract_needs_enough_subjects_of_both_groups(tmp_path):

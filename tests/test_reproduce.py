@@ -23,7 +23,7 @@ FEW = {
     "knots": ("heatgp", "rbf"),
     "projective": ("heatgp", "rbf", "rbf projector"),
     "gorillas": ("heatgp", "rbf", "svm", "linear"),
-    "dti": ("heatgp", "rbf", "svm", "linear", "constant"),
+    "dti": ("heatgp", "spd", "rbf", "svm", "linear", "constant"),
 }
 
 

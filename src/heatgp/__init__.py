@@ -6,6 +6,7 @@ from .heat.files import load_kernel
 from .heat.kernel import HeatKernel
 from .heat.matern import matern_kernel
 from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
+from .heat.shapes import shape_kernel
 from .manifolds import (
     SPD,
     Chart,
@@ -82,6 +83,7 @@ __all__ = [
     "matern_kernel",
     "nlpd_scorer",
     "product_to_spd",
+    "shape_kernel",
     "spd_to_product",
     "walk",
 ]

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
-from ..manifolds import Euclidean, Manifold, Product
+from ..manifolds import Euclidean, Manifold, Product, Sphere
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
 from ..whole_file import existing_file, whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
+from .invariant import InvariantKernel
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
 from .matern import MaternKernel
 from .methods import method_named
@@ -116,8 +117,10 @@ def describe(kernel: HeatKernel, arrays: Arrays, prefix: str) -> dict[str, Any]:
         common["parts"] = [describe(part, arrays, f"{prefix}{i}.") for i, part in enumerate(parts_of(kernel))]
         if isinstance(kernel, FactorsKernel):
             return common | {"kind": "factors", "places": kernel.places}
-        if isinstance(kernel, (SumKernel, StretchedKernel)):
-            return common | {"kind": "sum" if isinstance(kernel, SumKernel) else "stretched"}
+        if isinstance(kernel, SumKernel):
+            return common | {"kind": "sum"}
+        if isinstance(kernel, (StretchedKernel, InvariantKernel)):
+            return common | {"kind": "stretched" if isinstance(kernel, StretchedKernel) else "invariant"}
         return common | {"own_times": isinstance(kernel, ProductKernel) and kernel.own_times}
     if not isinstance(kernel, MadeKernel):
         raise Unsupported(f"{kernel!r} cannot be written to a file. Save the points and make the kernel again.")
@@ -145,6 +148,10 @@ def restored_kind(description: dict[str, Any], arrays: Arrays, manifold: Manifol
     kernels = [restore(part, arrays, manifold) for part in parts]
     if kind == "sum":
         return SumKernel(manifold, tuple(kernels))
+    if kind == "invariant":
+        assert isinstance(manifold, Sphere)
+        assert isinstance(kernels[0], OrbitKernel)
+        return InvariantKernel(manifold, kernels[0])
     assert kind == "stretched"
     assert isinstance(manifold, Euclidean)
     return StretchedKernel(manifold, kernels[0])

@@ -31,6 +31,7 @@ from .averaged.table import MaternProfile, has_table
 from .composed import ProductKernel, QuotientKernel, ScaledKernel, WrappedKernel
 from .exact.fibre import FibreKernel, lift
 from .exact.flat import EuclideanProfile, TorusProfile
+from .invariant import InvariantKernel
 from .kernel import HeatKernel, OrbitKernel
 from .methods import Method, heat_kernel
 from .stretched import StretchedKernel
@@ -154,6 +155,9 @@ class MaternKernel(WrappedKernel):
             return base
         if isinstance(base, (QuotientKernel, ScaledKernel, StretchedKernel)):
             return replace(base, base=with_smoothness(base.base, smoothness))
+        if isinstance(base, InvariantKernel):
+            profile = MaternProfile(base.manifold, base.base.profile, smoothness)
+            return replace(base, base=replace(base.base, profile=profile))
         if isinstance(base, OrbitKernel) and isinstance(base.profile, EuclideanProfile) and smoothness <= BESSEL:
             return replace(base, profile=EuclideanMatern(base.profile.dim, smoothness))
         if isinstance(base, OrbitKernel) and has_table(base.manifold, base.profile):

@@ -21,6 +21,7 @@ MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 METHOD_STYLES: dict[str, tuple[str, str]] = {
     "heatgp": (BLUE, "o"),
     "heatgp first": (BLUE, "v"),
+    "spd": (GREEN, "s"),
     "exact": (BLACK, "o"),
     "ball": (VERMILLION, "s"),
     "strip": (GREEN, "D"),

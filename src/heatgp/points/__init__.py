@@ -9,7 +9,7 @@ from .hyperbolic import (
     hyperboloid_to_ball,
     hyperboloid_to_half_space,
 )
-from .landmarks import Contrast, landmarks_to_shape, shape_to_landmarks
+from .landmarks import Contrast, landmarks_to_preshape, landmarks_to_shape, shape_to_landmarks
 from .rigid_motions import RIGID_MOTIONS, product_to_rigid, rigid_to_product
 from .rotations import (
     matrix_to_quaternion,
@@ -30,6 +30,7 @@ __all__ = [
     "half_space_to_hyperboloid",
     "hyperboloid_to_ball",
     "hyperboloid_to_half_space",
+    "landmarks_to_preshape",
     "landmarks_to_shape",
     "latlon_to_sphere",
     "matrix_to_quaternion",

@@ -1,4 +1,4 @@
-"""Planar landmarks to shapes, points of complex projective spaces, and back."""
+"""Landmarks to shapes: planar ones to points of complex projective spaces, those in space to points of spheres."""
 
 from typing import Literal
 
@@ -8,9 +8,10 @@ from scipy.linalg import helmert
 
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective
-from .checks import RANK, check, numbers, reject
+from .checks import RANK, check, numbers, real_numbers, reject
 
 Contrast = Literal["helmert", "first"]
+COINCIDE = "coincide: their size is {value:.1e}, and a single point has no shape. Remove it."
 
 
 def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> np.ndarray:
@@ -67,7 +68,7 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
         bad,
         np.ldexp(size, power),
         "landmarks",
-        "coincide: their size is {value:.1e}, and a single point has no shape. Remove it.",
+        COINCIDE,
     )
     return x / size[..., None]
 
@@ -106,6 +107,44 @@ def shape_to_landmarks(x: ArrayLike, contrast: Contrast = "helmert") -> np.ndarr
     if contrast == "first":
         return np.concatenate((np.zeros_like(x[..., :1]), x), axis=-1)
     return x @ matrix  # its rows are orthonormal: the transpose is the inverse
+
+
+def landmarks_to_preshape(landmarks: ArrayLike) -> np.ndarray:
+    """Landmarks in space to what remains without position and size; `heatgp.shape_kernel` removes the rotation.
+
+    Parameters
+    ----------
+    landmarks : array_like (..., k, 3)
+        k >= 3 landmarks.
+
+    Returns
+    -------
+    ndarray (..., 3 k - 3)
+        Points of Sphere(3 k - 4): orthonormal contrasts (Helmert), row by row.
+
+    Raises
+    ------
+    InvalidInput
+        If there are fewer than three landmarks, they are not in space, or all of them coincide.
+
+    References
+    ----------
+    Kendall (1984), Bull. London Math. Soc. 16, 81-121; Dryden and Mardia (2016), Statistical Shape Analysis.
+
+    Examples
+    --------
+    >>> landmarks_to_preshape([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]).shape
+    (9,)
+    """
+    points = real_numbers(landmarks, "landmarks")
+    if points.ndim < 2 or points.shape[-1] != 3 or points.shape[-2] < 3:
+        raise InvalidInput(f"landmarks has shape {points.shape}; it must have shape (..., k, 3), k >= 3.")
+    _, power = np.frexp(np.abs(points).max(axis=(-2, -1)))
+    points = np.ldexp(points, -power[..., None, None])  # of size one, so that squares stay in floating point
+    x = (helmert(points.shape[-2]) @ points).reshape(*points.shape[:-2], -1)
+    size = np.linalg.norm(x, axis=-1)
+    reject(size <= RANK, np.ldexp(size, power), "landmarks", COINCIDE)
+    return x / size[..., None]
 
 
 def contrasts(k: int, contrast: Contrast) -> np.ndarray:

@@ -100,7 +100,7 @@ def rule(time: float) -> tuple[np.ndarray, np.ndarray]:
     """Rotations (m, 3, 3) and weights, with the sum one over all rotations, for class functions at a time."""
     reach = math.sqrt(2 * NEGLIGIBLE * time)
     angle = 2 * math.asin(min(1.0, reach / 2))  # 2 - 2 cos(angle) = reach²
-    return _near_identity(STEP * math.sqrt(time), angle) if angle < WHOLE else _everywhere(time)
+    return _near_identity(STEP * math.sqrt(time), angle) if angle < WHOLE else everywhere(time)
 
 
 def _near_identity(step: float, angle: float) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +113,7 @@ def _near_identity(step: float, angle: float) -> tuple[np.ndarray, np.ndarray]:
     return Rotation.from_rotvec(vectors).as_matrix(), density * step**3 / (8 * math.pi**2)
 
 
-def _everywhere(time: float) -> tuple[np.ndarray, np.ndarray]:
+def everywhere(time: float) -> tuple[np.ndarray, np.ndarray]:
     """Euler angles: two circles in equal steps and Gauss's rule in cos(beta).
 
     The rule is exact up to a degree, the functions of which decay like exp(-degree² t/2).
