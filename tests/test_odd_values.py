@@ -1,5 +1,6 @@
 """Values that are almost what is needed: missing labels, huge integers, words for flags, points far outside."""
 
+import contextlib
 import logging
 import threading
 import time
@@ -10,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import heatgp as hg
+from catalog import CATALOG
 from heatgp import cost, progress
 from heatgp.errors import InvalidInput, OffManifold
 from heatgp.manifolds.fingerprint import fingerprint
@@ -253,3 +255,13 @@ def test_a_column_of_angles_has_two_axes():
 def test_degrees_in_rotation_vectors_give_a_warning():
     with pytest.warns(hg.errors.InputWarning, match="length 90, more than one turn"):
         hg.points.rotation_vector_to_matrix([0, 0, 90.0])
+
+
+@pytest.mark.parametrize("M", CATALOG, ids=repr)
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan])
+def test_no_finite_distance_to_what_is_not_finite(M, value, rng):
+    x, y = M.random(rng, 2), M.random(rng, 2)
+    x.reshape(2, -1)[1, 0] = value
+    with np.errstate(all="ignore"), contextlib.suppress(np.linalg.LinAlgError, hg.errors.HeatGPError):
+        distance = np.asarray(M.distance(x, y))
+        assert np.isfinite(distance).tolist() == [True, False]

@@ -112,7 +112,7 @@ def test_thousands_of_steps_stay_on_the_manifold(manifold):
 def test_jax_walks_the_same_law_in_the_precision_of_the_start():
     import jax
 
-    for M in (hg.Sphere(2), hg.ComplexProjective(1)):
+    for M in (hg.Sphere(2), hg.ComplexProjective(1), hg.SPD(2), hg.HermitianPD(2)):
         single = M.origin.astype(np.complex64 if M.is_complex else np.float32)
         x = hg.walk(M, single, [0.2, 0.45], paths=3000, step=0.02, rng=0, engine="jax")
         assert x.dtype == single.dtype

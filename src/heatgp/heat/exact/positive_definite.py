@@ -44,6 +44,8 @@ SHORT = 0.5
 """The time up to which the expansion is taken for n = 3: it is right to 2e-13 of p_t(0) there."""
 LONGEST = 1.0
 """The longest time for n > 3: for n = 3 the expansion is right to 1e-9 of p_t(0) there."""
+NEAR = 6.0
+"""|h|² up to which logarithms are those of the expansion for n = 3."""
 CURVED = 3.0
 """Differences of h are tabulated in arsinh of the difference over this: functions vary over this length or √t."""
 CHUNK = 1 << 18
@@ -52,6 +54,7 @@ TRIALS = 40
 """Random places at which a series is compared with the integral."""
 MOST = 60
 """Chebyshev nodes in each of two coordinates at most."""
+Function2 = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -101,29 +104,35 @@ class SymmetricProfile(Profile):
         space, expansion = SymmetricPD(self.n), matrix_expansion(self.n)
         height, half = expansion.height(time), SymmetricPD(self.n).dim / 2
 
-        def read(theta: np.ndarray, function: Callable[..., np.ndarray]) -> np.ndarray:
+        def read(theta: np.ndarray, function: Function2, elsewhere: Function, is_log: bool = False) -> np.ndarray:
+            """A function of the logarithm and of its derivative in time, where the expansion is right and matters."""
             h = np.asarray(theta, dtype=float)
             flat = h.reshape(-1, self.n)
             square = np.square(flat).sum(axis=-1)
             leading = space.roots.log_short_time(flat) - square / (2 * time)
-            out = np.zeros(len(flat))
-            near = np.flatnonzero(leading > -NEGLIGIBLE)
+            out = np.empty(len(flat))
+            matters = square < NEAR if is_log else leading > -NEGLIGIBLE
+            near = np.flatnonzero(matters)
             for start in range(0, len(near), CHUNK // 64):
                 own = near[start : start + CHUNK // 64]
                 log, rate = expansion(flat[own], time)
                 change = rate + square[own] / (2 * time**2) - half / time
-                out[own] = function(np.exp(leading[own] + log - height), change)
+                out[own] = function(leading[own] + log - height, change)
+            out[~matters] = elsewhere(flat[~matters])
             return out.reshape(h.shape[:-1])
 
+        def value(theta: np.ndarray) -> np.ndarray:
+            return read(theta, lambda log, change: np.exp(log), no_error)
+
+        def slope(theta: np.ndarray) -> np.ndarray:
+            return read(theta, lambda log, change: np.exp(log) * change, no_error)
+
+        def log(theta: np.ndarray) -> np.ndarray:
+            """Far away by the integral, which there does not need small differences of eigenvalues."""
+            return read(theta, lambda log, change: log, lambda h: self._with_line(time).relative_log(h), is_log=True)
+
         scale = height - half * math.log(2 * math.pi * time)
-        log = (lambda theta: self._with_line(time).relative_log(theta)) if self.n == 3 else None
-        return Slice(
-            lambda theta: read(theta, lambda value, change: value),
-            lambda theta: read(theta, lambda value, change: value * change),
-            no_error,
-            scale,
-            log,
-        )
+        return Slice(value, slope, no_error, scale, log if self.n == 3 else None)
 
     def _with_line(self, time: float) -> Slice:
         """The part of determinant one times the line of determinants."""
@@ -314,34 +323,29 @@ def _centred(h: np.ndarray) -> np.ndarray:
 
 
 def _log_eigenvalues(y: np.ndarray, h: np.ndarray) -> np.ndarray:
-    """Logarithms (3, ...) of the eigenvalues of k diag(exp h) k*, k = exp(iY), of axis vectors y (3, ...); h adds to 0.
+    """Logarithms (3, ...) of the eigenvalues of A = k diag(exp h) k*, k = exp(iY), of axis vectors y (3, ...).
 
-    The largest one is that of this matrix, the least one that of its inverse, where h has the other sign and k is
-    conjugate. Where eigenvalues coincide, two of them are wrong by the root of rounding, and their mean is right.
+    h adds up to zero. The traces of A and of its inverse, whose determinant is one, are sums of exp(±h_j) times the
+    diagonal of k*k = exp(2iY). The largest eigenvalue is that of A, the least one that of its inverse. Where
+    eigenvalues coincide, two of them are wrong by the root of rounding, and their mean is right.
     """
-    r = np.sqrt(np.square(y).sum(axis=0))
-    # exp(iY) = cosh r + i Y sinh(r)/r - y y' (cosh(r) - 1)/r²
-    k = np.multiply(-0.5 * sinhc(r / 2) ** 2, y[:, None] * y) + 0j
-    for i in range(3):
-        turned = 1j * sinhc(r) * y[i]
-        k[i, i] += np.cosh(r)
-        k[i - 1, i - 2] += turned
-        k[i - 2, i - 1] -= turned
-    up, down = (np.log(_largest(np.einsum("il...,jl...->ij...", k * np.exp(sign * h), np.conj(k)))) for sign in (1, -1))
+    square = np.square(y)
+    r = np.sqrt(square.sum(axis=0))
+    # exp(2iY) = cosh 2r + i Y sinh(2r)/r - y y' (cosh(2r) - 1)/r²
+    diagonal = np.cosh(2 * r) - 2 * sinhc(r) ** 2 * square
+    traces = [(np.exp(sign * h) * diagonal).sum(axis=0) for sign in (1, -1)]
+    up, down = (np.log(_largest(*pair)) for pair in (traces, traces[::-1]))
     return np.stack([-down, down - up, up])
 
 
-def _largest(a: np.ndarray) -> np.ndarray:
-    """The largest eigenvalue of Hermitian matrices (3, 3, ...), by the cubic.
+def _largest(trace: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """The largest root of z³ - trace z² + inverse z - 1, all of whose roots are positive.
 
     Reference: Smith (1961), Comm. ACM 4, 168.
     """
-    p, q, r = (a[i, i].real for i in range(3))
-    mean = (p + q + r) / 3
-    p, q, r = p - mean, q - mean, r - mean
-    x, y, z = a[0, 1], a[0, 2], a[1, 2]
-    xx, yy, zz = (np.square(part.real) + np.square(part.imag) for part in (x, y, z))
-    scale = np.sqrt((p * p + q * q + r * r + 2 * (xx + yy + zz)) / 6)
-    determinant = p * q * r + 2 * (x * z * np.conj(y)).real - p * zz - q * yy - r * xx
-    safe = np.where(scale > 0, scale, 1.0)
-    return mean + 2 * scale * np.cos(np.arccos(np.clip(determinant / (2 * safe**3), -1.0, 1.0)) / 3)
+    mean = trace / 3
+    square = np.maximum(mean * mean - inverse / 3, 0.0)
+    half = mean**3 - mean * inverse / 2 + 0.5
+    safe = np.where(square > 0, square, 1.0)
+    angle = np.arccos(np.clip(half / safe**1.5, -1.0, 1.0))
+    return mean + 2 * np.sqrt(square) * np.cos(angle / 3)

@@ -193,7 +193,7 @@ class AffineInvariant(PositiveDefinite, Symmetric):
             xp.linalg.eigvalsh(hermitian(_carried(xp.linalg.inv(xp.linalg.cholesky(a)), b - a)))
             for a, b in ((x, y), (y, x))
         ]
-        up, down = (xp.log1p(xp.where(e > 0, e, 0.0)) for e in ways)
+        up, down = (xp.log1p(xp.maximum(e, xp.zeros_like(e))) for e in ways)
         return up - xp.flip(down, axis=-1)
 
     def orbits(self, X: Array, Y: Array) -> Array:

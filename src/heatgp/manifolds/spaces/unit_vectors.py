@@ -86,7 +86,9 @@ def angle(x: Array, y: Array) -> Array:
 
     Reference: Kahan (2006), "How futile are mindless assessments of roundoff", section 12.
     """
-    return 2 * namespace(x).atan2(norm(x - y), norm(x + y))[..., None]
+    xp, chord = namespace(x), norm(x - y)
+    found = 2 * xp.atan2(chord, norm(x + y))
+    return xp.where(xp.isfinite(chord), found, math.nan)[..., None]  # of two infinite norms it would be a number
 
 
 def log_sine_integral(sines: float, cosines: float) -> float:
