@@ -165,7 +165,7 @@ def test_what_is_exact_and_from_when_on():
     assert heat_kernel(Stiefel(6, 3)).times == (0.0, math.inf)
     assert not any(map(exact_profile, (Stiefel(17, 2), Stiefel(7, 3), Stiefel(5, 2, "complex"))))
     with pytest.raises(
-        InvalidInput, match=r"time = 0\.01 is beyond the times .* 0\.02 to inf\. Ask heat_kernel for ano"
+        InvalidInput, match=r"time = 0\.01 is beyond the times .* 0\.02 to inf\. No method goes to shorter times"
     ):
         heat_kernel(Stiefel(5, 2))(np.eye(5, 2), time=0.01)
 

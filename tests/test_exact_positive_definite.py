@@ -8,6 +8,7 @@ from scipy.special import gamma, kv
 
 from exact_reference import hyperbolic
 from heatgp import SPD, HermitianPD, Hyperbolic, heat_kernel, matern_kernel, walk
+from heatgp.errors import InvalidInput
 from heatgp.heat.exact.positive_definite import HermitianProfile, SymmetricProfile, ThreeSeries
 
 TOLERANCE = 1e-12  # of p_t(x, x)
@@ -182,6 +183,36 @@ def test_expansion_of_size_two_is_that_of_the_hyperbolic_plane(rng):
     for time in (0.05, 0.4):
         found, expected = SymmetricProfile(2)._expanded(time), SymmetricProfile(2).at(time)
         np.testing.assert_allclose(found(h), expected(h), atol=1e-13 * np.exp(expected.log_scale))
+
+
+def test_times_beyond_the_expansion_are_refused_with_what_to_do(rng):
+    """Of Matern kernels too, of which more than a thousandth would be of heat kernels that nobody knows."""
+    M = SPD(4)
+    X = M.random(rng, 3)
+    with pytest.raises(
+        InvalidInput, match=r"0 to 1\. No method goes further .* SPD\(n, 'log-euclidean'\) has a kernel"
+    ):
+        heat_kernel(M)(X, time=1.1)
+    kernel = matern_kernel(M, 1.5)
+    assert 0.7 < kernel.times[1] < 0.8
+    with pytest.raises(InvalidInput, match=r"time = 0\.9 is beyond the times of matern.*, up to 0\.73.*No method"):
+        kernel(X, time=0.9)
+    assert matern_kernel(SPD(3), 1.5).times[1] == np.inf
+
+
+@pytest.mark.parametrize("smoothness, time", [(0.5, 0.3), (1.5, 0.5), (2.5, 0.9)])
+def test_matern_kernels_where_heat_kernels_end(smoothness, time, rng, monkeypatch):
+    """SPD(3) as if it ended like SPD(4), against the average of all heat kernels: within the stated error."""
+    M = SPD(3)
+    X = M.exp(M.origin, np.linspace(0, 2.5, 5)[:, None, None] * M.noise(M.origin, M.random(rng, 5)) / 3)
+    exact = matern_kernel(M, smoothness)(X, time=time)
+    monkeypatch.setattr(SymmetricProfile, "times", (0.0, 1.0))
+    monkeypatch.setattr(SymmetricProfile, "averaged_times", (0.0, 4.0))
+    monkeypatch.setattr(SymmetricProfile, "prepare", lambda self, time: self._expanded(time))
+    kernel = matern_kernel(M, smoothness)
+    found, error = kernel(X, time=time), kernel.standard_error(X, time=time)
+    assert error.max() < 3e-3 * exact.max()
+    np.testing.assert_array_less(np.abs(found - exact), error + 1e-4 * exact.max())
 
 
 def test_counts_of_paths_in_cells():

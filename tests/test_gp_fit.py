@@ -222,8 +222,8 @@ def test_bounds_of_the_kernel_itself_are_named(kernel):
         fit = fit_regression(kernel, X, y, Bounds(time=kernel.times), noise=0.01)
     assert fit.on_bound == ("time",)
     assert str(caught[0].message) == (
-        "time sits on the upper bound 0.01 of its search. The bound is the kernel's own: a kernel with other `times` "
-        "goes further."
+        "time sits on the upper bound 0.01 of its search. The bound is the kernel's own. Ask for a kernel with other "
+        "`times`."
     )
 
 

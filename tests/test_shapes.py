@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from scipy.special import gamma
 
 from group_average import rotations
-from heatgp import GPRegressor, Sphere, heat_kernel, load_kernel, matern_kernel, shape_kernel
+from heatgp import GPRegressor, Sphere, heat_kernel, load_kernel, shape_kernel
 from heatgp.errors import InvalidInput
 from heatgp.points import landmarks_to_preshape
 
@@ -52,7 +53,7 @@ def test_short_times_by_rotations_around_the_best_one(rng):
 @pytest.mark.parametrize("kernel", [shape_kernel(5), shape_kernel(5, 1.5)], ids=repr)
 @pytest.mark.parametrize("time", [0.01, 0.2])
 def test_invariant_symmetric_and_positive_definite(kernel, time, rng):
-    L = np.concatenate([clouds(rng, 60), clouds(rng, 20, spread=10.0)])
+    L = np.concatenate([clouds(rng, 25), clouds(rng, 10, spread=10.0)])
     X = landmarks_to_preshape(L)
     K = kernel(X, time=time)
     np.testing.assert_array_equal(K, K.T)
@@ -78,8 +79,31 @@ def test_derivative_and_matern(rng):
         later, before = (own(X, time=time * (1 + s)) for s in (1e-4, -1e-4))
         slope = (later - before) / (2e-4 * time)
         np.testing.assert_allclose(own.derivative(X, time=time), slope, atol=1e-6 * later[0, 0] / time)
-    expected = average(matern_kernel(Sphere(11), 2.5), X[0], X, 0.3, 40)
-    np.testing.assert_allclose(shape_kernel(5, 2.5)(X[0], X, time=0.3), expected, atol=1e-4 * expected[0])
+
+
+@pytest.mark.parametrize("smoothness, time", [(0.5, 0.02), (2.5, 0.02), (1.5, 0.3)])
+def test_matern_kernels_are_averages_over_times(smoothness, time, rng):
+    """By another rule for the integral over times."""
+    X, kernel, power = landmarks_to_preshape(clouds(rng, 4)), shape_kernel(5), smoothness + 11 / 2
+    u = np.linspace(math.log(1e-12), math.log(60 * time / smoothness), 400)
+    weight = np.exp(power * u - smoothness * np.exp(u) / time) * (smoothness / time) ** power / gamma(power)
+    expected = sum(w * kernel(X, time=t) for w, t in zip(weight * (u[1] - u[0]), np.exp(u)) if w > 0)
+    found = shape_kernel(5, smoothness)(X, time=time)
+    np.testing.assert_allclose(found, expected, atol=3e-6 * found.max())
+
+
+def test_rods_and_no_points_at_all(rng):
+    """Landmarks near a line, at short times, take no more memory than others; one and no point are no special cases."""
+    rods = np.arange(8.0)[:, None] * [1.0, 0, 0] + 0.1 * rng.standard_normal((12, 8, 3))
+    X, kernel = landmarks_to_preshape(rods), shape_kernel(8)
+    for time in (1e-5, 1e-3, 0.02):
+        K = kernel(X, time=time)
+        assert np.linalg.eigvalsh(K)[0] > -1e-10 * K.max()
+    later, before = (kernel.diag(X, time) for time in (0.0101, 0.0099))
+    assert np.all((later < before) & (later > 0.8 * before))
+    assert kernel(X[:0], X, time=0.1).shape == (0, 12)
+    assert kernel(X[:0], time=0.1).shape == (0, 0)
+    assert kernel(X[0], X[1], time=0.1).shape == ()
 
 
 def test_a_model_of_shapes_does_not_see_position_size_and_rotation(rng, tmp_path):

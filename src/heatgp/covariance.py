@@ -369,6 +369,11 @@ class Kernel(ABC):
         """What to ask for where a time is out of range, for messages."""
         return "other `times`"
 
+    @property
+    def way_out(self) -> str:
+        """The same as a sentence."""
+        return f"Ask for a kernel with {self.remedy}."
+
     @abstractmethod
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_j) of all pairs, (N, M), as a function of time; without Y, of X with itself."""
@@ -427,6 +432,10 @@ class DerivedKernel(Kernel):
     @property
     def remedy(self) -> str:
         return self.kernel.remedy
+
+    @property
+    def way_out(self) -> str:
+        return self.kernel.way_out
 
 
 @dataclass(frozen=True)

@@ -336,7 +336,7 @@ def finished(
         if undetermined:
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
         if len(undetermined) < len(sitting):
-            advice += f" The bound is the kernel's own: a kernel with {kernel.remedy} goes further."
+            advice += f" The bound is the kernel's own. {kernel.way_out}"
         warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
     value, z = found[0]
     evidence = value - objective.log_prior(z, best)

@@ -59,6 +59,10 @@ class ProductKernel(HeatKernel):
         return max(self.factors, key=lambda factor: factor.times[0]).remedy
 
     @property
+    def way_out(self) -> str:
+        return way_out_of(self.factors)
+
+    @property
     def times(self) -> tuple[float, float]:
         """Common to all factors; where each has its own time, those of any of them."""
         low, high = [f.times[0] for f in self.factors], [f.times[1] for f in self.factors]
@@ -126,6 +130,11 @@ class ProductKernel(HeatKernel):
         return replace(self, factors=(*self.factors[:place], kernel, *self.factors[place + 1 :]))
 
 
+def way_out_of(kernels: Sequence[HeatKernel]) -> str:
+    """What to do where a time is out of range of several kernels: that of one with a limit."""
+    return next((k.way_out for k in kernels if k.times != (0.0, math.inf)), kernels[0].way_out)
+
+
 @dataclass(frozen=True, repr=False)
 class WrappedKernel(HeatKernel):
     """A kernel made of one other, `base`."""
@@ -147,6 +156,10 @@ class WrappedKernel(HeatKernel):
     @property
     def remedy(self) -> str:
         return self.base.remedy
+
+    @property
+    def way_out(self) -> str:
+        return self.base.way_out
 
     @property
     def times(self) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -111,6 +111,14 @@ class Profile(ABC):
     def times(self) -> tuple[float, float]:
         """The shortest and the longest time that it can be asked for."""
         return (0.0, math.inf)
+
+    @property
+    def averaged_times(self) -> tuple[float, float]:
+        """The same where it is one of many in an average over times, and a larger error may be borne."""
+        return self.times
+
+    limit: ClassVar[str] = ""
+    """What to do where a time is out of range: a sentence, empty where another kernel of the method goes further."""
 
     @property
     def reach(self) -> float:
@@ -366,10 +374,13 @@ class HeatKernel(Kernel):
         times = values[: self.parameters - self.weight_parameters]
         if (times < low * (1 - 1e-9)).any() or (times > high * (1 + 1e-9)).any():
             raise InvalidInput(
-                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. "
-                f"Ask heat_kernel for {self.remedy}."
+                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. {self.way_out}"
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
+
+    @property
+    def way_out(self) -> str:
+        return f"Ask heat_kernel for {self.remedy}."
 
     def check_pairs(self, rows: int, columns: int, arrays: float) -> None:
         """An error where so many arrays of all pairs do not fit into memory."""
@@ -459,6 +470,10 @@ class OrbitKernel(MadeKernel):
     @property
     def times(self) -> tuple[float, float]:
         return self.profile.times
+
+    @property
+    def way_out(self) -> str:
+        return self.profile.limit or super().way_out
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X) if Y is None else len(Y))

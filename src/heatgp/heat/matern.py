@@ -18,25 +18,27 @@ from functools import cache, cached_property, partial
 from typing import Any
 
 import numpy as np
+from scipy.special import gammainccinv
 
 from ..arguments import is_number, shown
 from ..array import Array
 from ..covariance import TimeFunction
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Stiefel, Torus
-from .averaged.all_times import Powers, extended
+from .averaged.all_times import Powers, extended, volume_of
 from .averaged.euclidean import BESSEL, EuclideanMatern
 from .averaged.sums import Average, Leaf, OrbitAverage
 from .averaged.table import MaternProfile, has_table
 from .composed import ProductKernel, QuotientKernel, ScaledKernel, WrappedKernel
 from .exact.fibre import FibreKernel, lift
 from .exact.flat import EuclideanProfile, TorusProfile
-from .invariant import InvariantKernel
 from .kernel import HeatKernel, OrbitKernel
 from .methods import Method, heat_kernel
 from .stretched import StretchedKernel
 from .sums import FactorsKernel, SumKernel
 
+BEYOND = 1e-3
+"""The part of k(x, x) that may come from heat kernels beyond their longest time."""
 ROUGHEST = 0.1
 """The least smoothness: the number of times in the sum is inversely proportional to it."""
 
@@ -128,8 +130,23 @@ class MaternKernel(WrappedKernel):
     def parameters(self) -> int:
         return self.base.parameters
 
+    @property
+    def times(self) -> tuple[float, float]:
+        """Those of the heat kernel.
+
+        Where it ends at a long time and the volume is infinite, up to when a thousandth of k(x, x) is beyond that.
+        """
+        low, high = self.base.times
+        if math.isinf(high) or math.isfinite(volume_of(self.manifold)):
+            return low, high
+        last = self.base.profile.averaged_times[1] if isinstance(self.base, OrbitKernel) else high
+        return low, min(high, last * self.smoothness / float(gammainccinv(self.smoothness, BEYOND)))
+
     def check_time(self, time: Any) -> Any:
-        return self.base.check_time(time)
+        time, high = self.base.check_time(time), self.times[1]
+        if high < self.base.times[1] and np.max(time) > high * (1 + 1e-9):
+            raise InvalidInput(f"time = {time!r} is beyond the times of {self!r}, up to {high:.3g}. {self.way_out}")
+        return time
 
     def with_times(self, which: str | None) -> HeatKernel:
         """In R^n the coordinates are stretched, and the average over the time stays one of a known formula."""
@@ -155,9 +172,6 @@ class MaternKernel(WrappedKernel):
             return base
         if isinstance(base, (QuotientKernel, ScaledKernel, StretchedKernel)):
             return replace(base, base=with_smoothness(base.base, smoothness))
-        if isinstance(base, InvariantKernel):
-            profile = MaternProfile(base.manifold, base.base.profile, smoothness)
-            return replace(base, base=replace(base.base, profile=profile))
         if isinstance(base, OrbitKernel) and isinstance(base.profile, EuclideanProfile) and smoothness <= BESSEL:
             return replace(base, profile=EuclideanMatern(base.profile.dim, smoothness))
         if isinstance(base, OrbitKernel) and has_table(base.manifold, base.profile):

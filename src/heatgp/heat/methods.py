@@ -206,7 +206,6 @@ class Exact(Method):
     """
 
     name: ClassVar[str] = "exact"
-    remedy: ClassVar[str] = "another method: at these times its series is too long"
 
     def refuse_simple(self, manifold: Manifold) -> None:
         self.simple_kernel(manifold)

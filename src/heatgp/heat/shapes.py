@@ -18,8 +18,8 @@ def shape_kernel(landmarks: int, smoothness: Any = math.inf) -> HeatKernel:
 
     Position and size are removed by `heatgp.points.landmarks_to_preshape`, whose points are on a sphere. Rotations are
     removed by the kernel: the heat kernel of the sphere, or its Matern kernel, averaged over all of them. So it is
-    positive definite, has mass one, and k_s composed with k_t is k_(s+t). It is exact to 1e-10 of the diagonal. Mirror
-    images are different shapes.
+    positive definite, has mass one, and k_s composed with k_t is k_(s+t). Heat kernels are exact to 1e-10 of the
+    diagonal, Matern kernels to 1e-6. Mirror images are different shapes.
 
     Parameters
     ----------

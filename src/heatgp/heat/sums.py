@@ -13,7 +13,7 @@ from ..array import Array
 from ..covariance import Normalized, TimeFunction, weighted_sum
 from ..errors import InvalidInput
 from ..manifolds import Manifold, Product
-from .composed import WrappedKernel, divided
+from .composed import WrappedKernel, divided, way_out_of
 from .kernel import HeatKernel, Replicates
 
 
@@ -92,6 +92,10 @@ class SumKernel(HeatKernel):
     @property
     def remedy(self) -> str:
         return max(self.summands, key=lambda summand: summand.times[0]).remedy
+
+    @property
+    def way_out(self) -> str:
+        return way_out_of(self.summands)
 
     @property
     def times(self) -> tuple[float, float]:

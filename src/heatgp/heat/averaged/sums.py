@@ -54,8 +54,9 @@ class Average(HeatKernel):
 
     def _sum(self, function: TimeFunction, shape: tuple[int, ...]) -> TimeFunction:
         law = GammaTimes(self.smoothness, self.manifold.dim, COARSE, self.manifold.decay)
-        if self.parameters == 1:
-            return TimeFunction(lambda time: summed(law, time, function.at, shape))
+        if self.parameters == 1:  # the times of the sum are the same for all times of the average
+            kept = Recent(function.at, max(2, KEPT // (16 * max(1, math.prod(shape)))))
+            return TimeFunction(lambda time: summed(law, time, kept, shape))
 
         def at(times: tuple[float, ...]) -> Evaluation:
             def node(s: float) -> Evaluation:
@@ -199,7 +200,7 @@ class OrbitAverage(HeatKernel):
         return [
             (profile.heat.first, math.inf)
             if isinstance(profile, TabulatedHeat)
-            else (max(profile.times[0], shortest_time(leaf.manifold)), profile.times[1])
+            else (max(profile.times[0], shortest_time(leaf.manifold)), profile.averaged_times[1])
             for leaf, profile in zip(self.leaves, self._profiles)
         ]
 

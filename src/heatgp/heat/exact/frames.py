@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import ClassVar
 
 import numpy as np
 from scipy.fft import dct
@@ -46,6 +47,7 @@ class FramesProfile(Profile):
     """V(2, n), n >= 4; theta are the four entries of x'y."""
 
     n: int
+    limit: ClassVar[str] = "No method goes to shorter times on this manifold."
 
     @property
     def times(self) -> tuple[float, float]:

@@ -24,6 +24,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import ClassVar
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -38,12 +39,20 @@ from .short_time_matrices import matrix_expansion
 
 NARROW = 3.0
 """What the width of the integrand is at most, at long times, is the root of one over this."""
-RULES = ((0.5, 6, 0.6, 1e-13), (2.0, 10, 0.55, 1e-13), (10.0, 12, 0.5, 1e-11), (1e300, 14, 0.5, 1e-7))
+RULES = (
+    (2.0, 6, 0.6, 1e-13),
+    (4.0, 8, 0.6, 1e-12),
+    (8.0, 8, 0.6, 1e-10),
+    (16.0, 10, 0.6, 1e-9),
+    (1e300, 12, 0.6, 1e-7),
+)
 """Up to a time: how many nodes in each of the two angles of y, the step of |y| in widths, the error over p_t(0)."""
 SHORT = 0.5
 """The time up to which the expansion is taken for n = 3: it is right to 2e-13 of p_t(0) there."""
 LONGEST = 1.0
 """The longest time for n > 3: for n = 3 the expansion is right to 1e-9 of p_t(0) there."""
+ROUGHLY = 4.0
+"""The same in averages over times: there it is right to 4e-4 of p_t(0)."""
 NEAR = 6.0
 """|h|² up to which logarithms are those of the expansion for n = 3."""
 CURVED = 3.0
@@ -89,10 +98,15 @@ class SymmetricProfile(Profile):
     """
 
     n: int
+    limit: ClassVar[str] = "No method goes further for n > 3; SPD(n, 'log-euclidean') has a kernel at all times."
 
     @property
     def times(self) -> tuple[float, float]:
         return 0.0, math.inf if self.n <= 3 else LONGEST
+
+    @property
+    def averaged_times(self) -> tuple[float, float]:
+        return 0.0, math.inf if self.n <= 3 else ROUGHLY
 
     def prepare(self, time: float) -> Slice:
         if self.n > 3 or (self.n == 3 and time < SHORT):

@@ -11,7 +11,8 @@ where the heat equation leaves for F, with L the Laplacian of flat space in thes
 
 F is a sum of t^k times polynomials F_k in the elementary symmetric polynomials e_2, .., e_n of h less its mean, which
 follow one after the other. U has poles where a = i pi, so that powers of h converge up to |h|² = 2 pi² only; as there
-are none for real h, Euler's summation in |h|² / (|h|² + 20) converges at all distances.
+are none for real h, Euler's summation in |h|² / (|h|² + 20) converges at all distances. Powers of t are summed in the
+same way, in t / (t + 6).
 
 Reference: Minakshisundaram and Pleijel (1949); Helgason (1984), ch. II, Proposition 3.11, for L; Hardy (1949),
 Divergent Series, ch. VIII, for Euler's summation.
@@ -31,6 +32,8 @@ ORDERS = 12
 """Of the expansion: t^k h^2j counts as k + j."""
 NEAREST = 20.0
 """About -|h|² of the nearest pole, 2 pi²: h = (b, -b, 0, ..) has a = b = i pi there."""
+SLOW = 6.0
+"""Powers of t are summed in t / (t + this): their coefficients alternate, and fall by about this factor."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +48,17 @@ class MatrixExpansion:
         square = np.square(h).sum(axis=-1)
         powers = [e ** np.arange(size)[:, None] for e, size in zip(_elementary_values(h)[2:], self._shape)]
         value, rate = np.zeros((2, len(h)))
+        powers_of_time, slopes = time_powers(time)
         for j, (exponents, coefficients) in enumerate(self._by_degree):
             parts = coefficients @ math.prod(power[own] for power, own in zip(powers, exponents))
             for k, weight in zip(range(ORDERS - j, 0, -1), euler_weights(j, square / (square + NEAREST))):
-                value += time**k * weight * parts[k]
-                rate += k * time ** (k - 1) * weight * parts[k]
+                value += powers_of_time[k] * weight * parts[k]
+                rate += slopes[k] * weight * parts[k]
         return value, rate
 
     def height(self, time: float) -> float:
         """F at h = 0."""
-        return float(time ** np.arange(ORDERS + 1) @ self.coefficients.reshape(ORDERS + 1, -1)[:, 0])
+        return float(time_powers(time)[0] @ self.coefficients.reshape(ORDERS + 1, -1)[:, 0])
 
     @property
     def _shape(self) -> tuple[int, ...]:
@@ -166,6 +170,16 @@ def _elementary_values(h: np.ndarray) -> list[np.ndarray]:
         for a in range(h.shape[1], 0, -1):
             out[a] = out[a] + column * out[a - 1]
     return out
+
+
+def time_powers(time: float) -> np.ndarray:
+    """t^k and its derivative, (2, ORDERS + 1), by Euler's summation in u = t / (t + SLOW)."""
+    u = time / (time + SLOW)
+    k, m = np.indices((ORDERS + 1, ORDERS + 1))
+    terms = np.where(m >= np.maximum(k, 1), binom(m - 1, m - k) * SLOW**k, 0.0)
+    terms[0] = 0.0  # F has no term without a power of t
+    m = np.arange(ORDERS + 1)
+    return np.stack([terms @ u**m, terms @ (m * u ** np.maximum(m - 1, 0)) * (SLOW / (time + SLOW) ** 2)])
 
 
 def euler_weights(j: int, w: np.ndarray) -> Iterator[np.ndarray]:
