@@ -79,7 +79,7 @@ def test_functions_too_short_for_the_references():
     """The data ask for a shorter time than the kernel resolves: the warning says so, and how to get it."""
     kernel = heat_kernel(TORUS_CHART, references=60, paths=6000, rng=0)
     X = TORUS_CHART.random(np.random.default_rng(0), 120)
-    with pytest.warns(BoundWarning, match=r"time sits on the lower bound .* a kernel with more `references`"):
+    with pytest.warns(BoundWarning, match=r"time sits on the lower bound .* Ask heat_kernel for more `references`"):
         GPRegressor(TORUS_CHART, kernel=kernel).fit(X, np.sin(4 * X[:, 1]) + np.cos(2 * X[:, 0]))
 
 

@@ -44,6 +44,7 @@ def shape_kernel(landmarks: int, smoothness: Any = math.inf) -> HeatKernel:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from heatgp import GPRegressor, Sphere
     >>> from heatgp.points import landmarks_to_preshape
     >>> rng = np.random.default_rng(0)
