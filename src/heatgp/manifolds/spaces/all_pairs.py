@@ -178,12 +178,44 @@ def log_eigenvalue_orbits(X: np.ndarray, Y: np.ndarray, orbit: Orbit) -> np.ndar
     """
     n = X.shape[-1]
     inverse = np.linalg.inv(np.linalg.cholesky(X))
-    carried = (inverse.reshape(-1, n) @ Y.swapaxes(0, 1).reshape(n, -1)).reshape(len(X), n, len(Y), n).swapaxes(1, 2)
-    carried = carried @ np.conj(inverse.swapaxes(-1, -2))[:, None]
-    values = hermitian_eigenvalues(carried) if n <= 3 else np.linalg.eigvalsh(carried)
+    if n <= 3 and not np.iscomplexobj(X):
+        values = _symmetric_eigenvalues(_carried_entries(inverse, Y), n)
+    else:
+        values = _carried_eigenvalues(inverse, Y)
     wide = values[..., 0] < SPREAD * values[..., -1]
     theta = replaced(np.log(np.where(wide[..., None], 1.0, values)), wide, X, Y, orbit)
     return refined(theta, X, Y, orbit)
+
+
+def _carried_entries(a: np.ndarray, Y: np.ndarray) -> dict[tuple[int, int], np.ndarray]:
+    """The entries i <= j of a y a' for all pairs of matrices a and symmetric y, (N, M) each, by matrix products."""
+    above = [(i, j) for i in range(a.shape[-1]) for j in range(i, a.shape[-1])]
+    entries = np.stack([Y[:, k, m] for k, m in above])
+
+    def factors(i: int, j: int) -> np.ndarray:
+        terms = [a[:, i, k] * a[:, j, m] + (k != m) * a[:, i, m] * a[:, j, k] for k, m in above]
+        return np.stack(terms, axis=-1)
+
+    return {place: factors(*place) @ entries for place in above}
+
+
+def _symmetric_eigenvalues(entries: dict[tuple[int, int], np.ndarray], n: int) -> np.ndarray:
+    """Eigenvalues (..., n), n = 2 or 3, increasing, of symmetric matrices given by their entries."""
+    if n == 2:
+        mean, half = (entries[0, 0] + entries[1, 1]) / 2, (entries[0, 0] - entries[1, 1]) / 2
+        spread = np.sqrt(half * half + entries[0, 1] ** 2)
+        return np.stack((mean - spread, mean + spread), axis=-1)
+    nothing = np.broadcast_to(0.0, entries[0, 0].shape)
+    above = [(entries[place], nothing) for place in ((0, 1), (0, 2), (1, 2))]
+    return np.stack(_cubic([entries[i, i] for i in range(3)], above), axis=-1)
+
+
+def _carried_eigenvalues(inverse: np.ndarray, Y: np.ndarray) -> np.ndarray:
+    """Eigenvalues (N, M, n), increasing, of a y a* for all pairs."""
+    n = Y.shape[-1]
+    carried = inverse.reshape(-1, n) @ Y.swapaxes(0, 1).reshape(n, -1)
+    carried = carried.reshape(len(inverse), n, len(Y), n).swapaxes(1, 2) @ np.conj(inverse.swapaxes(-1, -2))[:, None]
+    return hermitian_eigenvalues(carried) if n <= 3 else np.linalg.eigvalsh(carried)
 
 
 def log_orbits(

@@ -16,6 +16,7 @@ from ...array import (
     norm,
     polynomial,
     sinhc,
+    stack_last,
     step_tolerance,
     taylor_degree,
     to_complex,
@@ -189,10 +190,8 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         Negative ones are minus those of y^-1 x.
         """
         xp = namespace(x)
-        ways = [
-            xp.linalg.eigvalsh(hermitian(_carried(xp.linalg.inv(xp.linalg.cholesky(a)), b - a)))
-            for a, b in ((x, y), (y, x))
-        ]
+        relative = _relative_eigenvalues_of_two if self.n == 2 else _relative_eigenvalues
+        ways = [relative(a, b - a) for a, b in ((x, y), (y, x))]
         up, down = (xp.log1p(xp.maximum(e, xp.zeros_like(e))) for e in ways)
         return up - xp.flip(down, axis=-1)
 
@@ -212,6 +211,26 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         n, half = self.n, self._beta / 2
         log = (self.dim - n) / 2 * math.log(2 * math.pi) + self._beta * n * (n - 1) / 2 * math.log(2)
         return log + sum(math.lgamma(1 + half) - math.lgamma(1 + j * half) for j in range(1, n + 1))
+
+
+def _relative_eigenvalues(x: Array, v: Array) -> Array:
+    """Eigenvalues (..., n), increasing, of x^-1 v."""
+    xp = namespace(x)
+    return xp.linalg.eigvalsh(hermitian(_carried(xp.linalg.inv(xp.linalg.cholesky(x)), v)))
+
+
+def _relative_eigenvalues_of_two(x: Array, v: Array) -> Array:
+    """The same for 2 x 2 matrices, entry by entry: those of L^-1 v L*^-1, x = L L*."""
+    xp = namespace(x)
+    first = xp.real(x[..., 0, 0])
+    turn = x[..., 1, 0] / first  # L has the rows (√first, 0) and √first (turn, ..)
+    rest = xp.real(x[..., 1, 1]) - xp.abs(turn) ** 2 * first
+    corner = xp.real(v[..., 0, 0])
+    a = corner / first
+    c = (v[..., 1, 0] - turn * corner) / xp.sqrt(first * rest)
+    b = (xp.real(v[..., 1, 1]) - 2 * xp.real(xp.conj(turn) * v[..., 1, 0]) + xp.abs(turn) ** 2 * corner) / rest
+    mean, spread = (a + b) / 2, xp.sqrt(((a - b) / 2) ** 2 + xp.abs(c) ** 2)
+    return stack_last((mean - spread, mean + spread))
 
 
 def _carried(a: Array, y: Array) -> Array:
