@@ -1,7 +1,9 @@
 """Positive definite matrices, real and complex, with the affine-invariant and with the log-Euclidean metric."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -189,16 +191,13 @@ class AffineInvariant(PositiveDefinite, Symmetric):
 
         Negative ones are minus those of y^-1 x.
         """
-        xp = namespace(x)
-        relative = _relative_eigenvalues_of_two if self.n == 2 else _relative_eigenvalues
-        ways = [relative(a, b - a) for a, b in ((x, y), (y, x))]
-        up, down = (xp.log1p(xp.maximum(e, xp.zeros_like(e))) for e in ways)
-        return up - xp.flip(down, axis=-1)
+        return _logarithms(_relative_eigenvalues, x, y)
 
     def orbits(self, X: Array, Y: Array) -> Array:
         if not isinstance(X, np.ndarray):
             return super().orbits(X, Y)
-        return log_eigenvalue_orbits(X, Y, self.orbit)
+        orbit = partial(_logarithms, _relative_eigenvalues_of_two) if self.n == 2 else self.orbit
+        return log_eigenvalue_orbits(X, Y, orbit)
 
     @property
     def roots(self) -> Roots:
@@ -213,6 +212,14 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         return log + sum(math.lgamma(1 + half) - math.lgamma(1 + j * half) for j in range(1, n + 1))
 
 
+def _logarithms(relative: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+    """Logarithms of the eigenvalues of x^-1 y, with a function for the eigenvalues of x^-1 v."""
+    ways = [relative(a, b - a) for a, b in ((x, y), (y, x))]
+    xp = namespace(x)
+    up, down = (xp.log1p(xp.maximum(e, xp.zeros_like(e))) for e in ways)
+    return up - xp.flip(down, axis=-1)
+
+
 def _relative_eigenvalues(x: Array, v: Array) -> Array:
     """Eigenvalues (..., n), increasing, of x^-1 v."""
     xp = namespace(x)
@@ -220,7 +227,7 @@ def _relative_eigenvalues(x: Array, v: Array) -> Array:
 
 
 def _relative_eigenvalues_of_two(x: Array, v: Array) -> Array:
-    """The same for 2 x 2 matrices, entry by entry: those of L^-1 v L*^-1, x = L L*."""
+    """The same for 2 x 2 matrices, entry by entry: those of L^-1 v L*^-1, x = L L*. x must be positive definite."""
     xp = namespace(x)
     first = xp.real(x[..., 0, 0])
     turn = x[..., 1, 0] / first  # L has the rows (√first, 0) and √first (turn, ..)
