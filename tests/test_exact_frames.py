@@ -85,6 +85,34 @@ def test_the_same_at_short_times(n, k, time, number, rng):
     np.testing.assert_allclose(heat_kernel(M, "exact")(X[0], X, time=time), expected, atol=1e-8 * expected[0])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("time", [0.05, 0.1, 0.3])
+def test_pairs_of_six_dimensions_are_triples_averaged_over_the_third_vector(time, rng):
+    """V(2, 6) is V(3, 6) over spheres S³: the integral of the kernel of triples, which is another one of SO(6)'s.
+
+    Unit vectors v orthogonal to y around the nearest to the third one of x, in equal steps of their logarithms.
+    """
+    M, triples = Stiefel(6, 2), Stiefel(6, 3)
+    X = near_points(M, rng, 4, reach=0.3)
+    whole = np.linalg.svd(X[0])[0]
+    start = np.concatenate([X[0], whole[:, 2:3]], axis=1)
+    step = 0.8 * math.sqrt(time)
+    axis = step * np.arange(-7, 8)
+    w = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+    size = np.linalg.norm(w, axis=1)
+    w, size = w[size < min(7 * step, math.pi)], size[size < min(7 * step, math.pi)]
+    found = []
+    for y in X:
+        rest = np.linalg.svd(y)[0][:, 2:]  # orthonormal, orthogonal to y
+        turn = np.linalg.svd(rest.T @ start[:, 2:3])[0]
+        middle, sides = rest @ turn[:, 0] * np.sign(turn[:, 0] @ rest.T @ start[:, 2]), rest @ turn[:, 1:]
+        v = np.cos(size)[:, None] * middle + np.sinc(size / np.pi)[:, None] * (w @ sides.T)
+        ends = np.concatenate([np.broadcast_to(y, (len(v), 6, 2)), v[..., None]], axis=-1)
+        found.append(heat_kernel(triples)(start, ends, time=time) @ np.sinc(size / np.pi) ** 2 * step**3)
+    expected = heat_kernel(M)(X[0], X, time=time)
+    np.testing.assert_allclose(found, expected, atol=1e-4 * expected[0])
+
+
 @pytest.mark.parametrize("time", [0.025, 0.06, 0.12, 0.4])
 def test_two_ways_to_frames_of_five_dimensions(time, rng):
     """The series against sums over rotations."""

@@ -63,7 +63,7 @@ def symmetric_three(h, time):
 
 
 @pytest.mark.parametrize("time", [0.01, 0.3, 10.0])
-@pytest.mark.parametrize("n", [2, 3, 4, 6])
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
 def test_hermitian_matrices_agree_with_high_precision(n, time):
     p, h = HermitianProfile(n).at(time), np.outer(RADII, direction(n))
     exact = [hermitian(each, time) for each in h]
