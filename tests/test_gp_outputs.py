@@ -31,19 +31,17 @@ def tables(n=40, p=3):
     return X, np.column_stack([y, *waves]) + rng.normal(size=(n, p)) * 0.2 * np.arange(1, p + 1)
 
 
-CASES = pytest.mark.parametrize(
-    "amplitude, noise, mean, scale, width",
-    [
-        (None, None, "constant", None, None),
-        (None, None, "linear", SCALES, None),
-        (2.0, None, "zero", None, None),
-        (2.0, None, "linear", None, [np.inf, 0.5]),
-        (None, 0.3, "constant", SCALES, None),
-        (None, 0.3, "linear", None, 0.5),
-        (2.0, 0.3, "constant", None, None),
-        (None, 0.0, "constant", None, None),
-    ],
-)
+NAMES = "amplitude, noise, mean, scale, width"
+NOISY = [
+    (None, None, "constant", None, None),
+    (None, None, "linear", SCALES, None),
+    (2.0, None, "zero", None, None),
+    (2.0, None, "linear", None, [np.inf, 0.5]),
+    (None, 0.3, "constant", SCALES, None),
+    (None, 0.3, "linear", None, 0.5),
+    (2.0, 0.3, "constant", None, None),
+]
+CASES = pytest.mark.parametrize(NAMES, [*NOISY, (None, 0.0, "constant", None, None)])
 
 
 @CASES
@@ -69,13 +67,12 @@ def test_each_column_is_a_fit_of_its_own(amplitude, noise, mean, scale, width, p
     np.testing.assert_allclose(posterior.log_marginal_likelihood, joint.log_marginal_likelihood, rtol=1e-8)
 
 
-@CASES
+@pytest.mark.parametrize(NAMES, NOISY)
 @pytest.mark.parametrize(
     "kernel", [RBF(), Normalized(Cosines()), Cosines(), ARD(2)], ids=["rbf", "n", "low rank", "two"]
 )
 def test_gradients_are_differences(kernel, amplitude, noise, mean, scale, width):
-    if noise == 0:
-        pytest.skip("rounding is as large as the jitter")
+    """Without noise rounding is as large as the jitter, and differences say nothing."""
     X, Y = tables()
     X = X if isinstance(kernel, ARD) else X[:, :1]
     mean = np.column_stack([np.ones(40), X[:, 0]]) if mean == "linear" else mean
