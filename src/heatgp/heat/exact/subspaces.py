@@ -55,7 +55,9 @@ class GrassmannProfile(Profile):
             return np.exp(leading(theta) + log - height) * change
 
         scale = height - half * math.log(2 * math.pi * time)
-        return Slice(in_blocks(value, near, self.rank), in_blocks(slope, near, self.rank), no_error, scale)
+        return Slice(
+            in_blocks(value, self.rank, matters=near), in_blocks(slope, self.rank, matters=near), no_error, scale
+        )
 
     def _summed(self, modes: CosineModes, time: float) -> Slice:
         logs = modes.log_dimension - modes.eigenvalue * (time / 2)
@@ -70,7 +72,7 @@ class GrassmannProfile(Profile):
             def read(theta: np.ndarray) -> np.ndarray:
                 return contract(tensor, [np.cos(np.multiply.outer(angle, waves)) for angle in theta.T])
 
-            return in_blocks(read, everywhere, self.rank, len(tensor))
+            return in_blocks(read, self.rank, len(tensor))
 
         scale = largest + math.log(total) - self.log_volume
         return Slice(reader(parts), reader(-modes.eigenvalue / 2 * parts), no_error, scale)
@@ -92,12 +94,10 @@ def modes_from(n: int, rank: int, time: float) -> CosineModes:
     return cosine_modes(Grassmann(n, rank).roots, rank * (n - rank), time)
 
 
-def everywhere(theta: np.ndarray) -> np.ndarray:
-    return np.ones(len(theta), dtype=bool)
-
-
-def in_blocks(function: Function, matters: Callable[[np.ndarray], np.ndarray], rank: int, terms: int = 16) -> Function:
-    """A function (n, rank) -> (n,) where it matters, zero elsewhere, for coordinates of any shape.
+def in_blocks(
+    function: Function, rank: int, terms: int = 16, matters: Callable[[np.ndarray], np.ndarray] | None = None
+) -> Function:
+    """A function (n, rank) -> (n,) for coordinates of any shape; zero where it does not matter.
 
     It is called with as many rows as its tensors, of `terms` in each coordinate, leave room for.
     """
@@ -107,7 +107,7 @@ def in_blocks(function: Function, matters: Callable[[np.ndarray], np.ndarray], r
         theta = np.asarray(theta, dtype=float)
         flat = theta.reshape(-1, rank)
         out = np.zeros(len(flat))
-        inside = np.flatnonzero(matters(flat))
+        inside = np.arange(len(flat)) if matters is None else np.flatnonzero(matters(flat))
         for start in range(0, len(inside), rows):
             own = inside[start : start + rows]
             out[own] = function(flat[own])
