@@ -136,7 +136,7 @@ def test_mean_of_the_trace_and_positive_densities(n, rng):
         assert abs(values.mean() - expected) < 4.5 * values.std() / 200
 
 
-@pytest.mark.parametrize("n, k, time", [(6, 2, 0.3), (10, 2, 0.1), (6, 3, 0.2)])
+@pytest.mark.parametrize("n, k, time", [(6, 2, 0.3), (10, 2, 0.1), pytest.param(6, 3, 0.2, marks=pytest.mark.slow)])
 def test_chapman_and_kolmogorov_with_simulated_paths(n, k, time, rng):
     """p_2t(x, y) is the mean of p_t(B_t, y) over Brownian motion from x: paths know nothing of the series."""
     M = Stiefel(n, k)
@@ -155,7 +155,7 @@ def test_chapman_and_kolmogorov_with_simulated_paths(n, k, time, rng):
     [
         (5, 2, 300, (0.05, 0.3)),
         (10, 2, 300, (0.05, 0.3)),
-        (6, 3, 30, (0.05, 0.3)),
+        (6, 3, 15, (0.05, 0.3)),
         pytest.param(6, 3, 300, (0.05, 0.3), marks=pytest.mark.slow),
     ],
 )

@@ -56,7 +56,7 @@ def test_expansion_and_series_agree_where_they_meet(n, k, rng):
         (4, 2, 0.05, 40),
         (4, 2, 0.3, 20),
         (5, 2, 0.3, 18),
-        (6, 3, 0.8, 8),
+        pytest.param(6, 3, 0.8, 8, marks=pytest.mark.slow),
         pytest.param(5, 2, 0.1, 28, marks=pytest.mark.slow),
         pytest.param(6, 3, 0.3, 12, marks=pytest.mark.slow),
     ],

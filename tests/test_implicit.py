@@ -56,11 +56,19 @@ def spheroid_area(c):
     return 2 * np.pi * (1 + (1 - e**2) / e * np.arctanh(e))
 
 
-def test_volumes():
-    assert SPHERE.volume == pytest.approx(4 * np.pi, rel=5e-3)
-    assert TORUS.volume == pytest.approx(4 * np.pi**2 * 0.4, rel=5e-3)
-    assert FLAT.volume == pytest.approx(2 * np.pi**2, rel=5e-3)
-    assert SPHEROID.volume == pytest.approx(spheroid_area(0.6), rel=5e-3)
+@pytest.mark.parametrize(
+    "manifold, volume",
+    [
+        (TORUS, 4 * np.pi**2 * 0.4),
+        *(
+            pytest.param(manifold, volume, marks=pytest.mark.slow)
+            for manifold, volume in ((SPHERE, 4 * np.pi), (FLAT, 2 * np.pi**2), (SPHEROID, spheroid_area(0.6)))
+        ),
+    ],
+    ids=repr,
+)
+def test_volumes(manifold, volume):
+    assert manifold.volume == pytest.approx(volume, rel=5e-3)
 
 
 def test_volume_of_an_ellipsoid_with_three_axes():

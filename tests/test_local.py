@@ -61,7 +61,9 @@ def compared(manifold, X, y, new, tolerance=1e-2, **known):
     return np.sqrt(np.mean((mean - exact) ** 2)) / y.std(), np.abs(std / deviation - 1).max(), gp, dense
 
 
-@pytest.mark.parametrize("tolerance, of_mean, of_std", [(1e-2, 1e-2, 2e-2), (1e-3, 1e-3, 2e-3)])
+@pytest.mark.parametrize(
+    "tolerance, of_mean, of_std", [(1e-2, 1e-2, 2e-2), pytest.param(1e-3, 1e-3, 2e-3, marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("manifold", ROUGH, ids=repr)
 def test_predictions_are_those_of_the_dense_model(manifold, tolerance, of_mean, of_std):
     time = ROUGH[manifold]
@@ -144,6 +146,7 @@ def test_known_variances_are_those_of_the_noise(inference):
         hg.GPRegressor(S2, inference=inference, noise=np.where(np.arange(600) == 3, 0.0, 1.0)).fit(X, y)
 
 
+@pytest.mark.slow
 def test_a_local_model_of_many_near_data_is_sparse(monkeypatch):
     X, y, new, _ = problem(S2, 0.2, 800)
     monkeypatch.setattr(local, "SMALL", 100)

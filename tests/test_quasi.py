@@ -37,7 +37,9 @@ def test_the_law_is_the_same(manifold):
     assert (np.abs(random.mean(axis=0) - even.mean(axis=0)) < 5 * error + 1e-12).all()
 
 
-@pytest.mark.parametrize("manifold", [Sphere(2), SPHERE, SPHERE_CHART, U_DOMAIN], ids=repr)
+@pytest.mark.parametrize(
+    "manifold", [Sphere(2), pytest.param(SPHERE, marks=pytest.mark.slow), SPHERE_CHART, U_DOMAIN], ids=repr
+)
 def test_shares_are_several_times_more_exact(manifold):
     """Of boxes that hold a hundredth of the points or so, against the shares of many points."""
     seeds = [np.random.default_rng(seed) for seed in range(8)]

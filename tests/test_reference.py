@@ -207,6 +207,7 @@ class SixMembers(Manifold):
     )
 
 
+@pytest.mark.slow
 def test_six_members_are_enough(points):
     with pytest.warns(
         AccuracyWarning, match=r"does not know its volume: 12\.\d+ is estimated.*Define.*`volume`"

@@ -83,7 +83,8 @@ def test_square(full, rng):
         assert np.diag(kernel(x, time=time) / truth)[middle].mean() == pytest.approx(1, abs=0.01)
 
 
-@pytest.mark.parametrize("full", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("full", [False, True])
 def test_three_dimensions(full, rng):
     """The three-sphere as an equation, and a box: coarser, since 400 points are seven to a side."""
     size = {"rng": 0} if full else SMALL | {"references": 250}

@@ -81,7 +81,9 @@ def test_derivative_and_matern(rng):
         np.testing.assert_allclose(own.derivative(X, time=time), slope, atol=1e-6 * later[0, 0] / time)
 
 
-@pytest.mark.parametrize("smoothness, time", [(0.5, 0.02), (2.5, 0.02), (1.5, 0.3)])
+@pytest.mark.parametrize(
+    "smoothness, time", [(1.5, 0.3), *(pytest.param(s, 0.02, marks=pytest.mark.slow) for s in (0.5, 2.5))]
+)
 def test_matern_kernels_are_averages_over_times(smoothness, time, rng):
     """By another rule for the integral over times."""
     X, kernel, power = landmarks_to_preshape(clouds(rng, 4)), shape_kernel(5), smoothness + 11 / 2
