@@ -66,8 +66,9 @@ def ask(manifold, name, x, y, z):
         "noise": (x, z),
         "exp": (x, manifold.noise(x, 0.01 * z)),
         "gradient": (x, z),
+        "metric": (x, z, z),
     }
-    pairs = ("distance", "separation", "rough_separation", "difference", "open_way")
+    pairs = ("distance", "log", "separation", "rough_separation", "difference", "open_way")
     return member(*arguments.get(name, (x, y) if name in pairs else (x,))) if callable(member) else member
 
 
@@ -184,7 +185,7 @@ def test_separation_of_complex_points_from_six_members():
     z = 0.02 * (rng.standard_normal(x.shape) + 1j * rng.standard_normal(x.shape))
     y = M.exp(x, M.noise(x, z))
     d = Manifold.embed(M, y - x)
-    own = [row @ metric @ row for row, metric in zip(d, M._metric(x))]
+    own = [row @ metric @ row for row, metric in zip(d, M._metric_matrix(x))]
     np.testing.assert_allclose(own, M.distance(x, y) ** 2, rtol=0.01)
 
 

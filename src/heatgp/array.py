@@ -80,6 +80,12 @@ def inner(x: Array, y: Array) -> Array:
     return _sum_last(terms)[..., None]
 
 
+def real_inner(x: Array, y: Array) -> Array:
+    """Re tr(x* y) of matrices."""
+    xp = namespace(x)
+    return xp.sum(xp.real(xp.conj(x) * y) if is_complex(x) else x * y, axis=(-2, -1))
+
+
 def norm(x: Array, axes: int = 1) -> Array:
     """Euclidean norm over the last `axes` axes."""
     xp = namespace(x)

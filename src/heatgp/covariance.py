@@ -25,6 +25,8 @@ BLOCK = 32
 """Points whose Gram matrix is computed for its diagonal, by kernels that have no better way."""
 LARGEST = 700.0
 """|log| of the sizes that values may have: exp(709) is the largest double, and derivatives are larger than values."""
+DIFFERENCE = 1e-3
+"""Steps of differences in the points, over the root of the time."""
 RESOLVED = 1e-10
 """Ratios to the largest value from which logarithms may be taken: those of exact kernels are right to 1e-13."""
 
@@ -374,6 +376,15 @@ class Kernel(ABC):
         """The same as a sentence."""
         return f"Ask for a kernel with {self.remedy}."
 
+    @property
+    def detail(self) -> float:
+        """The length, over the root of the time, over which differences are those of a smooth function."""
+        return DIFFERENCE
+
+    def step_of_differences(self, time: Any) -> float:
+        """That length at a time: the shortest one where there are several times."""
+        return self.detail * math.sqrt(float(np.min(np.atleast_1d(time)[: self.parameters - self.weight_parameters])))
+
     @abstractmethod
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_j) of all pairs, (N, M), as a function of time; without Y, of X with itself."""
@@ -428,6 +439,10 @@ class DerivedKernel(Kernel):
     @property
     def times(self) -> tuple[float, float]:
         return self.kernel.times
+
+    @property
+    def detail(self) -> float:
+        return self.kernel.detail
 
     @property
     def remedy(self) -> str:

@@ -51,6 +51,10 @@ class ProductKernel(HeatKernel):
         return all(factor.is_exact for factor in self.factors)
 
     @property
+    def detail(self) -> float:
+        return max(factor.detail for factor in self.factors)
+
+    @property
     def parameters(self) -> int:
         return sum(factor.parameters for factor in self.factors) if self.own_times else 1
 
@@ -152,6 +156,10 @@ class WrappedKernel(HeatKernel):
     @property
     def is_exact(self) -> bool:
         return self.base.is_exact
+
+    @property
+    def detail(self) -> float:
+        return self.base.detail
 
     @property
     def remedy(self) -> str:

@@ -23,6 +23,7 @@ from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_sc
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Euclidean, Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
+from ..manifolds.gradients import WEIGHTS, gradients
 from ..progress import tracked
 
 if TYPE_CHECKING:
@@ -270,6 +271,45 @@ class HeatKernel(Kernel):
 
         return self._over_times(slope, X, Y, time)
 
+    def gradient(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
+        """The gradient of p_t(x, y) in x, a tangent vector at x.
+
+        Parameters
+        ----------
+        X, Y, time : as in a call of the kernel. Without Y, X with itself.
+
+        Returns
+        -------
+        Array whose axes are those of a call of the kernel, and then those of a point. The derivative along a tangent
+        vector v is `manifold.metric(x, gradient, v)`.
+
+        Notes
+        -----
+        Where the kernel is a function of one distance r it is -dp/dr log(x, y)/r. Else differences are taken along
+        geodesics in an orthonormal basis of the tangent space: one kernel of 4 dim N x M pairs.
+
+        Examples
+        --------
+        >>> from heatgp import Euclidean, heat_kernel
+        >>> heat_kernel(Euclidean(1)).gradient([[0.0]], [[1.0]], time=1.0).round(6)  # p_1(0, 1) (y - x)
+        array([[[0.241971]]])
+        """
+        times, axes = self._times(time)
+        X = self._points(X, "X")
+        Y = X if Y is None else self._points(Y, "Y")
+        shape = self.manifold.shape
+        batches = [Z.shape[: Z.ndim - len(shape)] for Z in (X, Y)]
+        x, y = (Z.reshape(-1, *shape) for Z in (X, Y))
+        self.check_pairs(len(x), len(y), len(times) * (1 + math.prod(shape)))
+        rows = max(1, CHUNK // max(1, len(y) * self.manifold.dim))
+        starts = range(0, max(1, len(x)), rows)
+        found = [np.concatenate([self._gradients(x[i : i + rows], y, t) for i in starts]) for t in times]
+        return np.stack(found).reshape(*axes, *batches[0], *batches[1], *shape)
+
+    def _gradients(self, x: np.ndarray, y: np.ndarray, time: Any) -> np.ndarray:
+        """Gradients (n, m, *shape) in x (n, *shape) of pairs with all y (m, *shape)."""
+        return gradients(self.manifold, lambda z: self.pairs(z, y).at(time).value, x, self.step_of_differences(time))
+
     def standard_error(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """The standard error of p_t(x, y): that of the simulation, zero where the kernel is exact."""
         return self._over_times(lambda e, t: e.error, X, Y, time)
@@ -395,12 +435,17 @@ class HeatKernel(Kernel):
         """The blocks of pairs, with progress where they are many."""
         return tracked(blocks, len(blocks), f"Pairs of {self!r}") if len(blocks) > MANY else blocks
 
-    def _over_times(self, read: Callable[[Evaluation, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
+    def _times(self, time: Any) -> tuple[list[Any], tuple[int, ...]]:
+        """A list of checked times, and their shape: none for one time."""
         time = as_array(time, "time", f"a positive number, or an array of them; got {time!r}")
         many = self.parameters == 1 and time.ndim > 0
         times = [self.check_time(t) for t in (time.ravel().tolist() if many else [time.tolist()])]
         if not times:
             raise InvalidInput("time is an empty list; give one time or more.")
+        return times, time.shape if many else ()
+
+    def _over_times(self, read: Callable[[Evaluation, Any], np.ndarray], X: Any, Y: Any, time: Any) -> np.ndarray:
+        times, axes = self._times(time)
 
         def values_of(pairs: TimeFunction) -> np.ndarray:
             found = [read(pairs.at(t), t) for t in times]
@@ -422,7 +467,7 @@ class HeatKernel(Kernel):
             starts = self._tracked(range(0, max(1, len(flat_x)), rows))
             parts = [values_of(self.pairs(flat_x[i : i + rows], flat_y)) for i in starts]
             values = np.concatenate(parts, axis=-2)
-        return values.reshape((*np.shape(time)[: many * np.ndim(time)], *values.shape[1:-2], *batch_x, *batch_y))
+        return values.reshape((*axes, *values.shape[1:-2], *batch_x, *batch_y))
 
     def _points(self, X: Any, name: str) -> np.ndarray:
         """Checked points in double precision, moved onto the manifold.
@@ -452,6 +497,10 @@ class MadeKernel(HeatKernel):
     @property
     def is_exact(self) -> bool:
         return self.method == "exact"
+
+    @property
+    def detail(self) -> float:
+        return self.made_by.detail
 
     def replicates(self, number: int) -> list[Replicates]:
         return self.made_by.replicates(self, number)
@@ -503,6 +552,32 @@ class OrbitKernel(MadeKernel):
             )
 
         return TimeFunction(at)
+
+    def _gradients(self, x: np.ndarray, y: np.ndarray, time: Any) -> np.ndarray:
+        M = self.manifold
+        if len(M.chamber) > 1 or M.chamber[0][0] != 0:
+            return super()._gradients(x, y, time)
+        try:
+            unit = float(M.length(np.ones(1)))
+            ways = M.log(x[:, None], y[None])
+        except Unsupported:
+            return super()._gradients(x, y, time)
+        theta = np.asarray(M.orbits(x, y))
+        end = M.chamber[0][1]
+        step = min(self.step_of_differences(time) / unit, end / 100)
+        p = self.profile.at(time)
+
+        def value(coordinate: np.ndarray) -> np.ndarray:
+            """The kernel is even at both ends of the chamber."""
+            inside = np.abs(coordinate)
+            return p.value(np.where(inside > end, 2 * end - inside, inside) if math.isfinite(end) else inside)
+
+        slopes = sum(weight * (value(theta + k * step) - value(theta - k * step)) for k, weight in WEIGHTS.items())
+        lengths = unit * theta[..., 0]
+        some = (lengths > 0) & np.isfinite(lengths)
+        factor = np.where(some, -slopes / (unit * step) / np.where(some, lengths, 1.0), 0.0)
+        axes = (..., *(None,) * len(M.shape))
+        return factor[axes] * np.where(some[axes], ways, 0.0)
 
     def orbit_blocks(
         self, X: np.ndarray, Y: np.ndarray | None, most: int = CHUNK

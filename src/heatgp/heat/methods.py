@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arguments import as_times, check_flag, check_jobs, check_seed
 from ..cost import Cost, check_memory
+from ..covariance import DIFFERENCE
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Homogeneous, Manifold, Scaled, Stiefel, Symmetric
 from ..manifolds.roots import log_unit_ball_volume
@@ -36,6 +37,8 @@ from .smooth.fit import default_design, smooth_profile, smoothable
 
 FIBRE_TERMS = 2000
 """Terms of a fibre average up to which `auto` takes it: some milliseconds for each pair."""
+DIFFERENCE_OF_COUNTS = 0.3
+"""Steps of differences of counts in the points, over the root of the time."""
 Arrays = Mapping[str, np.ndarray]
 Times = float | tuple[float, ...] | None
 
@@ -54,6 +57,8 @@ class Method(ABC):
     name: ClassVar[str]
     remedy: ClassVar[str] = "other `times`"
     """What to ask for where a time is out of range."""
+    detail: ClassVar[float] = DIFFERENCE
+    """The length, over the root of the time, over which its kernels are smooth: see `covariance.Kernel`."""
 
     def kernel(self, manifold: Manifold) -> HeatKernel:
         """The heat kernel of a manifold by this method.
@@ -320,6 +325,7 @@ class Ball(Simulated):
     """
 
     name: ClassVar[str] = "ball"
+    detail: ClassVar[float] = DIFFERENCE_OF_COUNTS
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
@@ -457,6 +463,7 @@ class Strip(FromSamples):
     """
 
     name: ClassVar[str] = "strip"
+    detail: ClassVar[float] = DIFFERENCE_OF_COUNTS
     epsilon: float | None = None
     distance: bool = False
 

@@ -82,6 +82,10 @@ class SumKernel(HeatKernel):
         return all(summand.is_exact for summand in self.summands)
 
     @property
+    def detail(self) -> float:
+        return max(summand.detail for summand in self.summands)
+
+    @property
     def parameters(self) -> int:
         return sum(summand.parameters for summand in self.summands) + self.weight_parameters
 

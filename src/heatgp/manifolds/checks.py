@@ -234,7 +234,7 @@ def _part(manifold: Manifold, x: Any, name: str) -> Array:
     return x
 
 
-CHECKED = {"random": checked_random, "exp": checked_pair, "distance": checked_pair}
+CHECKED = {"random": checked_random, "exp": checked_pair, "log": checked_pair, "distance": checked_pair}
 """The members of a manifold that users call by hand, and how their arguments are checked."""
 
 

@@ -15,6 +15,9 @@ noise, exp                required                          Brownian motion
 random, defect            required                          checks of points, starting points, property tests
 is_complex                False                             points that are complex arrays
 violation, remedy         "defect", "Use M.project(x)..."   error messages that name what is wrong and what to do
+metric                    from `noise`                      inner products of tangent vectors
+tangent_basis             from `noise`                      gradients in the points
+log                       raises Unsupported                faster gradients of kernels of one angle or distance
 distance                  raises Unsupported                the ball method, nearest neighbours, search intervals
 within                    distance(x, y) < radius           the ball method where the distance is expensive
 separation                distance², else from `noise`      reference kernels that are accurate at short times
@@ -185,6 +188,70 @@ class Manifold(ABC):
         """The real dimension of the numbers that points are made of: 2 where they are complex, else 1."""
         return 2 if self.is_complex else 1
 
+    # Tangent vectors.
+
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        """The inner product of tangent vectors u and v at x; by default of the metric that `noise` defines.
+
+        Examples
+        --------
+        >>> from heatgp import SpecialOrthogonal
+        >>> turn = np.array([[0.0, -1, 0], [1, 0, 0], [0, 0, 0]])
+        >>> SpecialOrthogonal(3).metric(np.eye(3), turn, turn)  # one radian for each unit of time
+        np.float64(1.0)
+        """
+        xp = namespace(x)
+        u, v = (Manifold.embed(self, w) for w in (u, v))
+        return xp.sum(u * xp.matmul(self._metric_matrix(x), v[..., None])[..., 0], axis=-1)
+
+    def tangent_basis(self, x: Array) -> Array:
+        """Tangent vectors at x, (..., dim, *shape), that are orthonormal in the metric; any such ones.
+
+        By default from the singular vectors of `noise`, as a function of z.
+
+        Examples
+        --------
+        >>> from heatgp import Sphere
+        >>> Sphere(2).tangent_basis(np.array([[1.0, 0, 0]])).shape
+        (1, 2, 3)
+        """
+        xp = namespace(x)
+        vectors, sizes, _ = xp.linalg.svd(self._noise_matrix(x), full_matrices=False)
+        rows = xp.swapaxes(vectors * sizes[..., None, :], -1, -2)[..., : self.dim, :]
+        if self.is_complex:
+            half = rows.shape[-1] // 2
+            rows = rows[..., :half] + 1j * rows[..., half:]
+        return xp.reshape(rows, (*rows.shape[:-1], *self.shape))
+
+    def log(self, x: Array, y: Array) -> Array:
+        """The shortest tangent vector v at x with exp(x, v) = y; one of them where there are several.
+
+        Examples
+        --------
+        >>> from heatgp import Sphere
+        >>> Sphere(2).log([1.0, 0, 0], [0, 1.0, 0]) / np.pi
+        array([0. , 0.5, 0. ])
+        """
+        raise Unsupported(f"{self!r} has no logarithm in closed form. Define log(x, y).")
+
+    def _noise_matrix(self, x: Array) -> Array:
+        """noise(x, .) as a matrix (..., size, size) of real coordinates."""
+        xp = namespace(x)
+        size, batch = math.prod(self.shape), (1,) * (x.ndim - len(self.shape))
+        one = xp.reshape(xp.eye(size, dtype=x.dtype), (size, *batch, *self.shape))
+        unit = xp.concat((one, 1j * one)) if self.is_complex else one
+        return xp.moveaxis(Manifold.embed(self, self.noise(x, unit)), 0, -1)
+
+    def _metric_matrix(self, x: Array) -> Array:
+        """The metric (..., size, size) on flattened real coordinates; that of the coordinates normal to the manifold.
+
+        The normal part is of fourth order for close points. It keeps far points apart, such as antipodes of a sphere.
+        """
+        xp, N = namespace(x), self._noise_matrix(x)
+        square = xp.matmul(N, xp.swapaxes(N, -1, -2))
+        inverse = xp.linalg.pinv(square, rtol=1e-8)
+        return inverse + xp.eye(square.shape[-1], dtype=square.dtype) - xp.matmul(inverse, square)
+
     # Distances.
 
     def distance(self, x: Array, y: Array) -> Array:
@@ -208,23 +275,9 @@ class Manifold(ABC):
         except Unsupported:
             xp = namespace(x)
             d = Manifold.embed(self, self.difference(x, y))
-            G = self._metric(x) + self._metric(y)
+            G = self._metric_matrix(x) + self._metric_matrix(y)
             return xp.sum(d * xp.matmul(G, d[..., None])[..., 0], axis=-1) / 2
         return d * d
-
-    def _metric(self, x: Array) -> Array:
-        """The metric (..., size, size) on flattened real coordinates; that of the coordinates normal to the manifold.
-
-        The normal part is of fourth order for close points. It keeps far points apart, such as antipodes of a sphere.
-        """
-        xp = namespace(x)
-        size, batch = math.prod(self.shape), (1,) * (x.ndim - len(self.shape))
-        one = xp.reshape(xp.eye(size, dtype=x.dtype), (size, *batch, *self.shape))
-        unit = xp.concat((one, 1j * one)) if self.is_complex else one
-        N = xp.moveaxis(Manifold.embed(self, self.noise(x, unit)), 0, -1)
-        square = xp.matmul(N, xp.swapaxes(N, -1, -2))
-        inverse = xp.linalg.pinv(square, rtol=1e-8)
-        return inverse + xp.eye(square.shape[-1], dtype=square.dtype) - xp.matmul(inverse, square)
 
     def rough_separation(self, x: Array, y: Array) -> Array:
         """A cheaper squared distance, accurate enough to tell near points from far points."""

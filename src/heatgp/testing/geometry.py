@@ -70,6 +70,7 @@ def batches(s: Sample) -> Iterator[str]:
     y = m.exp(x, REACH / 10 * v)
     y_of_first = np.stack([m.exp(x[0], REACH / 10 * share * v[0]) for share in np.linspace(0.5, 1, len(x))])  # near it
     calls: list[Any] = [(m.noise, (x, v)), (m.exp, (x, v)), (m.defect, (x,)), (m.embed, (x,)), (m.distance, (x, y))]
+    calls += [(m.log, (x, y))]
     for f, args in calls + ([(m.orbit, (x, y))] if isinstance(m, Homogeneous) else []):
         name = f.__name__
         try:
@@ -82,9 +83,34 @@ def batches(s: Sample) -> Iterator[str]:
         for number, count in ((0, "no points"), (1, "one point")):
             yield from s.apart(f"{name} of {count}", f(*(a[:number] for a in args)), loop[:number])
         if len(args) == 2:
-            many = y_of_first if f == m.distance else args[1]
+            many = y_of_first if f in (m.distance, m.log) else args[1]
             loop = np.stack([np.asarray(f(x[0], each)) for each in many])
             yield from s.apart(f"{name} of one point and many differs from a loop", f(x[0], many), loop)
+
+
+def inner_products(s: Sample) -> Iterator[str]:
+    """`metric` is the one whose white noise is `noise`, and `tangent_basis` is orthonormal in it."""
+    m, x = s.manifold, s.x
+    basis = m.tangent_basis(x)
+    if basis.shape != (len(x), m.dim, *m.shape) or basis.dtype != x.dtype:
+        yield f"tangent_basis of points {x.shape}, {x.dtype} has shape {basis.shape}, dtype {basis.dtype}"
+        return
+    gram = m.metric(x[:, None, None], basis[:, :, None], basis[:, None])
+    yield from s.apart(
+        "tangent_basis is not orthonormal in the metric", gram, np.broadcast_to(np.eye(m.dim), gram.shape)
+    )
+    rows, columns = s.row(basis), s.row(s.basis(x[0]))
+    yield from s.apart("tangent_basis is not the basis of noise", rows[0].T @ rows[0], columns.T @ columns)
+
+
+def logarithm(s: Sample) -> Iterator[str]:
+    """exp(x, log(x, y)) is y, and the length of log(x, y) is the distance."""
+    m = s.manifold
+    near = s.v * (REACH / s.speed(s.x, s.v).max())
+    y = m.exp(s.x, near)
+    log = m.log(s.x, y)
+    yield from s.apart("log does not invert exp", log, near)
+    yield from s.apart("the length of log is not the distance", np.sqrt(m.metric(s.x, log, log)), m.distance(s.x, y))
 
 
 def metric(s: Sample) -> Iterator[str]:
@@ -147,4 +173,17 @@ def precision(s: Sample) -> Iterator[str]:
             yield f"{name} of {x.dtype} is {y.dtype}: make constants of the array's dtype"
 
 
-PROPERTIES = (declaration, points, tangents, exponential, batches, metric, geodesics, covariance, polishing, precision)
+PROPERTIES = (
+    declaration,
+    points,
+    tangents,
+    exponential,
+    inner_products,
+    logarithm,
+    batches,
+    metric,
+    geodesics,
+    covariance,
+    polishing,
+    precision,
+)

@@ -157,6 +157,21 @@ class Product(Manifold):
     def exp(self, x: Array, v: Array) -> Array:
         return self.join(*self._values("exp", x, v))
 
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return sum(self._values("metric", x, u, v))
+
+    def log(self, x: Array, y: Array) -> Array:
+        return self.join(*self._values("log", x, y))
+
+    def tangent_basis(self, x: Array) -> Array:
+        """The bases of the factors, each with zeros in the parts of the others."""
+        xp, rows = namespace(x), []
+        bases = [flatten(f, basis) for f, basis in zip(self.factors, self._values("tangent_basis", x))]
+        for i, basis in enumerate(bases):
+            zeros = [xp.zeros((*basis.shape[:-1], other.shape[-1]), dtype=basis.dtype) for other in bases]
+            rows.append(xp.concat([*zeros[:i], basis, *zeros[i + 1 :]], axis=-1))
+        return xp.concat(rows, axis=-2)
+
     def step(self, x: Array, z: Array, time: float) -> Array:
         rows = _cut(z, (math.prod(f.step_shape) for f in self.factors))
         noises = [row.reshape(*row.shape[:-1], *f.step_shape) for f, row in zip(self.factors, rows)]

@@ -65,6 +65,13 @@ class Quotient(Wrapper):
     def distance(self, x: Array, y: Array) -> Array:
         return self._over_group(namespace(x).min, self.cover.distance, x, y)
 
+    def log(self, x: Array, y: Array) -> Array:
+        """The shortest one to a representative of y."""
+        xp = namespace(x)
+        ways = xp.stack([self.cover.log(x, g(y)) for g in self.isometries])
+        shortest = xp.argmin(self.cover.metric(x, ways, ways), axis=0)
+        return xp.take_along_axis(ways, xp.reshape(shortest, (1, *shortest.shape, *(1,) * len(self.shape))), axis=0)[0]
+
     def separation(self, x: Array, y: Array) -> Array:
         return self._over_group(namespace(x).min, self.cover.separation, x, y)
 

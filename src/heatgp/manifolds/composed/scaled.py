@@ -63,6 +63,8 @@ class Scaled(Wrapper):
         require(valid, f"Scaled needs a positive scale between {1 / SCALES:g} and {SCALES:g}; got {self.scale!r}.")
 
     noise = times_scale(-1, "noise")
+    metric = times_scale(2, "metric")
+    tangent_basis = times_scale(-1, "tangent_basis")
     gradient = times_scale(-2, "gradient")
     distance = times_scale(1, "distance")
     separation = times_scale(2, "separation")

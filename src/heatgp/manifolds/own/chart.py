@@ -31,7 +31,7 @@ STEP_SUBSTEPS = (16,)
 
 
 @final
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Chart(Manifold):
     """One coordinate patch with a metric tensor G(x).
 
@@ -71,7 +71,8 @@ class Chart(Manifold):
     8.0
     """
 
-    metric: Callable[[Array], Array]
+    tensor: Callable[[Array], Array]
+    """The metric tensor G."""
     dim: int
     periodic: tuple[float | None, ...] | None = None
     bounds: tuple[tuple[float, float], ...] | None = None
@@ -81,25 +82,32 @@ class Chart(Manifold):
     violation: ClassVar[str] = "the distance outside the bounds, in coordinates"
     remedy: ClassVar[str] = "Bring the coordinates into the bounds; M.project(x) gives the nearest point there."
 
-    def __post_init__(self) -> None:
-        require(callable(self.metric), f"Chart needs a function of coordinates; got {self.metric!r}.")
-        require_integer("Chart", "dim", self.dim, 1)
-        require(self.wrap is None or callable(self.wrap), f"Chart needs a function as wrap; got {self.wrap!r}.")
-        periods = check_sequence("Chart", "periodic", self.periodic, (None,) * self.dim)
-        valid = len(periods) == self.dim and all(p is None or (is_number(p) and p > 0) for p in periods)
-        require(valid, f"Chart needs a period or None for each of {self.dim} coordinates; got {self.periodic!r}.")
-        object.__setattr__(self, "periodic", periods)
-        given = check_sequence("Chart", "bounds", self.bounds, (None,) * self.dim)
-        bounds = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
-        if self.bounds is not None or None not in bounds:
-            object.__setattr__(self, "bounds", check_bounds("Chart", bounds, self.dim))
+    def __init__(
+        self,
+        metric: Callable[[Array], Array],
+        dim: int,
+        periodic: tuple[float | None, ...] | None = None,
+        bounds: tuple[tuple[float, float], ...] | None = None,
+        wrap: Callable[[Array], Array] | None = None,
+    ) -> None:
+        require(callable(metric), f"Chart needs a function of coordinates; got {metric!r}.")
+        require_integer("Chart", "dim", dim, 1)
+        require(wrap is None or callable(wrap), f"Chart needs a function as wrap; got {wrap!r}.")
+        periods = check_sequence("Chart", "periodic", periodic, (None,) * dim)
+        valid = len(periods) == dim and all(p is None or (is_number(p) and p > 0) for p in periods)
+        require(valid, f"Chart needs a period or None for each of {dim} coordinates; got {periodic!r}.")
+        given = check_sequence("Chart", "bounds", bounds, (None,) * dim)
+        ends = [(0.0, p) if b is None and p is not None else b for b, p in zip(given, periods)]
+        known = check_bounds("Chart", ends, dim) if bounds is not None or None not in ends else None
+        for name, value in zip(("tensor", "dim", "periodic", "bounds", "wrap"), (metric, dim, periods, known, wrap)):
+            object.__setattr__(self, name, value)
         x = np.array([0.37 * low + 0.63 * high for low, high in self.bounds or [(0.0, 0.6)] * self.dim])
         batch, shape = np.broadcast_to(x, (2, 3, self.dim)), (2, 3, self.dim, self.dim)
-        require_shape("The metric of Chart", self.metric, batch, [shape], "a symmetric matrix")
+        require_shape("The metric of Chart", self.tensor, batch, [shape], "a symmetric matrix")
         self.factor(x)
 
     def __repr__(self) -> str:
-        return f"Chart({getattr(self.metric, '__name__', 'metric')}, {self.dim})"
+        return f"Chart({getattr(self.tensor, '__name__', 'metric')}, {self.dim})"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -128,7 +136,7 @@ class Chart(Manifold):
 
     def factor(self, x: Array) -> Array:
         """The lower triangular L with L L' = G(x), or an error that says where G is not positive definite."""
-        G = self.metric(x)
+        G = self.tensor(x)
         if not is_numpy(G):
             return namespace(x).linalg.cholesky(G)
         symmetric = np.abs(G - np.swapaxes(G, -1, -2)).max(initial=0.0) <= 1e-8 * np.abs(G).max(initial=0.0)
@@ -151,16 +159,16 @@ class Chart(Manifold):
         Γ(v, v) = G^-1 (D_v G v - grad (v'Gv) / 2). With `quick`, derivatives are accurate to 1e-8 only.
         """
         axes = namespace(x).eye(self.dim, dtype=x.dtype)
-        G = self.metric(x)
+        G = self.tensor(x)
         known = G if quick else None
-        slopes = [apply(derivative(self.metric, x, axes[k], self._scale, known), v) for k in range(self.dim)]
+        slopes = [apply(derivative(self.tensor, x, axes[k], self._scale, known), v) for k in range(self.dim)]
         along = sum(slopes[k] * v[..., k, None] for k in range(self.dim))
         across = namespace(x).stack([dot(slope, v) for slope in slopes], axis=-1)
         return small_solve(G, across / 2 - along)
 
     def square(self, x: Array, v: Array) -> Array:
         """v'G(x)v."""
-        return dot(apply(self.metric(x), v), v)
+        return self.metric(x, v, v)
 
     @cached_property
     def _scale(self) -> float:
@@ -172,9 +180,14 @@ class Chart(Manifold):
         """L'^-1 z with L L' = G: covariance G^-1."""
         return small_solve(namespace(x).swapaxes(self.factor(x), -1, -2), z)
 
+    def metric(self, x: Array, u: Array | None = None, v: Array | None = None) -> Array:
+        """u'G(x)v; without tangent vectors G(x)."""
+        G = self.tensor(x)
+        return G if u is None or v is None else dot(apply(G, u), v)
+
     def gradient(self, x: Array, slope: Array) -> Array:
         """G^-1 slope."""
-        return small_solve(self.metric(x), slope)
+        return small_solve(self.tensor(x), slope)
 
     def exp(self, x: Array, v: Array) -> Array:
         """The geodesic by the classical Runge-Kutta method, its speed corrected after every substep.
@@ -290,13 +303,13 @@ class Chart(Manifold):
 
     def ricci(self, x: Array) -> Array:
         """The Ricci tensor in coordinates, (..., dim, dim), from second differences of the metric; accurate to 1e-6."""
-        return ricci(self.metric, x, self._scale)
+        return ricci(self.tensor, x, self._scale)
 
     @cached_property
     def step_limit(self) -> float:
         """The step at which the rate of motion is wrong by 1 %: Ricci curvature x step / 6, with its 99 % quantile."""
         x = self.random(np.random.default_rng(2), 2000)
-        size = np.abs(np.linalg.eigvals(np.linalg.solve(self.metric(x), self.ricci(x)))).max(axis=-1)
+        size = np.abs(np.linalg.eigvals(np.linalg.solve(self.tensor(x), self.ricci(x)))).max(axis=-1)
         return 0.06 / max(float(np.quantile(size, 0.99)), 1e-9)
 
     # Volume and the uniform law.
@@ -304,7 +317,7 @@ class Chart(Manifold):
     def density(self, x: Array) -> Array:
         """sqrt(det G): the volume element in the coordinates."""
         xp = namespace(x)
-        return xp.sqrt(xp.maximum(xp.linalg.det(self.metric(x)), 0.0))
+        return xp.sqrt(xp.maximum(xp.linalg.det(self.tensor(x)), 0.0))
 
     @cached_property
     def _sample(self) -> np.ndarray:

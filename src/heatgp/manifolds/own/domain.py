@@ -69,6 +69,7 @@ class Domain(Wrapper):
     remedy: ClassVar[str] = "Remove the points outside the domain, or move them to its nearest point by M.project(x)."
     covering: ClassVar[None] = None  # a path on a covering manifold would not see the boundary
     distance = Manifold.distance
+    log = Manifold.log
 
     def __post_init__(self) -> None:
         require(isinstance(self.base, Manifold), f"Domain needs a manifold; got {self.base!r}.")

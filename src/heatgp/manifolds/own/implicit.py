@@ -122,6 +122,9 @@ class Implicit(Manifold):
         """z projected onto the tangent space."""
         return tangent(self.normals(x), z)
 
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return dot(u, v)
+
     def step(self, x: Array, z: Array, time: float) -> Array:
         """One step of Brownian motion: along the circle that fits the geodesic best, then back along the normals.
 

@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...array import Array, namespace, wrap
+from ...array import Array, inner, namespace, wrap
 from ..checks import points_to_project, require_positive_integers
 from ..contract import Homogeneous, Symmetric
 from ..roots import Roots, as_volume
@@ -30,8 +30,17 @@ class Flat(Homogeneous):
     def noise(self, x: Array, z: Array) -> Array:
         return z + 0 * x
 
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return inner(u, v)[..., 0] + 0 * x[..., 0]
+
+    def tangent_basis(self, x: Array) -> Array:
+        return namespace(x).eye(self.dim, dtype=x.dtype) + 0 * x[..., None, :]
+
     def exp(self, x: Array, v: Array) -> Array:
         return self.canonical(x + v)
+
+    def log(self, x: Array, y: Array) -> Array:
+        return self.difference(x, y)
 
     def difference(self, x: Array, y: Array) -> Array:
         return self.canonical(y - x)

@@ -6,7 +6,18 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, adjoint, cos_sinc, cos_sinc_series, matmul, namespace, real_vector
+from ...array import (
+    Array,
+    adjoint,
+    cos_sinc,
+    cos_sinc_series,
+    from_eigen,
+    matmul,
+    namespace,
+    real_inner,
+    real_vector,
+    sinc,
+)
 from ..contract import Symmetric
 from ..roots import Roots, as_volume, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import subspace_orbits
@@ -65,6 +76,17 @@ class Grassmann(Frames, Symmetric):
         """
         c, s = cos_sinc(matmul(adjoint(v), v))
         return matmul(x, c) + matmul(v, s)
+
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return real_inner(u, v)
+
+    def log(self, x: Array, y: Array) -> Array:
+        """D theta/sin(theta), with D the part beside x of that basis of y for which x*y is positive semidefinite."""
+        xp = namespace(x)
+        left, cosines, right = xp.linalg.svd(matmul(adjoint(x), y))
+        part = beside_subspace(x, matmul(y, adjoint(matmul(left, right))))
+        theta = xp.acos(xp.minimum(cosines, xp.ones_like(cosines)))  # at 0 its error of 1e-8 is not seen
+        return matmul(part, from_eigen(1 / sinc(theta), left))
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on Gr_F(k, n)", cosine and sine by their series."""

@@ -75,6 +75,19 @@ class Hyperbolic(Symmetric):
         y = xp.cosh(r) * x + sinhc(r) * v
         return xp.where(xp.isfinite(y), self.polish(y), y)
 
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        """-u0 v0 + u1 v1 + .., computed at the origin, to which the boost from x carries both."""
+        first, place = self.polish(x)[..., :1], x[..., 1:]
+        u, v = (w[..., 1:] - place * (inner(place, w[..., 1:]) / (first * (1 + first))) for w in (u, v))
+        return inner(u, v)[..., 0]
+
+    def log(self, x: Array, y: Array) -> Array:
+        """The direction of y, seen from the origin to which a boost carries x, as long as the distance."""
+        xp, rest = namespace(x), self.to_origin(x, y)[..., 1:]
+        size = norm(rest)[..., None]
+        toward = rest * (self.orbit(x, y) / xp.where(size == 0, 1.0, size))
+        return self._boosted(x, 0 * toward[..., :1], toward)
+
     @property
     def step_shape(self) -> tuple[int, ...]:
         return (self.n,)

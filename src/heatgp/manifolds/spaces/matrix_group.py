@@ -1,13 +1,15 @@
 """The common members of compact matrix groups: their points are square matrices with orthonormal columns."""
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...array import Array, adjoint, expm_skew, matmul, namespace, skew
+from ...array import Array, adjoint, expm_skew, matmul, namespace, real_inner, skew
 from ..checks import require_integer
 from ..contract import Symmetric
 from .differences import group_difference
+from .log_unitary import log_unitary
 from .orthonormal import OrthonormalColumns
 
 
@@ -41,6 +43,13 @@ class MatrixGroup(OrthonormalColumns, Symmetric):
 
     def noise(self, x: Array, z: Array) -> Array:
         return matmul(x, self.algebra(z))
+
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return real_inner(u, v) / 2
+
+    def log(self, x: Array, y: Array) -> Array:
+        log = log_unitary(group_difference(x, y), self.roots.lift)
+        return matmul(x, self.algebra(log) / math.sqrt(2))  # `algebra` is √2 times a projection: rounding is removed
 
     def exp(self, x: Array, v: Array) -> Array:
         return matmul(x, expm_skew(matmul(adjoint(x), v)))

@@ -199,3 +199,9 @@ class Orthogonal(OrthogonalGroup):
     n: int
     angles = staticmethod(orthogonal_angles)
     all_angles = staticmethod(orthogonal_orbits)
+
+    def log(self, x: Array, y: Array) -> Array:
+        """As on SO(n); infinite where x and y differ in the sign of the determinant."""
+        xp = namespace(x)
+        one_piece = xp.linalg.det(x) * xp.linalg.det(y) > 0
+        return xp.where(one_piece[..., None, None], super().log(x, y), math.inf)

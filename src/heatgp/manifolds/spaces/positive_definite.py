@@ -17,6 +17,7 @@ from ...array import (
     namespace,
     norm,
     polynomial,
+    real_inner,
     sinhc,
     stack_last,
     step_tolerance,
@@ -164,6 +165,21 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         short = x + hermitian(matmul(axes * xp.expm1(values)[..., None, :], adjoint(axes)))
         far = hermitian(_square(axes * xp.exp(values / 2)[..., None, :]))
         return xp.where(xp.max(xp.abs(values), axis=-1)[..., None, None] < 0.5, short, far)
+
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        back = namespace(x).linalg.inv(namespace(x).linalg.cholesky(x))
+        return real_inner(_carried(back, u), _carried(back, v))
+
+    def log(self, x: Array, y: Array) -> Array:
+        """L log(L^-1 y L*^-1) L*, with x = L L*; of close points from L^-1 (y - x) L*^-1, whose errors are small."""
+        xp = namespace(x)
+        root = xp.linalg.cholesky(x)
+        back = xp.linalg.inv(root)
+        change, vectors = xp.linalg.eigh(hermitian(_carried(back, y - x)))
+        short = from_eigen(xp.log1p(xp.maximum(change, xp.full_like(change, -0.5))), vectors)
+        far = logm(hermitian(_carried(back, y)))
+        is_short = xp.max(xp.abs(change), axis=-1)[..., None, None] < 0.5
+        return hermitian(_carried(root, xp.where(is_short, short, far)))
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """A normal step at the identity, carried to x."""
@@ -320,6 +336,12 @@ class LogEuclideanPD(PositiveDefinite):
 
     def exp(self, x: Array, v: Array) -> Array:
         return expm(logm(x) + _differential(x, hermitian(v), -1.0))
+
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return real_inner(_differential(x, u, -1.0), _differential(x, v, -1.0))
+
+    def log(self, x: Array, y: Array) -> Array:
+        return _differential(x, logm(y) - logm(x), 1.0)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         return expm(logm(x) + math.sqrt(time) * self._white(z))

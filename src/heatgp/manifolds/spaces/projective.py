@@ -6,7 +6,7 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array, inner, namespace, norm, real_vector
+from ...array import Array, inner, namespace, norm, real_vector, sinc
 from ..roots import Roots, as_volume, log_sphere_volume
 from .all_pairs import line_orbits
 from .differences import beside_line
@@ -19,6 +19,14 @@ class Lines(UnitVectors):
     def embed(self, x: Array) -> Array:
         """The orthogonal projector xx* onto the line, flattened: the same for every unit vector of the line."""
         return real_vector(x[..., :, None] * namespace(x).conj(x[..., None, :]), 2, self.is_complex)
+
+    def log(self, x: Array, y: Array) -> Array:
+        """The part beside x of that unit vector of the line of y which is closest to x, as long as the angle."""
+        xp, along = namespace(x), inner(x, y)
+        size = xp.abs(along)
+        near = y * xp.where(size == 0, 1.0, xp.conj(along) / xp.where(size == 0, 1.0, size))
+        part = beside_line(x, near)
+        return part / sinc(xp.atan2(norm(part)[..., None], size))
 
     def orbit(self, x: Array, y: Array) -> Array:
         """Angle between the lines, in [0, pi/2], accurate at both ends."""

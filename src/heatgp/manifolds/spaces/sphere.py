@@ -6,9 +6,10 @@ from typing import ClassVar, final
 
 import numpy as np
 
-from ...array import Array
+from ...array import Array, namespace, norm
 from ..roots import Roots, as_volume, log_sphere_volume
 from .all_pairs import sphere_orbits
+from .differences import beside_line
 from .unit_vectors import UnitVectors, angle, log_sine_integral
 
 
@@ -38,6 +39,13 @@ class Sphere(UnitVectors):
     @property
     def volume(self) -> float:
         return as_volume(self, log_sphere_volume(self.dim))
+
+    def log(self, x: Array, y: Array) -> Array:
+        """The part of y beside x, as long as the angle; of -x, one half of any great circle."""
+        xp, part, turn = namespace(x), beside_line(x, y), angle(x, y)
+        size = norm(part)[..., None]
+        half_circle = math.pi * self.tangent_basis(x)[..., 0, :]
+        return xp.where((size == 0) & (turn > 1), half_circle, part * (turn / xp.where(size == 0, 1.0, size)))
 
     def orbit(self, x: Array, y: Array) -> Array:
         return angle(x, y)

@@ -6,11 +6,23 @@ from typing import final
 
 import numpy as np
 
-from ...array import LARGE, Array, adjoint, expm_series, expm_skew, matmul, namespace, norm, real_vector, skew
+from ...array import (
+    LARGE,
+    Array,
+    adjoint,
+    expm_series,
+    expm_skew,
+    matmul,
+    namespace,
+    norm,
+    real_inner,
+    real_vector,
+    skew,
+)
 from ...errors import Unsupported
 from ..roots import as_volume, log_sphere_volume
 from .frames import Field, Frames
-from .stiefel_log import log_norm
+from .stiefel_log import log, log_norm
 
 
 @final
@@ -75,6 +87,14 @@ class Stiefel(Frames):
         """exp(W) x with the skew matrix W = vx* - xv* - x(x*v)x* of the group's horizontal lift."""
         vx = matmul(v, adjoint(x))
         return matmul(expm_skew(vx - adjoint(vx) - matmul(x, matmul(adjoint(x), vx))), x)
+
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        """Re tr u*(I - xx*/2)v."""
+        return real_inner(u, v) - real_inner(matmul(adjoint(x), u), matmul(adjoint(x), v)) / 2
+
+    def log(self, x: Array, y: Array) -> Array:
+        """By iteration, NotConverged where that finds none: the shortest one within the injectivity radius."""
+        return log(x, y)
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         """Ye et al. (2024), "Simulation of Brownian paths on V_R(k, n)", without a QR of each step.

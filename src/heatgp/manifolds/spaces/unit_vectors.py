@@ -33,6 +33,19 @@ class UnitVectors(Symmetric):
         """The part of z orthogonal to x."""
         return z - x * inner(x, z)
 
+    def metric(self, x: Array, u: Array, v: Array) -> Array:
+        return namespace(x).real(inner(u, v))[..., 0]
+
+    def tangent_basis(self, x: Array) -> Array:
+        """The columns, but the first, of the reflection that carries x to the first axis; in C^n times i as well."""
+        xp = namespace(x)
+        first, axes = x[..., :1], xp.eye(x.shape[-1], dtype=x.dtype)
+        size = xp.abs(first)
+        v = x + xp.where(size == 0, 1.0, first / xp.where(size == 0, 1.0, size)) * axes[0]
+        scale = xp.conj(v[..., 1:]) / (1 + size)
+        basis = axes[1:] - scale[..., :, None] * v[..., None, :]
+        return xp.concat((basis, 1j * basis), axis=-2) if is_complex(x) else basis
+
     def exp(self, x: Array, v: Array) -> Array:
         """cos|v| x + sin|v| v/|v|."""
         r = norm(v)[..., None]
