@@ -39,6 +39,8 @@ FIBRE_TERMS = 2000
 """Terms of a fibre average up to which `auto` takes it: some milliseconds for each pair."""
 DIFFERENCE_OF_COUNTS = 0.3
 """Steps of differences of counts in the points, over the root of the time."""
+DIFFERENCE_OF_AVERAGES = 0.03
+"""The same of averages over cosets."""
 Arrays = Mapping[str, np.ndarray]
 Times = float | tuple[float, ...] | None
 
@@ -627,6 +629,7 @@ class FibreAverage(Method):
     """
 
     name: ClassVar[str] = "fibre-average"
+    detail: ClassVar[float] = DIFFERENCE_OF_AVERAGES
     remedy: ClassVar[str] = "a larger `fibre`"
     fibre: int | None = None
     rng: Seed = 0
