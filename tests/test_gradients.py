@@ -11,7 +11,7 @@ import heatgp as hg
 from catalog import CATALOG, is_supported
 from heatgp import Euclidean, Hyperbolic, Product, SpecialOrthogonal, Sphere
 from heatgp.array import hermitian, white_noise
-from heatgp.errors import InvalidInput, Unsupported
+from heatgp.errors import InvalidInput, NotConverged, Unsupported
 from heatgp.heat.kernel import HeatKernel
 from heatgp.manifolds.gradients import WEIGHTS
 from own_manifolds import TORUS, TORUS_CHART
@@ -130,20 +130,22 @@ def test_shapes(rng):
         kernel.gradient(x, y, time=-1.0)
 
 
-def test_several_times_and_matern(rng):
-    M = Product(Sphere(2), Euclidean(2))
-    x, y = M.random(rng, 3), M.random(rng, 4)
-    c = curve(M, x, rng)
-    for kernel, time in (
-        (hg.heat_kernel(M).with_times("each"), (0.2, 3.0)),
-        (hg.matern_kernel(M, 2.5), 0.5),
-    ):
-        velocity = slope(lambda s: c(s) - x, 2e-3)
-        expected = slope(lambda s: kernel(c(s), y, time=time), 2e-3)  # noqa: B023
-        found = kernel.gradient(x, y, time=time)
-        np.testing.assert_allclose(
-            M.metric(x[:, None], found, velocity[:, None]), expected, atol=1e-7 * np.abs(found).max()
-        )
+FACTORS = Product(Sphere(2), Euclidean(2))
+
+
+@pytest.mark.parametrize(
+    "kernel, time",
+    [(hg.heat_kernel(FACTORS).with_times("each"), (0.2, 3.0)), (hg.matern_kernel(FACTORS, 2.5), 0.5)],
+    ids=["times", "matern"],
+)
+def test_several_times_and_matern(kernel, time, rng):
+    x, y = FACTORS.random(rng, 3), FACTORS.random(rng, 4)
+    c = curve(FACTORS, x, rng)
+    velocity = slope(lambda s: c(s) - x, 2e-3)
+    expected = slope(lambda s: kernel(c(s), y, time=time), 2e-3)
+    found = kernel.gradient(x, y, time=time)
+    along = FACTORS.metric(x[:, None], found, velocity[:, None])
+    np.testing.assert_allclose(along, expected, atol=1e-7 * np.abs(found).max())
 
 
 @pytest.mark.parametrize("method", ["strip", "ball"])
@@ -152,9 +154,16 @@ def test_gradients_of_counts_have_the_error_of_differences_of_them(method, rng):
     kernel, exact = hg.heat_kernel(M, method, paths=100_000, times=[time], cache=False), hg.heat_kernel(M)
     x, y = M.random(rng, 3), M.random(rng, 20)
     found, truth = (k.gradient(x, y, time=time) for k in (kernel, exact))
-    spread = math.sqrt(2 * sum(w**2 for w in WEIGHTS.values())) / kernel.step_of_differences(time)
-    error = kernel.standard_error(x, y, time=time).max() * spread
-    assert np.linalg.norm(found - truth, axis=-1).max() < 4.5 * error
+    step, ways = kernel.step_of_differences(time), M.log(x[:, None], y)
+    ways = step * ways / np.linalg.norm(ways, axis=-1, keepdims=True)
+    variance = sum(
+        (w / step) ** 2 * np.einsum("ijj->ij", kernel.standard_error(M.exp(x[:, None], k * ways), y, time=time)) ** 2
+        for number, w in WEIGHTS.items()
+        for k in (number, -number)
+    )
+    error = np.sqrt(variance)
+    off, largest = np.linalg.norm(found - truth, axis=-1), np.linalg.norm(truth, axis=-1).max()
+    np.testing.assert_array_less(off, 4.5 * error + 0.02 * largest)  # and the error of so long a difference
 
 
 def test_gradients_of_smooth_estimates(rng):
@@ -222,3 +231,31 @@ def test_what_has_no_gradient():
         gp.gradient(np.ones((1, 4)))
     with pytest.raises(Unsupported, match="log"):
         TORUS_CHART.log(TORUS_CHART.random(0, 1), TORUS_CHART.random(0, 1))
+
+
+@pytest.mark.parametrize("M", CATALOG, ids=repr)
+def test_logarithms_of_far_points(M, rng):
+    """The geodesic of log(x, y) ends in y, and is as long as the distance; on O(n) between points of one piece."""
+    x, y = M.random(rng, 6), M.random(rng, 6)
+    try:
+        distance, log = M.distance(x, y), M.log(x, y)
+    except NotConverged:  # frames that are far from each other
+        y = M.exp(x, M.noise(x, white_noise(rng, x.shape, M.is_complex)) / math.sqrt(M.dim))
+        distance, log = M.distance(x, y), M.log(x, y)
+    near = np.isfinite(distance)
+    np.testing.assert_allclose(np.sqrt(M.metric(x, log, log))[near], distance[near], atol=1e-12)
+    assert M.distance(M.exp(x[near], log[near]), y[near]).max() < 1e-11
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5, 6])
+def test_logarithms_of_half_turns(n, rng):
+    """Of rotations with eigenvalues -1, which have several: exactly, and within rounding of it."""
+    M = SpecialOrthogonal(n)
+    half = np.diag([-1.0] * (n - n % 2) + [1.0] * (n % 2))
+    x = M.random(rng, 8)
+    y = x @ half
+    close = M.exp(y, M.noise(y, 10.0 ** -np.arange(8, 16)[:, None, None] * rng.standard_normal(y.shape)))
+    for end in (y, close):
+        log = M.log(x, end)
+        np.testing.assert_allclose(np.sqrt(M.metric(x, log, log)), math.pi * math.sqrt(n // 2), atol=1e-6)
+        assert M.distance(M.exp(x, log), end).max() < 1e-6

@@ -563,8 +563,11 @@ class OrbitKernel(MadeKernel):
         except Unsupported:
             return super()._gradients(x, y, time)
         theta = np.asarray(M.orbits(x, y))
+        lengths = np.asarray(M.length(theta))
+        if not np.allclose(lengths, unit * theta[..., 0]):  # the coordinate is another function of the distance
+            return super()._gradients(x, y, time)
         end = M.chamber[0][1]
-        step = min(self.step_of_differences(time) / unit, end / 100)
+        step = min(self.step_of_differences(time) / unit, end / 10)
         p = self.profile.at(time)
 
         def value(coordinate: np.ndarray) -> np.ndarray:
@@ -573,7 +576,6 @@ class OrbitKernel(MadeKernel):
             return p.value(np.where(inside > end, 2 * end - inside, inside) if math.isfinite(end) else inside)
 
         slopes = sum(weight * (value(theta + k * step) - value(theta - k * step)) for k, weight in WEIGHTS.items())
-        lengths = unit * theta[..., 0]
         some = (lengths > 0) & np.isfinite(lengths)
         factor = np.where(some, -slopes / (unit * step) / np.where(some, lengths, 1.0), 0.0)
         axes = (..., *(None,) * len(M.shape))

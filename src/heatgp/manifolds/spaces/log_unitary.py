@@ -8,8 +8,8 @@ from scipy import linalg
 
 from ...array import Array, adjoint, from_eigen, identity_like, namespace
 
-TURN = 0.6180339887498949
-"""An angle, half of the sum of two angles that would be taken for one: no usual angles have it."""
+TURNS = 64
+"""Angles of which the best one is taken."""
 HALF_TURN = 1e-8
 """Eigenvalues of orthogonal matrices as close as this to -1 are taken for -1: there are two logarithms."""
 
@@ -18,11 +18,12 @@ def log_unitary(a: Array, lift: Callable[[Array], Array]) -> Array:
     """The skew-Hermitian logarithm of unitary matrices I + a, real where a is.
 
     `lift` takes the angles of the eigenvalues, increasing in [-pi, pi], to those that are wanted, modulo 2 pi.
-    The Hermitian and the skew-Hermitian part of a, C and S, have the same eigenvectors as cos(TURN) C - i sin(TURN) S,
-    whose eigenvalues cos(angle - TURN) differ where angles do, but for pairs around TURN. Errors are relative to a.
+    The Hermitian and the skew-Hermitian part of a, C and S, have the eigenvectors of cos(b) C - i sin(b) S, whose
+    eigenvalues cos(angle - b) differ where angles do, but for pairs around b. Errors are relative to a.
     """
     xp = namespace(a)
-    mixed = math.cos(TURN) * (a + adjoint(a)) / 2 - 1j * math.sin(TURN) * (a - adjoint(a)) / 2
+    turn = _apart(xp.angle(1 + xp.linalg.eigvals(a)))[..., None, None]
+    mixed = xp.cos(turn) * (a + adjoint(a)) / 2 - 1j * xp.sin(turn) * (a - adjoint(a)) / 2
     _, vectors = xp.linalg.eigh(mixed)
     values = xp.sum(xp.conj(vectors) * xp.matmul(a + 0j, vectors), axis=-2)
     angles = xp.atan2(xp.imag(values), 1 + xp.real(values))
@@ -38,6 +39,17 @@ def log_unitary(a: Array, lift: Callable[[Array], Array]) -> Array:
     if xp is np and half_turn.any():
         log[half_turn] = [_real_log(b) for b in (identity_like(a) + a)[half_turn]]
     return log
+
+
+def _apart(angles: Array) -> Array:
+    """An angle b around which no two of the angles are a pair: the least |sin((one + other)/2 - b)| is large."""
+    xp = namespace(angles)
+    i, j = np.triu_indices(angles.shape[-1], 1)
+    turns = xp.asarray(np.pi / TURNS * np.arange(TURNS), dtype=angles.dtype)
+    if not len(i):
+        return 0 * angles[..., 0]
+    gaps = xp.abs(xp.sin((angles[..., i] + angles[..., j])[..., None] / 2 - turns))
+    return turns[xp.argmax(xp.min(gaps, axis=-2), axis=-1)]
 
 
 def _real_log(rotation: np.ndarray) -> np.ndarray:
