@@ -1,7 +1,6 @@
 import csv
 import hashlib
 import io
-import os
 import re
 import sys
 import tarfile
@@ -30,16 +29,6 @@ from heatgp.datasets import (
 )
 from heatgp.errors import InvalidInput
 from heatgp.points import landmarks_to_shape
-
-
-@pytest.fixture(scope="module")
-def data_home():
-    """The data folder, or the reason to skip: the files belong to others and are not in the repository."""
-    beside = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ["HEATGP_DATA"]) if "HEATGP_DATA" in os.environ else beside
-    if not folder.is_dir():
-        pytest.skip("no data folder: set HEATGP_DATA to one")
-    return folder
 
 
 @pytest.fixture
