@@ -4,8 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 MINIMUM := .venv-minimum
 export OMP_NUM_THREADS ?= 2
+# The release of PyTorch that the adapters are tested with.
+TORCH ?= torch==2.13.0
 
-.PHONY: demo test test-dask test-slow test-minimum lint bench clean
+.PHONY: demo docs test test-adapters test-dask test-slow test-minimum lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/heatgp reproduce all --quick
@@ -23,6 +25,14 @@ test-slow: $(VENV)/.installed-test
 test-dask: $(VENV)/.installed-test
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[test,dask]"
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m dask tests/test_dask.py
+
+# The adapters beside the libraries that they serve, which are large and not installed for the other tests.
+test-adapters: $(VENV)/.installed-adapters
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/adapters
+
+# The site, in the folder site/: a broken link or a page that lacks a picture is an error.
+docs: $(VENV)/.installed-docs
+	$(BIN)/mkdocs build --strict
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-minimum: $(MINIMUM)/.installed-test
@@ -49,6 +59,15 @@ $(VENV)/.installed: $(VENV)/bin/python pyproject.toml
 $(VENV)/.installed-test: $(VENV)/bin/python pyproject.toml
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[test]"
 	touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-adapters: $(VENV)/.installed-test
+	$(BIN)/pip install --quiet --disable-pip-version-check $(TORCH)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[test,adapters]"
+	touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[docs]"
+	touch $@
 
 clean:
 	rm -rf $(VENV) $(MINIMUM) .pytest_cache .mypy_cache .ruff_cache
