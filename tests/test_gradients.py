@@ -13,7 +13,7 @@ from heatgp import Euclidean, Hyperbolic, Product, SpecialOrthogonal, Sphere
 from heatgp.array import hermitian, white_noise
 from heatgp.errors import InvalidInput, NotConverged, Unsupported
 from heatgp.heat.kernel import HeatKernel
-from heatgp.manifolds.gradients import WEIGHTS
+from heatgp.manifolds.gradients import WEIGHTS, partial_derivatives, tangent_gradient, to_tangent_space
 from own_manifolds import TORUS, TORUS_CHART
 
 
@@ -68,6 +68,28 @@ def test_gradients_are_derivatives_along_curves(M, rng):
     stated = kernel.standard_error(x, y, time=time).max() / kernel.step_of_differences(time)
     limit = (1e-8 if kernel.is_exact else 1e-6) * largest + stated
     np.testing.assert_allclose(M.metric(x[:, None], found, velocity[:, None]), expected, atol=limit)
+
+
+@pytest.mark.parametrize("M", CATALOG, ids=repr)
+def test_partial_derivatives_and_gradients(M, rng):
+    """Of a linear function of the entries, along curves that no exponential map, basis or metric was used for."""
+    x = M.random(rng, 3)
+    slope_of_entries = white_noise(rng, x.shape, M.is_complex)
+    c = curve(M, x, rng)
+    velocity = slope(lambda s: M.difference(x, c(s)), 2e-3)
+
+    def derivative(s, v):
+        return (s * v.conj()).real.reshape(3, -1).sum(axis=1)
+
+    gradient = tangent_gradient(M, x, slope_of_entries)
+    tangent = to_tangent_space(M, x, velocity)
+    expected = derivative(slope_of_entries, tangent)
+    limit = 1e-8 * np.abs(x).max() * np.abs(slope_of_entries).max()
+    np.testing.assert_allclose(M.metric(x, gradient, velocity), expected, atol=limit)
+    np.testing.assert_allclose(to_tangent_space(M, x, gradient), gradient, atol=1e-9 * np.abs(gradient).max())
+    partial = partial_derivatives(M, x, gradient)
+    np.testing.assert_allclose(derivative(partial, velocity), expected, atol=limit)
+    np.testing.assert_allclose(tangent_gradient(M, x, partial), gradient, atol=1e-9 * np.abs(gradient).max())
 
 
 def closed_form(M, x, y, time):

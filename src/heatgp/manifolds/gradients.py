@@ -51,3 +51,80 @@ def _moved(
     ends = manifold.exp(x[:, None], v)
     values = function(np.reshape(ends, (-1, *manifold.shape)))
     return values.reshape(*v.shape[:2], *values.shape[1:])
+
+
+def tangent_gradient(manifold: Manifold, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """The gradient, a tangent vector, of a function of arrays whose partial derivatives at x are `slope`.
+
+    Where points are complex, `slope` is the derivative in the real part plus i times that in the imaginary part.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    x : array (..., *shape) of points.
+    slope : array (..., *shape).
+
+    Returns
+    -------
+    array (..., *shape)
+
+    Examples
+    --------
+    >>> from heatgp import SpecialOrthogonal
+    >>> tangent_gradient(SpecialOrthogonal(2), np.eye(2), np.array([[0.0, 0.0], [1.0, 0.0]]))
+    array([[ 0., -1.],
+           [ 1.,  0.]])
+    """
+    basis, rows = _basis(manifold, x)
+    parts = np.einsum("...dp,...p->...d", rows, Manifold.embed(manifold, slope))
+    return _combined(manifold, basis, parts)
+
+
+def partial_derivatives(manifold: Manifold, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """The inverse of `tangent_gradient`: partial derivatives that are zero in the directions normal to the manifold.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    x : array (..., *shape) of points.
+    gradient : array (..., *shape) of tangent vectors at x.
+
+    Returns
+    -------
+    array (..., *shape), whose entries times those of a tangent vector v add up to the derivative along v.
+
+    Examples
+    --------
+    >>> from heatgp import SpecialOrthogonal
+    >>> partial_derivatives(SpecialOrthogonal(2), np.eye(2), np.array([[0.0, -1.0], [1.0, 0.0]]))
+    array([[ 0. , -0.5],
+           [ 0.5,  0. ]])
+    """
+    basis, rows = _basis(manifold, x)
+    parts = _parts(manifold, x, basis, gradient)
+    weights = np.linalg.solve(rows @ np.swapaxes(rows, -1, -2), parts[..., None])[..., 0]
+    return _combined(manifold, basis, weights)
+
+
+def to_tangent_space(manifold: Manifold, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The tangent vectors at x (..., *shape) that are nearest to arrays v (..., *shape) in the metric."""
+    basis = manifold.tangent_basis(x)
+    return _combined(manifold, basis, _parts(manifold, x, basis, v))
+
+
+def _basis(manifold: Manifold, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An orthonormal basis of the tangent space, (..., dim, *shape), and its real rows (..., dim, size)."""
+    basis = np.asarray(manifold.tangent_basis(x))
+    return basis, np.asarray(Manifold.embed(manifold, basis))
+
+
+def _parts(manifold: Manifold, x: np.ndarray, basis: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The inner products (..., dim) of v with the vectors of a basis at x."""
+    axis = -1 - len(manifold.shape)
+    return np.asarray(manifold.metric(np.expand_dims(x, axis), np.expand_dims(v, axis), basis))
+
+
+def _combined(manifold: Manifold, basis: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The sum of the vectors of a basis (..., dim, *shape) times weights (..., dim)."""
+    axes = len(manifold.shape)
+    return (weights[(..., *(None,) * axes)] * basis).sum(axis=-1 - axes)

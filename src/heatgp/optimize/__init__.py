@@ -1,0 +1,1 @@
+"""Optimisation on manifolds."""

@@ -1,0 +1,272 @@
+"""Minima of smooth functions on a manifold: limited memory BFGS along geodesics, from many starts at once.
+
+Each iteration computes a direction from the latest steps and changes of the gradient, follows the geodesic in this
+direction until the function has decreased enough, and moves the kept vectors to the tangent space at the new point, by
+projection. All starts do this side by side: the function is asked for its values at many points in one call.
+
+Reference: Nocedal and Wright (2006), Numerical Optimization, Algorithms 3.1 and 7.4; Absil, Mahony and Sepulchre (2008),
+Optimization Algorithms on Matrix Manifolds, sections 4.1 and 8.1; for the box Bertsekas (1982), SIAM J. Control Optim. 20,
+221-246.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..arguments import as_array, check_count
+from ..errors import InvalidInput
+from ..manifolds import Euclidean, Manifold, Product
+from ..manifolds.checks import check_points
+from ..manifolds.composed.product import flat_size
+from ..manifolds.gradients import to_tangent_space
+
+Function = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""From points (n, *shape) to values (n,) and gradients (n, *shape), tangent vectors; each row on its own."""
+
+KEPT = 10
+"""Steps that a direction is computed from."""
+SUFFICIENT = 1e-4
+"""The part of the decrease which the gradient promises that a step must bring."""
+HALVINGS = 30
+"""Shorter steps that are tried before a direction is given up."""
+DOWNWARD = 1e-8
+"""The least cosine of the angle of a direction and minus the gradient, and of a step and the change of the gradient."""
+ROUNDING = 1e-15
+"""Relative increases of the function that count as rounding."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Where `descend` ended.
+
+    Parameters
+    ----------
+    x : array (n, *shape), the best point from each start.
+    values : array (n,), the function there.
+    gradient_norms : array (n,), the lengths of the gradients there; in a box, of their parts along it.
+    iterations : int, how many steps the longest descent took.
+    """
+
+    x: np.ndarray
+    values: np.ndarray
+    gradient_norms: np.ndarray
+    iterations: int
+
+
+def descend(
+    manifold: Manifold,
+    function: Function,
+    starts: np.ndarray,
+    *,
+    steps: int = 100,
+    tolerance: float = 1e-6,
+    bounds: Any = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Descent:
+    """Local minima of a function on a manifold, one from each start.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    function : from points (n, *shape) to values (n,) and gradients (n, *shape), tangent vectors. Values that are not
+        finite are never accepted: they bar the way.
+    starts : array (n, *shape) of points.
+    steps : int, default 100, the most steps.
+    tolerance : float, default 1e-6
+        A descent ends where the gradient is no longer than this.
+    bounds : array (2, *shape), default None
+        The least and the largest value of each coordinate, possibly infinite. Finite ones are for coordinates of
+        Euclidean factors only.
+    stop : function of no arguments, default never
+        Asked after each step; all descents end where it returns True.
+
+    Returns
+    -------
+    Descent
+
+    Raises
+    ------
+    InvalidInput : if the starts have another shape, or the bounds do.
+    OffManifold : if a start is not on the manifold.
+
+    Examples
+    --------
+    The highest point of a sphere, from two starts:
+
+    >>> from heatgp import Sphere
+    >>> def minus_height(x):
+    ...     slope = np.array([0.0, 0.0, -1.0])
+    ...     return x @ slope, slope - (x @ slope)[:, None] * x
+    >>> descend(Sphere(2), minus_height, np.array([[1.0, 0, 0], [0, 0.6, -0.8]])).x.round(6) + 0.0
+    array([[0., 0., 1.],
+           [0., 0., 1.]])
+    """
+    check_count("steps", steps, 0)
+    x = np.array(check_points(manifold, starts, "starts"))
+    if x.ndim != 1 + len(manifold.shape):
+        raise InvalidInput(f"starts have shape {x.shape}; needed is (n, {', '.join(map(str, manifold.shape))}).")
+    box = None if bounds is None else _checked_box(manifold, bounds)
+    x = x if box is None else np.clip(x, *box)
+    state = _State(manifold, box, x, *function(x))
+    for number in range(steps):
+        moving = state.moving(tolerance)
+        if not moving.any() or stop():
+            return state.descent(number)
+        state.step(function, moving)
+    return state.descent(steps)
+
+
+def euclidean_coordinates(manifold: Manifold) -> np.ndarray:
+    """Which coordinates of a flattened point are those of Euclidean factors, and so may have bounds: an array of bool.
+
+    Examples
+    --------
+    >>> from heatgp import Euclidean, Product, Sphere
+    >>> euclidean_coordinates(Product(Sphere(1), Euclidean(2)))
+    array([False, False,  True,  True])
+    """
+    if isinstance(manifold, Product):
+        return np.concatenate([euclidean_coordinates(factor) for factor in manifold.factors])
+    return np.full(flat_size(manifold), isinstance(manifold, Euclidean))
+
+
+def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
+    """The least and the largest coordinates, (2, *shape), or InvalidInput."""
+    box = as_array(bounds, "bounds")
+    if box.dtype.kind not in "iuf" or box.shape != (2, *manifold.shape) or not (box[0] < box[1]).all():
+        raise InvalidInput(
+            f"bounds must be real numbers of shape (2, {', '.join(map(str, manifold.shape))}), the least and the "
+            f"largest value of each coordinate, the first below the second; got shape {box.shape}."
+        )
+    finite = np.isfinite(box).any(axis=0).ravel()
+    curved = np.flatnonzero(finite & ~euclidean_coordinates(manifold)[: finite.size])
+    if len(curved):
+        raise InvalidInput(
+            f"bounds has a finite value for coordinate {curved[0]} of {manifold!r}, which is not Euclidean there. "
+            "Give -inf and inf there, or a Domain of the manifold."
+        )
+    return box
+
+
+@dataclass
+class _State:
+    """All descents: their points, and the steps and changes of the gradient that their directions are made of."""
+
+    manifold: Manifold
+    box: np.ndarray | None
+    x: np.ndarray
+    values: np.ndarray
+    gradients: np.ndarray
+    ended: np.ndarray = field(init=False)
+    moves: list[np.ndarray] = field(default_factory=list)
+    changes: list[np.ndarray] = field(default_factory=list)
+    weights: list[np.ndarray] = field(default_factory=list)
+    """1 / <move, change>, (n,); 0 where a pair is not used."""
+
+    def __post_init__(self) -> None:
+        self.values, self.gradients = np.array(self.values, dtype=float), np.array(self.gradients)
+        self.ended = ~np.isfinite(self.values)
+
+    def descent(self, iterations: int) -> Descent:
+        return Descent(self.x, self.values, self._length(self.x, self._free(self.gradients)), iterations)
+
+    def moving(self, tolerance: float) -> np.ndarray:
+        """Which descents have not ended."""
+        return ~self.ended & (self._length(self.x, self._free(self.gradients)) > tolerance)
+
+    def step(self, function: Function, moving: np.ndarray) -> None:
+        """One step of all descents that have not ended."""
+        gradient = self._free(self.gradients)
+        way = self._direction(gradient)
+        size = self._length(self.x, gradient)
+        fresh = ~(self._inner(gradient, way) < -DOWNWARD * size * self._length(self.x, way)) | self._no_history()
+        self._forget(fresh)
+        way[fresh] = -self._times(gradient, 1 / np.maximum(1.0, size))[fresh]  # a first step is no longer than one
+
+        x, values, gradients = self.x.copy(), self.values.copy(), self.gradients.copy()
+        searching = moving.copy()
+        for _ in range(HALVINGS):
+            rows = np.flatnonzero(searching)
+            if not len(rows):
+                break
+            ends = self._along(self.x[rows], way[rows])
+            found, slopes = function(ends)
+            moved = self._in_box(way[rows], ends - self.x[rows])
+            promise = self.manifold.metric(self.x[rows], gradient[rows], moved)
+            limit = self.values[rows] + SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
+            good = np.isfinite(found) & (found <= limit)
+            here = rows[good]
+            x[here], values[here], gradients[here], way[here] = ends[good], found[good], slopes[good], moved[good]
+            searching[here] = False
+            way[rows[~good]] /= 2
+        self.ended |= searching & fresh  # not even the gradient leads down
+        self._forget(searching)
+        self._moved(x, values, gradients, way, moving & ~searching)
+
+    def _moved(
+        self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray, way: np.ndarray, which: np.ndarray
+    ) -> None:
+        """Go to new points, and keep the step and the change of the gradient, as tangent vectors there."""
+        kept = np.stack([*self.moves, *self.changes, way, self.gradients])
+        *kept, way, before = to_tangent_space(self.manifold, np.broadcast_to(x, kept.shape), kept)
+        self.moves, self.changes = kept[: len(self.moves)], kept[len(self.moves) :]
+        self.x, self.values, self.gradients = x, values, gradients
+        change = gradients - before
+        product = self._inner(way, change)
+        used = which & (product > DOWNWARD * self._length(x, way) * self._length(x, change))
+        self.moves = [*self.moves, way][-KEPT:]
+        self.changes = [*self.changes, change][-KEPT:]
+        self.weights = [*self.weights, np.where(used, 1 / np.where(used, product, 1.0), 0.0)][-KEPT:]
+
+    def _direction(self, gradient: np.ndarray) -> np.ndarray:
+        """Nocedal and Wright (2006), Algorithm 7.4, with the pairs of which each descent has used some."""
+        pairs = [(self._free(s), self._free(y), weight) for s, y, weight in zip(self.moves, self.changes, self.weights)]
+        q, parts, scale = gradient, [], np.ones(len(self.x))
+        for s, y, weight in reversed(pairs):
+            part = weight * self._inner(s, q)
+            q = q - self._times(y, part)
+            parts.append(part)
+        for _, y, weight in pairs:  # that of the latest pair which is used
+            square = self._inner(y, y)
+            scale = np.where((weight > 0) & (square > 0), 1 / np.where(weight > 0, weight * square, 1.0), scale)
+        r = self._times(q, scale)
+        for (s, y, weight), part in zip(pairs, reversed(parts)):
+            r = r + self._times(s, part - weight * self._inner(y, r))
+        return -self._free(r)
+
+    def _no_history(self) -> np.ndarray:
+        return ~np.any([weight > 0 for weight in self.weights], axis=0) if self.weights else np.ones(len(self.x), bool)
+
+    def _forget(self, which: np.ndarray) -> None:
+        self.weights = [np.where(which, 0.0, weight) for weight in self.weights]
+
+    def _along(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The ends of geodesics, in the box, without rounding errors of many steps."""
+        ends = np.asarray(self.manifold.polish(self.manifold.exp(x, v)))
+        return ends if self.box is None else np.clip(ends, *self.box)
+
+    def _in_box(self, v: np.ndarray, difference: np.ndarray) -> np.ndarray:
+        """The vector v of a step, in coordinates with bounds the difference of its ends."""
+        return v if self.box is None else np.where(np.isfinite(self.box).any(axis=0), difference, v)
+
+    def _free(self, v: np.ndarray) -> np.ndarray:
+        """v without the coordinates that are at a bound and that the gradient moves across it."""
+        if self.box is None:
+            return v
+        low, high = self.box
+        held = ((self.x <= low) & (self.gradients > 0)) | ((self.x >= high) & (self.gradients < 0))
+        return np.where(held, 0.0, v)
+
+    def _inner(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.asarray(self.manifold.metric(self.x, u, v))
+
+    def _length(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(self.manifold.metric(x, v, v), 0.0))
+
+    def _times(self, v: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Tangent vectors (n, *shape) times numbers (n,)."""
+        return factor[(..., *(None,) * len(self.manifold.shape))] * v

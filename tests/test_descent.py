@@ -1,0 +1,175 @@
+"""Minima on manifolds: against eigenvalues, singular values, closed means, and SciPy's minima in a box."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from heatgp import (
+    SPD,
+    Domain,
+    Euclidean,
+    Grassmann,
+    HermitianPD,
+    Hyperbolic,
+    Product,
+    SpecialOrthogonal,
+    Sphere,
+    Stiefel,
+)
+from heatgp.array import hermitian
+from heatgp.errors import InvalidInput, OffManifold
+from heatgp.manifolds.gradients import tangent_gradient
+from heatgp.optimize.descent import descend
+
+
+def test_rayleigh_quotient(rng):
+    """Its minimum on a sphere is the least eigenvalue, and it has no other local minima."""
+    M, A = Sphere(9), hermitian(rng.standard_normal((10, 10)))
+    found = descend(
+        M, lambda x: (np.einsum("ni,ij,nj->n", x, A, x), tangent_gradient(M, x, 2 * x @ A)), M.random(rng, 8)
+    )
+    assert found.iterations < 100
+    assert found.gradient_norms.max() < 1e-6
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(A)[0], atol=1e-11)
+    assert M.defect(found.x).max() < 1e-14
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_procrustes(n, rng):
+    """The rotation nearest to A = U S V' is U diag(1, .., 1, det UV') V'; Umeyama (1991), IEEE PAMI 13, 376-380."""
+    M, A = SpecialOrthogonal(n), rng.standard_normal((n, n))
+    found = descend(
+        M,
+        lambda x: (-np.einsum("nij,ij->n", x, A), tangent_gradient(M, x, np.broadcast_to(-A, x.shape))),
+        M.random(rng, 8),
+    )
+    U, _, V = np.linalg.svd(A)
+    nearest = U @ np.diag([1.0] * (n - 1) + [np.linalg.det(U @ V)]) @ V
+    assert found.iterations < 100
+    assert found.gradient_norms.max() < 1e-6
+    np.testing.assert_allclose(found.x[found.values.argmin()], nearest, atol=1e-6)
+
+
+@pytest.mark.parametrize("M", [Grassmann(6, 2), Stiefel(6, 2), Grassmann(6, 2, "complex")], ids=repr)
+def test_least_eigenspace(M, rng):
+    """The trace of x* A x is least, the sum of the two least eigenvalues, where x spans their space."""
+    A = hermitian(rng.standard_normal((6, 6)) + (1j * rng.standard_normal((6, 6)) if M.is_complex else 0))
+
+    def trace(x):
+        return np.einsum("nji,jk,nki->n", x.conj(), A, x).real, tangent_gradient(M, x, 2 * A @ x)
+
+    found = descend(M, trace, M.random(rng, 6))
+    assert found.iterations < 100
+    assert found.gradient_norms.max() < 1e-6
+    np.testing.assert_allclose(found.values, np.linalg.eigvalsh(A)[:2].sum(), atol=1e-11)
+
+
+def geometric_mean(a, b):
+    """a (a⁻¹b)^½, the middle of the geodesic from a to b; Bhatia (2007), Positive Definite Matrices, ch. 4."""
+    values, vectors = np.linalg.eig(np.linalg.solve(a, b))
+    return a @ (vectors * np.sqrt(values)) @ np.linalg.inv(vectors)
+
+
+@pytest.mark.parametrize("M", [SPD(3), HermitianPD(2), Hyperbolic(4)], ids=repr)
+def test_mean_of_two_points(M, rng):
+    """The mean of two points is the middle of their geodesic."""
+    Y = M.random(rng, 2)
+    if isinstance(M, Hyperbolic):
+        middle = Y.sum(axis=0)
+        middle /= np.sqrt(middle[0] ** 2 - (middle[1:] ** 2).sum())
+    else:
+        middle = geometric_mean(*Y)
+
+    def spread(x):
+        ways = M.log(x[:, None], Y)
+        return M.metric(x[:, None], ways, ways).sum(axis=1) / 2, -ways.sum(axis=1)
+
+    found = descend(M, spread, M.random(rng, 4))
+    assert found.iterations < 100
+    assert found.gradient_norms.max() < 1e-6
+    np.testing.assert_allclose(found.x, np.broadcast_to(middle, found.x.shape), atol=1e-6)
+
+
+def test_box(rng):
+    """A convex quadratic form of the translation in a box, and a distance of the rotation: SciPy's L-BFGS-B has it."""
+    M = Product(SpecialOrthogonal(3), Euclidean(4))
+    target, C = M.random(rng, 1)[0], rng.standard_normal((4, 4))
+    C, center = C @ C.T + 0.1 * np.eye(4), np.array([3.0, 0.2, -2.0, 0.1])
+
+    def function(x):
+        d = x[:, 9:] - center
+        value = np.einsum("ni,ij,nj->n", d, C, d) / 2 - x[:, :9] @ target[:9]
+        return value, tangent_gradient(M, x, np.hstack([np.broadcast_to(-target[:9], (len(x), 9)), d @ C]))
+
+    bounds = np.stack([np.r_[np.full(9, -np.inf), -1, -1, -1, -np.inf], np.r_[np.full(9, np.inf), 1, 1, 1, 1]])
+    found = descend(M, function, M.random(rng, 10), bounds=bounds, steps=200)
+    best = minimize(
+        lambda z: ((z - center) @ C @ (z - center) / 2, C @ (z - center)),
+        np.zeros(4),
+        jac=True,
+        bounds=bounds[:, 9:].T,
+        options={"gtol": 1e-10, "ftol": 1e-15},
+    )
+    assert found.gradient_norms.max() < 1e-6
+    np.testing.assert_allclose(found.values, best.fun - 3, atol=1e-9)
+    np.testing.assert_allclose(found.x[:, 9:], np.broadcast_to(best.x, (10, 4)), atol=1e-5)
+    assert (np.abs(best.x[:3]) == 1).any()  # the box matters
+    assert (found.x[:, 9:] >= bounds[0, 9:]).all()
+    assert (found.x[:, 9:] <= bounds[1, 9:]).all()
+
+
+def test_domain(rng):
+    """A descent stays in a domain and comes close to a minimum on its boundary."""
+    M = Domain(Euclidean(2), lambda x: 1 - (x**2).sum(-1), bounds=[(-1, 1), (-1, 1)])
+    found = descend(M, lambda x: (x[:, 0] + x[:, 1] / 2, np.broadcast_to([1.0, 0.5], x.shape)), M.random(rng, 4))
+    assert M.contains(found.x).all()
+    assert found.values.min() < -0.99 * np.sqrt(1.25)
+
+
+def test_each_start_is_on_its_own(rng):
+    """Descents do not depend on what else is computed beside them, and end by themselves."""
+    M, A = Sphere(4), hermitian(rng.standard_normal((5, 5)))
+    asked = []
+
+    def function(x):
+        asked.append(len(x))
+        return np.einsum("ni,ij,nj->n", x, A, x), tangent_gradient(M, x, 2 * x @ A)
+
+    starts = np.concatenate([np.linalg.eigh(A)[1][:, :1].T, M.random(rng, 3)])
+    together = descend(M, function, starts)
+    assert max(asked[1:]) == 3  # the first one is at a minimum and is left alone
+    alone = np.concatenate([descend(M, function, start[None]).x for start in starts])
+    np.testing.assert_allclose(together.x, alone, atol=1e-9)
+    assert descend(M, function, starts[:0]).x.shape == (0, 5)
+    assert descend(M, function, starts, steps=2).iterations == 2
+    assert descend(M, function, starts, stop=lambda: True).iterations == 0
+
+
+def test_values_that_are_not_finite_bar_the_way(rng):
+    M = Euclidean(1)
+
+    def function(x):
+        return np.where(x[:, 0] > 0.5, x[:, 0], np.nan), np.ones_like(x)
+
+    found = descend(M, function, np.array([[3.0], [0.0]]))
+    assert 0.5 < found.x[0, 0] < 0.51
+    assert found.x[1, 0] == 0.0
+    assert np.isnan(found.values[1])
+
+
+def test_wrong_input(rng):
+    M, P = Sphere(2), Product(Sphere(2), Euclidean(1))
+
+    def function(x):
+        raise AssertionError("must be refused before any work")
+
+    with pytest.raises(OffManifold, match=r"starts\[1\] is not on Sphere\(2\)"):
+        descend(M, function, [[1.0, 0, 0], [1.0, 1.0, 0]])
+    with pytest.raises(InvalidInput, match=r"starts have shape \(3,\); needed is \(n, 3\)"):
+        descend(M, function, [1.0, 0, 0])
+    with pytest.raises(InvalidInput, match=r"bounds must be real numbers of shape \(2, 4\)"):
+        descend(P, function, P.random(rng, 1), bounds=[[0.0], [1.0]])
+    with pytest.raises(InvalidInput, match=r"coordinate 0 of .* not Euclidean there. Give -inf and inf"):
+        descend(P, function, P.random(rng, 1), bounds=[[0.0] * 4, [1.0] * 4])
+    with pytest.raises(InvalidInput, match="steps"):
+        descend(M, function, M.random(rng, 1), steps=-1)
