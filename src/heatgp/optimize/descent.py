@@ -4,9 +4,9 @@ Each iteration computes a direction from the latest steps and changes of the gra
 direction until the function has decreased enough, and moves the kept vectors to the tangent space at the new point, by
 projection. All starts do this side by side: the function is asked for its values at many points in one call.
 
-Reference: Nocedal and Wright (2006), Numerical Optimization, Algorithms 3.1 and 7.4; Absil, Mahony and Sepulchre (2008),
-Optimization Algorithms on Matrix Manifolds, sections 4.1 and 8.1; for the box Bertsekas (1982), SIAM J. Control Optim. 20,
-221-246.
+Reference: Nocedal and Wright (2006), Numerical Optimization, Algorithms 3.1 and 7.4; Absil, Mahony and Sepulchre
+(2008), Optimization Algorithms on Matrix Manifolds, sections 4.1 and 8.1; for the box Bertsekas (1982), SIAM J. Control
+Optim. 20, 221-246.
 """
 
 from __future__ import annotations
@@ -211,8 +211,8 @@ class _State:
         self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray, way: np.ndarray, which: np.ndarray
     ) -> None:
         """Go to new points, and keep the step and the change of the gradient, as tangent vectors there."""
-        kept = np.stack([*self.moves, *self.changes, way, self.gradients])
-        *kept, way, before = to_tangent_space(self.manifold, np.broadcast_to(x, kept.shape), kept)
+        vectors = np.stack([*self.moves, *self.changes, way, self.gradients])
+        *kept, way, before = to_tangent_space(self.manifold, np.broadcast_to(x, vectors.shape), vectors)
         self.moves, self.changes = kept[: len(self.moves)], kept[len(self.moves) :]
         self.x, self.values, self.gradients = x, values, gradients
         change = gradients - before
