@@ -5,10 +5,13 @@ from functools import reduce
 
 import numpy as np
 
+from .composed.product import flat_size, flatten, unflatten
 from .contract import Manifold
 
 WEIGHTS = {1: 2 / 3, 2: -1 / 12}
 """Of values at so many steps, minus those as far behind: the central difference whose error is of fourth order."""
+DIFFERENCE = 1e-3
+"""The step of differences of projections, over the size of the entries."""
 
 
 def gradients(
@@ -76,7 +79,7 @@ def tangent_gradient(manifold: Manifold, x: np.ndarray, slope: np.ndarray) -> np
            [ 1.,  0.]])
     """
     basis, rows = _basis(manifold, x)
-    parts = np.einsum("...dp,...p->...d", rows, Manifold.embed(manifold, slope))
+    parts = np.einsum("...dp,...p->...d", rows, flatten(manifold, slope))
     return _combined(manifold, basis, parts)
 
 
@@ -106,6 +109,39 @@ def partial_derivatives(manifold: Manifold, x: np.ndarray, gradient: np.ndarray)
     return _combined(manifold, basis, weights)
 
 
+def through_projection(manifold: Manifold, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """Partial derivatives of f(project(x)) at any arrays x, by differences of `project`.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    x : array (n, *shape), on the manifold or off it.
+    slope : array (n, *shape), the partial derivatives of f at project(x).
+
+    Returns
+    -------
+    array (n, *shape)
+
+    Examples
+    --------
+    The height of x / |x| at x = (2, 0):
+
+    >>> from heatgp import Sphere
+    >>> through_projection(Sphere(1), np.array([[2.0, 0.0]]), np.array([[0.0, 1.0]])).round(9) + 0.0
+    array([[0. , 0.5]])
+    """
+    size = flat_size(manifold)
+    step = DIFFERENCE * max(1.0, float(np.abs(x).max(initial=0.0)))
+    units = unflatten(manifold, step * np.eye(size))
+    start, slope = manifold.project(x)[:, None], flatten(manifold, slope)
+    parts = [
+        sign * weight / step * flatten(manifold, manifold.difference(start, manifold.project(x[:, None] + sign * k * units)))
+        for k, weight in WEIGHTS.items()
+        for sign in (1, -1)
+    ]
+    return unflatten(manifold, np.einsum("nij,nj->ni", reduce(np.add, parts), slope))
+
+
 def to_tangent_space(manifold: Manifold, x: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The tangent vectors at x (..., *shape) that are nearest to arrays v (..., *shape) in the metric."""
     basis = manifold.tangent_basis(x)
@@ -115,7 +151,7 @@ def to_tangent_space(manifold: Manifold, x: np.ndarray, v: np.ndarray) -> np.nda
 def _basis(manifold: Manifold, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An orthonormal basis of the tangent space, (..., dim, *shape), and its real rows (..., dim, size)."""
     basis = np.asarray(manifold.tangent_basis(x))
-    return basis, np.asarray(Manifold.embed(manifold, basis))
+    return basis, np.asarray(flatten(manifold, basis))
 
 
 def _parts(manifold: Manifold, x: np.ndarray, basis: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -212,7 +212,7 @@ class _State:
     ) -> None:
         """Go to new points, and keep the step and the change of the gradient, as tangent vectors there."""
         vectors = np.stack([*self.moves, *self.changes, way, self.gradients])
-        *kept, way, before = to_tangent_space(self.manifold, np.broadcast_to(x, vectors.shape), vectors)
+        *kept, way, before = to_tangent_space(self.manifold, x, vectors)
         self.moves, self.changes = kept[: len(self.moves)], kept[len(self.moves) :]
         self.x, self.values, self.gradients = x, values, gradients
         change = gradients - before

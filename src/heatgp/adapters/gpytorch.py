@@ -1,0 +1,348 @@
+"""Heat kernels as kernels of GPyTorch, for its models and its sums and products of kernels.
+
+    ScaleKernel(HeatKernel(Sphere(2)))
+    ScaleKernel(HeatKernel(Sphere(2), active_dims=[0, 1, 2]) * RBFKernel(active_dims=[3]))
+
+A row of a tensor is a flattened point, complex ones as real parts followed by imaginary parts. Values and derivatives
+are computed by NumPy, on the processor and in double precision, and come back in the type of the points.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gpytorch
+import numpy as np
+import torch
+from gpytorch.constraints import GreaterThan, Interval, Positive
+from gpytorch.priors import Prior
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+from ..arguments import check_flag, shown
+from ..covariance import Array, Normalized
+from ..errors import InvalidInput, Unsupported
+from ..estimators.kernels import chosen_kernel
+from ..heat import kernel as heat
+from ..heat.matern import check_smoothness, with_smoothness
+from ..heat.methods import Method
+from ..manifolds import Homogeneous, Manifold
+from ..manifolds.checks import check_points
+from ..manifolds.composed.product import flat_size, flatten, unflatten
+from ..manifolds.gradients import gradients, partial_derivatives, through_projection
+
+BLOCK = 32
+"""Points of a batch whose pairs are computed together, though only those of the same element are asked for."""
+NUMBERS = 1 << 24
+"""Numbers of gradients that are in memory at once."""
+
+
+class HeatKernel(gpytorch.kernels.Kernel):
+    """The heat kernel of a manifold, or its Matern kernel, over its values on the diagonal: k(x, x) = 1.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    time : positive number, default 1.0
+        Where learning starts. The square root of the time is the length over which functions vary. On a product a tuple
+        is a time for each factor.
+    smoothness : number, default inf
+        That of a Matern kernel, as in `matern_kernel`; inf is the heat kernel.
+    kernel : str, Method, HeatKernel of the library, or a list of these for a product; default "auto"
+        How the kernel is made, as in `GPRegressor`.
+    project : bool, default False
+        Whether points are first moved to the nearest points of the manifold, however far these are, and derivatives are
+        those of this as well. Needed for inducing points that are learned: steps of an optimiser leave the manifold.
+    time_prior : Prior of GPyTorch, default None
+    time_constraint : Interval of GPyTorch, default None
+        None is all positive times that the kernel knows.
+    batch_shape : torch.Size, default None
+        That of the times, one for each element of a batch of models.
+    active_dims : sequence of int, default None
+        The columns that hold the point; None is all of them.
+
+    Attributes
+    ----------
+    time : tensor (*batch_shape, 1, p)
+        p is 1, or the number of times; of a sum of kernels, of times and weights. It can be set. The parameter that is
+        learned is `raw_time`.
+
+    Raises
+    ------
+    InvalidInput : for wrong arguments; when called, for tensors of another type, device or number of columns.
+    OffManifold : when called, for rows that are no points of the manifold.
+
+    Notes
+    -----
+    There are first derivatives in the points and in the times, no second ones. Those in the points are partial
+    derivatives with no part normal to the manifold.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> kernel = HeatKernel(Sphere(2), time=0.5)
+    >>> north, east = torch.tensor([[0.0, 0.0, 1.0]]), torch.tensor([[1.0, 0.0, 0.0]])
+    >>> kernel(north, east).to_dense().detach()
+    tensor([[0.1232]])
+    >>> kernel.time = 0.2
+    >>> kernel.time.detach()
+    tensor([[0.2000]])
+    """
+
+    has_lengthscale = False
+    is_stationary = False  # k is no function of x1 - x2, which grids of GPyTorch ask for
+
+    def __init__(
+        self,
+        manifold: Manifold,
+        time: float | Sequence[float] = 1.0,
+        *,
+        smoothness: float = math.inf,
+        kernel: str | Method | heat.HeatKernel | Sequence[Any] = "auto",
+        project: bool = False,
+        time_prior: Prior | None = None,
+        time_constraint: Interval | None = None,
+        batch_shape: torch.Size | None = None,
+        active_dims: Sequence[int] | None = None,
+    ) -> None:
+        super().__init__(batch_shape=batch_shape, active_dims=active_dims)
+        if not isinstance(manifold, Manifold):
+            raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
+        smoothness = check_smoothness(smoothness)
+        made = with_smoothness(chosen_kernel(manifold, kernel, time), smoothness).as_positive_definite()
+        made.check_time(time)
+        self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
+        self.register_parameter("raw_time", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, made.parameters)))
+        self.register_constraint("raw_time", _constraint(made) if time_constraint is None else time_constraint)
+        if time_prior is not None:
+            if not isinstance(time_prior, Prior):
+                raise InvalidInput(f"time_prior = {shown(time_prior)} must be a prior of gpytorch.priors.")
+            self.register_prior("time_prior", time_prior, _time_of, _set_time)
+        self.time = time
+
+    @property
+    def time(self) -> Tensor:
+        """The times, between the bounds of their constraint."""
+        return self.raw_time_constraint.transform(self.raw_time)
+
+    @time.setter
+    def time(self, value: Any) -> None:
+        time = torch.as_tensor(value).to(self.raw_time)
+        raw = self.raw_time_constraint.inverse_transform(time)
+        if not raw.isfinite().all():
+            raise InvalidInput(f"time = {shown(value)} is not inside the constraint {self.raw_time_constraint}.")
+        self.initialize(raw_time=raw)
+
+    def forward(
+        self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **params: Any
+    ) -> Tensor:
+        """k(x1, x2), (*batch, N, M), or its diagonal (*batch, N)."""
+        if last_dim_is_batch:
+            raise Unsupported(
+                f"last_dim_is_batch takes each column for itself, but a point of {self.manifold!r} is all columns. Add "
+                "kernels with active_dims instead."
+            )
+        for name, x in (("x1", x1), ("x2", x2)):
+            _check_tensor(self.manifold, x, name)
+        if diag and torch.equal(x1, x2):
+            batch = torch.broadcast_shapes(x1.shape[:-2], self.batch_shape)
+            return torch.ones(*batch, x1.shape[-2], dtype=x1.dtype, device=x1.device)
+        if diag:
+            return self._values(x1.unsqueeze(-2), x2.unsqueeze(-2), self.time.unsqueeze(-3))[..., 0, 0]
+        return self._values(x1, x2, self.time)
+
+    def _values(self, x1: Tensor, x2: Tensor, time: Tensor) -> Tensor:
+        """k of all pairs in each element of a batch; the batch axes of all three broadcast."""
+        batch = torch.broadcast_shapes(*(each.shape[:-2] for each in (x1, x2, time)))
+        x1, x2, time = (each.expand(*batch, *each.shape[-2:]) for each in (x1, x2, time))
+        return _Covariance.apply(x1, x2, time, self.heat_kernel, self.project, torch.is_grad_enabled())
+
+
+def _constraint(kernel: heat.HeatKernel) -> Interval:
+    """All times that the kernel knows."""
+    low, high = kernel.times
+    if kernel.weight_parameters or (low, high) == (0.0, math.inf):
+        return Positive()
+    return GreaterThan(low) if math.isinf(high) else Interval(low, high)
+
+
+def _time_of(module: HeatKernel) -> Tensor:
+    return module.time
+
+
+def _set_time(module: HeatKernel, value: Any) -> None:
+    module.time = value
+
+
+def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
+    """InvalidInput unless x has rows of real numbers that can be points."""
+    if x.dtype not in (torch.float32, torch.float64):
+        raise InvalidInput(
+            f"{name} has dtype {x.dtype}; needed is torch.float64 or torch.float32. A complex point is a row of its "
+            "real parts, then its imaginary parts."
+        )
+    if x.device.type == "meta":
+        raise InvalidInput(f"{name} is on the device 'meta' and has no numbers. Move it to a device that has memory.")
+    if x.shape[-1] != flat_size(manifold):
+        raise InvalidInput(
+            f"{name} has shape {tuple(x.shape)}; a point of {manifold!r} is a row of {flat_size(manifold)} numbers. "
+            "active_dims says which columns of a longer row are the point."
+        )
+
+
+class _Covariance(torch.autograd.Function):
+    """Normalised values of a heat kernel for PyTorch, and their first derivatives."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, x1: Tensor, x2: Tensor, time: Tensor, kernel: heat.HeatKernel, project: bool, derivatives: bool
+    ) -> Tensor:
+        rows = [x.detach().cpu().numpy().reshape(-1, *x.shape[-2:]) for x in (x1, x2)]
+        same = np.array_equal(*rows)
+        names = ("x1",) if same else ("x1", "x2")
+        points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
+        times = time.detach().cpu().numpy().astype(float).reshape(-1, kernel.parameters)
+        pairs = _Pairs(kernel, points[0], None if same else points[1], times)
+        values, slopes = pairs.values_and_slopes(derivatives and time.requires_grad)
+        ctx.pairs, ctx.rows, ctx.project, ctx.values, ctx.slopes, ctx.time = pairs, rows, project, values, slopes, time
+        return torch.from_numpy(values.reshape(*x1.shape[:-1], -1)).to(x1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, weights: Tensor) -> Any:
+        pairs, time = ctx.pairs, ctx.time
+        w = weights.detach().cpu().numpy().astype(float).reshape(ctx.values.shape)
+        of_x1, of_x2, of_time = None, None, None
+        if ctx.needs_input_grad[2]:
+            found = np.einsum("bnm,bpnm->bp", w, ctx.slopes) / pairs.times
+            of_time = torch.from_numpy(found.reshape(time.shape)).to(time)
+        transposed = w.swapaxes(1, 2)
+        if pairs.y is None and any(ctx.needs_input_grad[:2]):
+            of_x1, of_x2 = pairs.slopes_in_points(np.stack([w, transposed]), ctx.values)
+        else:
+            if ctx.needs_input_grad[0]:
+                (of_x1,) = pairs.slopes_in_points(w[None], ctx.values)
+            if ctx.needs_input_grad[1]:
+                (of_x2,) = pairs.swapped.slopes_in_points(transposed[None], ctx.values.swapaxes(1, 2))
+        of_points = [
+            None if found is None else _as_rows(pairs.kernel.manifold, x, found, ctx.project)
+            for x, found in zip(ctx.rows, (of_x1, of_x2))
+        ]
+        batch = time.shape[:-2]
+        tensors = [None if found is None else torch.from_numpy(found).to(weights) for found in of_points]
+        shaped = [None if found is None else found.reshape(*batch, *found.shape[-2:]) for found in tensors]
+        return *shaped, of_time, None, None, None
+
+
+def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: bool) -> Array:
+    """Points (B, N, *shape) of the manifold in double precision, from rows (B, N, size)."""
+    points = unflatten(manifold, rows)
+    if project:
+        return np.asarray(manifold.project(points))
+    checked = np.asarray(check_points(manifold, points[0] if single else points, name))
+    exact = checked.astype(complex if manifold.is_complex else float)
+    return np.asarray(manifold.polish(exact)).reshape(points.shape)
+
+
+def _as_rows(manifold: Manifold, rows: Array, slopes: Array, project: bool) -> Array:
+    """Partial derivatives in rows (B, N, size), from those at the points of the rows (B, N, *shape)."""
+    if project:
+        flat = (unflatten(manifold, rows.astype(float)), slopes)
+        found = through_projection(manifold, *(each.reshape(-1, *manifold.shape) for each in flat))
+        slopes = found.reshape(slopes.shape)
+    return np.asarray(flatten(manifold, slopes))
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """All pairs of points in each element of a batch, for k(x, y) over the roots of k(x, x) and k(y, y)."""
+
+    kernel: heat.HeatKernel
+    x: Array
+    """(B, N, *shape)"""
+    y: Array | None
+    """(B, M, *shape); None where the points are x again."""
+    times: Array
+    """(B, parameters)"""
+
+    @property
+    def swapped(self) -> _Pairs:
+        return self if self.y is None else _Pairs(self.kernel, self.y, self.x, self.times)
+
+    def values_and_slopes(self, derivatives: bool) -> tuple[Array, Array]:
+        """k, (B, N, M), and its derivatives in the log times, (B, parameters, N, M); without them (B, 0, N, M)."""
+        shape = (*self.x.shape[:2], (self.x if self.y is None else self.y).shape[1])
+        number = self.kernel.parameters if derivatives else 0
+        values, slopes = np.empty(shape), np.empty((shape[0], number, *shape[1:]))
+        for which, time in self._times():
+
+            def table(x: Array, y: Array | None, time: Any = time) -> Array:
+                found = Normalized(self.kernel).pairs(x, y).at(time)
+                parts = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
+                return np.stack([*parts, found.value], axis=-1)
+
+            found = _over_batch(table, self.x[which], None if self.y is None else self.y[which])
+            values[which], slopes[which] = found[..., -1], np.moveaxis(found[..., :-1], -1, 1)
+        return values, slopes
+
+    def slopes_in_points(self, weights: Array, values: Array) -> Array:
+        """Partial derivatives (k, B, N, *shape) in x of the sums over y of weights (k, B, N, M) times k."""
+        M, y = self.kernel.manifold, self.x if self.y is None else self.y
+        found = np.empty((len(weights), *self.x.shape), dtype=self.x.dtype)
+        step = max(1, NUMBERS // max(1, y.shape[0] * y.shape[1] * math.prod(M.shape)))
+        for which, time in self._times():
+
+            def gradient(x: Array, y: Array, time: Any = time) -> Array:
+                logs = (np.add.outer(*(self.kernel.diag(z, time, log=True) for z in (x, y)))) / 2
+                return np.exp(-logs)[(..., *(None,) * len(M.shape))] * self.kernel.gradient(x, y, time=time)
+
+            for i in range(0, self.x.shape[1], step):
+                rows = (which, slice(i, i + step))
+                w = weights[(slice(None), *rows)]
+                slopes = np.einsum("kbnm,bnm...->kbn...", w, _over_batch(gradient, self.x[rows], y[which]))
+                if not isinstance(M, Homogeneous):  # where k(x, x) depends on x
+                    own = self._log_variance_gradient(self.x[rows], time)
+                    parts = (w * values[rows]).sum(axis=-1) / 2
+                    slopes = slopes - parts[(..., *(None,) * len(M.shape))] * own
+                found[(slice(None), *rows)] = partial_derivatives(M, self.x[rows], slopes)
+        return found
+
+    def _log_variance_gradient(self, x: Array, time: Any) -> Array:
+        """The gradients of log k(x, x), (B, N, *shape)."""
+        M, step = self.kernel.manifold, self.kernel.step_of_differences(time)
+        flat = x.reshape(-1, *M.shape)
+        return gradients(M, lambda z: self.kernel.diag(z, time, log=True), flat, step).reshape(x.shape)
+
+    def _times(self) -> Iterator[tuple[Array, Any]]:
+        """The elements of the batch with each time, as numbers, and the time."""
+        for time in np.unique(self.times, axis=0):
+            yield np.flatnonzero((self.times == time).all(axis=1)), self.kernel.check_time(time.tolist())
+
+
+def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Array:
+    """A function of all pairs of n and m points, (n, m, ...), of the pairs in each element of a batch, (B, N, M, ...).
+
+    Where all elements have the same x or the same y, as the training points of predictions are, one call does it. Else
+    small elements are put together, and pairs of different ones are left out of the result.
+    """
+    other = x if y is None else y
+    (B, N), M, shape = x.shape[:2], other.shape[1], x.shape[2:]
+    if B == 1 and y is None:
+        return function(x[0], None)[None]
+    if (other == other[:1]).all():
+        found = function(x.reshape(-1, *shape), other[0])
+        return found.reshape(B, N, M, *found.shape[2:])
+    if (x == x[:1]).all():
+        found = function(x[0], other.reshape(-1, *shape))
+        return np.moveaxis(found.reshape(N, B, M, *found.shape[2:]), 1, 0)
+    size, parts = max(1, BLOCK // max(N, M, 1)), []
+    for i in range(0, B, size):
+        some = [None if z is None else z[i : i + size].reshape(-1, *shape) for z in (x, y)]
+        count = len(some[0]) // max(N, 1)
+        found = function(*some)
+        found = found.reshape(count, N, count, M, *found.shape[2:])
+        parts.append(found[np.arange(count), :, np.arange(count)])
+    return np.concatenate(parts)
