@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
+CACHED = 1 << 13
+"""Pairs whose gradients are computed at once: they fit a core's cache."""
 MANY = 32
 """Chunks from which on progress is shown."""
 
@@ -59,6 +61,8 @@ class Slice:
     relative_error: Function = no_error
     log_scale: float = 0.0
     log_relative: Function | None = None
+    relative_gradient: Function | None = None
+    """The derivatives of the first in the orbit coordinates, (..., r), where there is a formula."""
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         return self.value(theta)
@@ -74,6 +78,12 @@ class Slice:
 
     def log(self, theta: np.ndarray) -> np.ndarray:
         return self.log_scale + self.relative_log(theta)
+
+    def gradient(self, theta: np.ndarray, manifold: Homogeneous, length: float) -> np.ndarray:
+        """The derivatives of the relative value in the orbit coordinates; without a formula by differences."""
+        if self.relative_gradient is not None:
+            return self.relative_gradient(theta)
+        return coordinate_slopes(self.relative_value, theta, manifold, length)
 
     def relative_log(self, theta: np.ndarray) -> np.ndarray:
         """The logarithm of the relative value, or InvalidInput where that has no digits."""
@@ -608,14 +618,19 @@ class OrbitKernel(MadeKernel):
         return True
 
     def with_gradients(self, X: Array, Y: Array, time: float) -> Gradients:
-        X, Y, p = np.asarray(X), np.asarray(Y), self.profile.at(time)
-        theta = np.asarray(self.manifold.orbits(X, Y))
-        slopes = partial(coordinate_slopes, p.relative_value, theta, self.manifold, self.step_of_differences(time))
-        try:
-            gradient = self.manifold.orbit_gradients(X, Y, theta, slopes)
-        except Unsupported:
-            return super().with_gradients(X, Y, time)
-        return Gradients(p.relative_value(theta), gradient, p.log_scale)
+        X, Y, M, p = np.asarray(X), np.asarray(Y), self.manifold, self.profile.at(time)
+        length = self.step_of_differences(time)
+        value, gradient = np.empty((len(X), len(Y))), np.empty((len(X), len(Y), *M.shape), dtype=X.dtype)
+        rows = max(1, CACHED // max(1, len(Y)))
+        for start in range(0, len(X), rows):
+            own = slice(start, start + rows)
+            theta = np.asarray(M.orbits(X[own], Y))
+            try:
+                gradient[own] = M.orbit_gradients(X[own], Y, theta, partial(p.gradient, theta, M, length))
+            except Unsupported:
+                return super().with_gradients(X, Y, time)
+            value[own] = p.relative_value(theta)
+        return Gradients(value, gradient, p.log_scale)
 
     def orbit_blocks(
         self, X: np.ndarray, Y: np.ndarray | None, most: int = CHUNK
