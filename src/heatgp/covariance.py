@@ -329,6 +329,25 @@ def inner_products(left: Evaluation, right: Evaluation, error: Compute | None = 
 
 
 @dataclass(frozen=True)
+class Gradients:
+    """k(x, y) of all pairs at one time, (N, M), and its gradients in x, (N, M, *shape), both over exp(log_scale)."""
+
+    value: Array
+    gradient: Array
+    log_scale: float = 0.0
+
+    def scaled(self, rows: Array, columns: Array) -> Gradients:
+        """Both times factors of each x, (N,), and of each y, (M,)."""
+        factor = np.multiply.outer(rows, columns)
+        return Gradients(factor * self.value, over_points(factor, self.gradient) * self.gradient, self.log_scale)
+
+
+def over_points(numbers: Array, vectors: Array) -> Array:
+    """Numbers (..., ) with more axes at the end, as many as vectors (..., *shape) have."""
+    return numbers.reshape(*numbers.shape, *(1,) * (vectors.ndim - numbers.ndim))
+
+
+@dataclass(frozen=True)
 class TimeFunction:
     """A quantity as a function of time; what does not depend on the time has been computed before."""
 
@@ -402,6 +421,21 @@ class Kernel(ABC):
         A Gaussian process is linear in the number of points where the kernel has fewer features than that.
         """
         return None
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether k(x, x) is the same at all points; False, the default, where that is not known."""
+        return False
+
+    def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
+        """k(x_i, y_j) of all pairs and its gradients in x; Unsupported (the default) where points are no arrays."""
+        raise Unsupported("this kernel has no gradients in the points.")
+
+    def log_variance_gradient(self, X: Any, time: Any) -> Array:
+        """The gradients of log k(x, x), (N, *shape)."""
+        if self.is_stationary:
+            return np.zeros_like(X)
+        raise Unsupported("this kernel has no gradients in the points.")
 
     def left_out(self, X: Any, time: Any, features: Array) -> Any:
         """The prior variances (N,) at points that their features do not carry, where these are of an approximation."""
@@ -477,3 +511,18 @@ class Normalized(DerivedKernel):
     def features(self, X: Any) -> TimeFunction | None:
         inner = self.kernel.features(X)
         return None if inner is None else TimeFunction(lambda time: inner.at(time).unit_rows())
+
+    @property
+    def is_stationary(self) -> bool:
+        return True
+
+    def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
+        """With k(x, y) / √(k(x, x) k(y, y)) = c, the gradient is that of k over the roots, less c ∇log k(x, x) / 2."""
+        found = self.kernel.with_gradients(X, Y, time)
+        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
+        shift = math.exp(found.log_scale - (left.log_scale + right.log_scale) / 2)
+        c = found.scaled(shift / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value))
+        if self.kernel.is_stationary:
+            return Gradients(c.value, c.gradient)
+        half = self.kernel.log_variance_gradient(X, time)[:, None] / 2
+        return Gradients(c.value, c.gradient - over_points(c.value, c.gradient) * half)

@@ -29,7 +29,7 @@ from ..gp.sparse.local import LocalPosterior, local_gradient, local_objective
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
 from ..gp.sparse.source import Source, collected, random_rows
 from ..gp.student import StudentT
-from ..gp.targets import noise_scale, targets
+from ..gp.targets import constant_basis, noise_scale, targets
 from ..gp.threads import on_one_thread
 from ..manifolds.gradients import gradients
 from ..progress import heartbeat
@@ -563,7 +563,9 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Notes
         -----
-        By differences of fourth order along geodesics: 4 dim predictions for each point.
+        From the gradients of the kernel, see `HeatKernel.gradient`. Models that have no matrix of all data (sparse and
+        local ones, kernels by reference points), several outputs and other likelihoods are differentiated along
+        geodesics: 4 dim predictions for each point.
 
         Examples
         --------
@@ -578,20 +580,31 @@ class GPRegressor(RegressorMixin, HeatGP):
             raise Unsupported("kernel='precomputed' knows no points: give a kernel to differentiate in them.")
         points, manifold = self._points(X), self.manifold_
         step, dim = self.kernel_.step_of_differences(self.time_), manifold.dim
-        rows = max(1, MOST_MOVED // dim)
 
-        def part(own: slice) -> Array:
-            moving = None if covariates is None else np.repeat(np.asarray(covariates)[own], dim, axis=0)
+        def differences(function: Callable[[Array, Any], Array]) -> Array:
+            """Gradients of a function of points and their covariates."""
 
-            def moments(moved: Array) -> Array:
-                mean, variance = mixture.with_basis(self._mean_model.values(moved, moving)).moments(moved)
-                return np.stack((mean, np.sqrt(variance)), axis=-1)
+            def part(own: slice) -> Array:
+                moving = None if covariates is None else np.repeat(np.asarray(covariates)[own], dim, axis=0)
+                return gradients(manifold, lambda moved: function(moved, moving), points[own], step)
 
-            return gradients(manifold, moments, points[own], step)
+            rows = max(1, MOST_MOVED // dim)
+            return np.concatenate([part(slice(i, i + rows)) for i in range(0, max(1, len(points)), rows)])
 
-        found = np.concatenate([part(slice(i, i + rows)) for i in range(0, max(1, len(points)), rows)])
-        of_mean, of_std = np.moveaxis(found, -1 - len(manifold.shape), 0)
-        return of_mean, of_std
+        def moments(moved: Array, moving: Any) -> Array:
+            mean, variance = mixture.with_basis(self._mean_model.values(moved, moving)).moments(moved)
+            return np.stack((mean, np.sqrt(variance)), axis=-1)
+
+        here = self._mean_model.values(points, covariates)
+        if self._mean_model.mean is constant_basis or not callable(self._mean_model.mean):
+            of_basis = np.zeros((*here.shape, *manifold.shape))
+        else:
+            of_basis = differences(self._mean_model.values)
+        try:
+            return mixture.with_basis(here).gradients(points, of_basis)
+        except Unsupported:
+            of_mean, of_std = np.moveaxis(differences(moments), -1 - len(manifold.shape), 0)
+            return of_mean, of_std
 
     @of_rows("noise", "covariates", "exposure")
     def predict_interval(

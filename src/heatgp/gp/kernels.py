@@ -6,14 +6,26 @@ variances of the new points: `prior` is k(new, new), or its diagonal where no co
 on the diagonal of k(X, X) are equal, new points are taken to have the same, and `prior` may be left out.
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array
-from ..covariance import Array, DerivedKernel, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
+from ..covariance import (
+    Array,
+    DerivedKernel,
+    Evaluation,
+    Gradients,
+    Kernel,
+    Normalized,
+    TimeFunction,
+    combined,
+    constant,
+    over_points,
+)
 from ..errors import InvalidInput
 
 __all__ = ["Normalized", "PlusConstant", "Precomputed", "constant", "gram_kernel", "with_rows"]
@@ -43,6 +55,18 @@ class PlusConstant(DerivedKernel):
             return None
         column = constant(np.full((len(X), 1), np.sqrt(self.variance)), self.parameters)
         return TimeFunction(lambda time: combined(np.hstack, [f.at(time) for f in (inner, column)]))
+
+    @property
+    def is_stationary(self) -> bool:
+        return self.kernel.is_stationary
+
+    def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
+        found = self.kernel.with_gradients(X, Y, time)
+        return replace(found, value=found.value + self.variance * math.exp(-found.log_scale))
+
+    def log_variance_gradient(self, X: Any, time: Any) -> Array:
+        own, inner = self.kernel.diag(X, time), self.kernel.log_variance_gradient(X, time)
+        return over_points(own / (own + self.variance), inner) * inner
 
     def left_out(self, X: Any, time: Any, features: Array) -> Any:
         return self.kernel.left_out(X, time, features[:, :-1])

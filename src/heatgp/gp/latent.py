@@ -12,7 +12,7 @@ from scipy import linalg
 from ..arguments import as_array
 from ..cost import check_memory
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput
+from ..errors import InvalidInput, Unsupported
 from .linalg import Dense, LowRank, draw
 from .params import Params
 from .targets import NO_BASIS, MeanBasis
@@ -117,6 +117,13 @@ class Latent:
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
         mean = self.offset + columns @ self.inner + projected[:, 0]
         return mean, np.concatenate(variances) + of_basis + added
+
+    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance of f, (M,), and their gradients in the points, (M, *shape); by default Unsupported.
+
+        `of_basis` (M, q, *shape) are the gradients of the basis functions of the mean.
+        """
+        raise Unsupported("this model is differentiated by differences of predictions.")
 
     @of_posterior
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:

@@ -184,6 +184,10 @@ class Dense(Cholesky):
         """L^-1 S^1/2 cross', cross = k(Xnew, X): the squares of a column add up to the variance explained by data."""
         return self.lower_solve((cross * np.sqrt(self.precision)).T)
 
+    def unwhiten(self, white: Array) -> Array:
+        """S^1/2 L'^-1 white: R cross', where white = whiten(cross)."""
+        return scale_rows(np.sqrt(self.precision), self.lower_solve(white, trans=1))
+
 
 class LowRank(Cholesky):
     """K = Phi Phi', by the matrix inversion lemma: N rank^2 operations. Methods are those of `Dense`."""

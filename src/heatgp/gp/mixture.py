@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 
 from ..arguments import check_count, generator
 from ..cost import check_memory
-from ..covariance import Array, Kernel
+from ..covariance import Array, Kernel, over_points
 from ..errors import NotConverged
 from .latent import log_normal
 
@@ -77,6 +77,16 @@ class Mixture:
     def moments(self, points: Any, noise: Any = False) -> tuple[Array, Array]:
         """Mean and variance: the mean variance plus the variance of the means."""
         return averaged(self.weights[:, None], *self.parts(points, noise))
+
+    def gradients(self, points: Any, of_basis: Array) -> tuple[Array, Array]:
+        """The gradients of the mean and of the standard deviation of f, (M, *shape); see `Latent.gradients`."""
+        parts = [np.stack(part) for part in zip(*(p.gradients(points, of_basis) for p in self.posteriors))]
+        means, variances, of_means, of_variances = parts
+        mean, variance = averaged(self.weights[:, None], means, variances)
+        off = over_points(means - mean, of_means)
+        of_mean, of_variance = (self._average(g) for g in (of_means, of_variances + 2 * off * of_means))
+        std = over_points(np.sqrt(variance), of_variance)
+        return of_mean, np.divide(of_variance, 2 * std, out=np.zeros_like(of_variance), where=std > 0)
 
     def covariance(self, points: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""

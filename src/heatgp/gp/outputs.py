@@ -256,6 +256,9 @@ class OutputsPosterior:
             variances.append(self.params.amplitude * (explained + np.square(unseen).sum(axis=1).T))
         return self.offset + np.concatenate(means), np.concatenate(variances) + added
 
+    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, ...]:
+        raise Unsupported("several outputs are differentiated by differences of predictions.")
+
     @of_posterior
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:
         """The covariances of all pairs, (M, M, p)."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from ..array import Array
-from ..covariance import Evaluation, TimeFunction, product, total, with_scale
+from ..covariance import Evaluation, Gradients, TimeFunction, over_points, product, total, with_scale
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product, Quotient, Scaled
 from ..manifolds.composed.wrapper import Wrapper
@@ -96,6 +97,22 @@ class ProductKernel(HeatKernel):
             return product([part.at(t) for part, t in zip(parts, times)], self.own_times)
 
         return TimeFunction(at)
+
+    @property
+    def is_stationary(self) -> bool:
+        return all(factor.is_stationary for factor in self.factors)
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        """The gradient of each factor times the values of the others."""
+        times = divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
+        parts = zip(self.factors, self.manifold.split(np.asarray(X)), self.manifold.split(np.asarray(Y)), times)
+        found = [f.with_gradients(x, y, t) for f, x, y, t in parts]
+        vectors = []
+        for i, own in enumerate(found):
+            others = reduce(np.multiply, [f.value for j, f in enumerate(found) if j != i], np.ones(own.value.shape))
+            vectors.append(over_points(others, own.gradient) * own.gradient)
+        value = reduce(np.multiply, [f.value for f in found])
+        return Gradients(value, np.asarray(self.manifold.join(*vectors)), math.fsum(f.log_scale for f in found))
 
     def tabulated(self, time: Any) -> Any:
         times = divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
@@ -210,6 +227,13 @@ class QuotientKernel(WrappedKernel):
         parts = [self.base.matched(x, y) for x in left for y in self._images(X if Y is None else Y)]
         return TimeFunction(lambda time: total([part.at(time) for part in parts]).scaled(1 / len(left)))
 
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        if not self.base.is_exact:  # means over images of x too, whose gradients would have to be carried back
+            return super().with_gradients(X, Y, time)
+        parts = [self.base.with_gradients(X, y, time) for y in self._images(Y)]
+        value, gradient = (sum(part) for part in zip(*((p.value, p.gradient) for p in parts)))
+        return Gradients(value, gradient, parts[0].log_scale)
+
     def tabulated(self, time: Any) -> Any:
         return self.base.tabulated(time)
 
@@ -239,6 +263,17 @@ class ScaledKernel(WrappedKernel):
 
     def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._slower(self.base.matched(X, Y))
+
+    @property
+    def is_stationary(self) -> bool:
+        return self.base.is_stationary
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        """The metric is s² times that of M, so that gradients are those of M over s²."""
+        square = self.manifold.scale**2
+        found = self.base.with_gradients(X, Y, time / square)
+        shift = -self.manifold.dim * math.log(self.manifold.scale)
+        return Gradients(found.value, found.gradient / square, found.log_scale + shift)
 
     def tabulated(self, time: Any) -> Any:
         scale = self.manifold.scale

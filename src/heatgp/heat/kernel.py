@@ -11,15 +11,15 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from ..arguments import EXTREME, as_array, check_flag, is_integer
-from ..array import Array, is_jax
+from ..array import Array, is_jax, wrap
 from ..cost import check_memory
-from ..covariance import Evaluation, Kernel, TimeFunction, resolved_log, with_scale
+from ..covariance import Evaluation, Gradients, Kernel, TimeFunction, resolved_log, with_scale
 from ..errors import InvalidInput, Unsupported
 from ..manifolds import Euclidean, Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
+CACHED = 1 << 13
+"""Pairs whose gradients are computed at once: they fit a core's cache."""
 MANY = 32
 """Chunks from which on progress is shown."""
 
@@ -59,6 +61,8 @@ class Slice:
     relative_error: Function = no_error
     log_scale: float = 0.0
     log_relative: Function | None = None
+    relative_gradient: Function | None = None
+    """The derivatives of the first in the orbit coordinates, (..., r), where there is a formula."""
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
         return self.value(theta)
@@ -74,6 +78,12 @@ class Slice:
 
     def log(self, theta: np.ndarray) -> np.ndarray:
         return self.log_scale + self.relative_log(theta)
+
+    def gradient(self, theta: np.ndarray, manifold: Homogeneous, length: float) -> np.ndarray:
+        """The derivatives of the relative value in the orbit coordinates; without a formula by differences."""
+        if self.relative_gradient is not None:
+            return self.relative_gradient(theta)
+        return coordinate_slopes(self.relative_value, theta, manifold, length)
 
     def relative_log(self, theta: np.ndarray) -> np.ndarray:
         """The logarithm of the relative value, or InvalidInput where that has no digits."""
@@ -103,6 +113,29 @@ class Recent:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Recent, (self.function, self.most)
+
+
+def coordinate_slopes(function: Function, theta: np.ndarray, manifold: Homogeneous, length: float) -> np.ndarray:
+    """The partial derivatives (..., r) of a kernel in its orbit coordinates, by differences over a length.
+
+    The kernel is even at the walls of the chamber, or periodic. Where coordinates add up to zero, so do derivatives.
+    """
+    count, (low, high) = theta.shape[-1], manifold.chamber[0]
+    step = min(length, high / 10)
+
+    def value(moved: np.ndarray) -> np.ndarray:
+        if low < 0:
+            return function(wrap(moved) if math.isfinite(high) else moved)
+        inside = np.abs(moved)
+        return function(np.where(inside > high, np.abs(2 * high - inside), inside) if math.isfinite(high) else inside)
+
+    ways = step * np.eye(count)
+    if manifold.rank < count:
+        ways = ways - step / count
+    parts = [
+        sum(weight * (value(theta + k * way) - value(theta - k * way)) for k, weight in WEIGHTS.items()) for way in ways
+    ]
+    return np.stack(parts, axis=-1) / step
 
 
 class Profile(ABC):
@@ -285,8 +318,13 @@ class HeatKernel(Kernel):
 
         Notes
         -----
-        Where the kernel is a function of one distance r it is -dp/dr log(x, y)/r. Else differences are taken along
-        geodesics in an orthonormal basis of the tangent space: one kernel of 4 dim N x M pairs.
+        Kernels of symmetric spaces are functions f of orbit coordinates, and their gradients are those of the
+        coordinates times the partial derivatives of f, by differences. Products, quotients, scaled manifolds and sums
+        use the gradients of their parts. Other kernels are differentiated along geodesics in an orthonormal basis of
+        the tangent space: one kernel of 4 dim N x M pairs.
+
+        At x = y, where a Matern kernel of smoothness 1/2 or less has a cusp, the gradient is zero, the mean of those
+        around; within 0.002 √time of it, between zero and these.
 
         Examples
         --------
@@ -307,8 +345,30 @@ class HeatKernel(Kernel):
         return np.stack(found).reshape(*axes, *batches[0], *batches[1], *shape)
 
     def _gradients(self, x: np.ndarray, y: np.ndarray, time: Any) -> np.ndarray:
-        """Gradients (n, m, *shape) in x (n, *shape) of pairs with all y (m, *shape)."""
-        return gradients(self.manifold, lambda z: self.pairs(z, y).at(time).value, x, self.step_of_differences(time))
+        found = self.with_gradients(x, y, time)
+        return with_scale(found.gradient, found.log_scale)
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        """By default differences along geodesics."""
+        here = self.pairs(X, Y).at(time)
+
+        def relative(moved: np.ndarray) -> np.ndarray:
+            found = self.pairs(moved, Y).at(time)
+            return with_scale(found.relative_value, found.log_scale - here.log_scale)
+
+        found = gradients(self.manifold, relative, np.asarray(X), self.step_of_differences(time))
+        return Gradients(here.relative_value, found, here.log_scale)
+
+    def log_variance_gradient(self, X: Array, time: Any) -> np.ndarray:
+        if self.is_stationary:
+            return np.zeros_like(X)
+        here = self.matched(X[:1]).at(time).log_scale
+
+        def log_variance(moved: np.ndarray) -> np.ndarray:
+            found = self.matched(moved).at(time)
+            return np.log(found.relative_value) + (found.log_scale - here)
+
+        return gradients(self.manifold, log_variance, np.asarray(X), self.step_of_differences(time))
 
     def standard_error(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """The standard error of p_t(x, y): that of the simulation, zero where the kernel is exact."""
@@ -553,33 +613,24 @@ class OrbitKernel(MadeKernel):
 
         return TimeFunction(at)
 
-    def _gradients(self, x: np.ndarray, y: np.ndarray, time: Any) -> np.ndarray:
-        M = self.manifold
-        if len(M.chamber) > 1 or M.chamber[0][0] != 0:
-            return super()._gradients(x, y, time)
-        try:
-            unit = float(M.length(np.ones(1)))
-            ways = M.log(x[:, None], y[None])
-        except Unsupported:
-            return super()._gradients(x, y, time)
-        theta = np.asarray(M.orbits(x, y))
-        lengths = np.asarray(M.length(theta))
-        if not np.allclose(lengths, unit * theta[..., 0]):  # the coordinate is another function of the distance
-            return super()._gradients(x, y, time)
-        end = M.chamber[0][1]
-        step = min(self.step_of_differences(time) / unit, end / 10)
-        p = self.profile.at(time)
+    @property
+    def is_stationary(self) -> bool:
+        return True
 
-        def value(coordinate: np.ndarray) -> np.ndarray:
-            """The kernel is even at both ends of the chamber."""
-            inside = np.abs(coordinate)
-            return p.value(np.where(inside > end, 2 * end - inside, inside) if math.isfinite(end) else inside)
-
-        slopes = sum(weight * (value(theta + k * step) - value(theta - k * step)) for k, weight in WEIGHTS.items())
-        some = (lengths > 0) & np.isfinite(lengths)
-        factor = np.where(some, -slopes / (unit * step) / np.where(some, lengths, 1.0), 0.0)
-        axes = (..., *(None,) * len(M.shape))
-        return factor[axes] * np.where(some[axes], ways, 0.0)
+    def with_gradients(self, X: Array, Y: Array, time: float) -> Gradients:
+        X, Y, M, p = np.asarray(X), np.asarray(Y), self.manifold, self.profile.at(time)
+        length = self.step_of_differences(time)
+        value, gradient = np.empty((len(X), len(Y))), np.empty((len(X), len(Y), *M.shape), dtype=X.dtype)
+        rows = max(1, CACHED // max(1, len(Y)))
+        for start in range(0, len(X), rows):
+            own = slice(start, start + rows)
+            theta = np.asarray(M.orbits(X[own], Y))
+            try:
+                gradient[own] = M.orbit_gradients(X[own], Y, theta, partial(p.gradient, theta, M, length))
+            except Unsupported:
+                return super().with_gradients(X, Y, time)
+            value[own] = p.relative_value(theta)
+        return Gradients(value, gradient, p.log_scale)
 
     def orbit_blocks(
         self, X: np.ndarray, Y: np.ndarray | None, most: int = CHUNK

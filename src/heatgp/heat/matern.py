@@ -22,7 +22,7 @@ from scipy.special import gammainccinv
 
 from ..arguments import is_number, shown
 from ..array import Array
-from ..covariance import TimeFunction
+from ..covariance import Gradients, TimeFunction
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Stiefel, Torus
 from .averaged.all_times import Powers, extended, volume_of
@@ -163,6 +163,13 @@ class MaternKernel(WrappedKernel):
 
     def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._averaged.matched(X, Y)
+
+    @property
+    def is_stationary(self) -> bool:
+        return self.base.is_stationary
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        return self._averaged.with_gradients(X, Y, time)
 
     @cached_property
     def _averaged(self) -> HeatKernel:

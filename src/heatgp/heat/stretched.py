@@ -10,7 +10,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from ..array import Array
-from ..covariance import Evaluation, TimeFunction
+from ..covariance import Evaluation, Gradients, TimeFunction
 from ..manifolds import Euclidean
 from .composed import WrappedKernel
 from .kernel import HeatKernel
@@ -72,6 +72,15 @@ class StretchedKernel(WrappedKernel):
             return self._of_base(inner, x, root, lambda: squares.sum(axis=0), lambda: iter(squares))
 
         return TimeFunction(at)
+
+    @property
+    def is_stationary(self) -> bool:
+        return self.base.is_stationary
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        root = np.sqrt(time)
+        found = self.base.with_gradients(np.asarray(X) / root, np.asarray(Y) / root, 1.0)
+        return Gradients(found.value, found.gradient / root, found.log_scale - float(np.log(root).sum()))
 
     def _of_base(
         self,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from ..arguments import is_integer
 from ..array import Array
-from ..covariance import Normalized, TimeFunction, weighted_sum
+from ..covariance import Gradients, Normalized, TimeFunction, weighted_sum
 from ..errors import InvalidInput
 from ..manifolds import Manifold, Product
 from .composed import WrappedKernel, divided, way_out_of
@@ -55,6 +56,20 @@ class FactorsKernel(WrappedKernel):
 
     def features(self, X: Array) -> TimeFunction | None:
         return self.base.features(self.seen(X))
+
+    @property
+    def is_stationary(self) -> bool:
+        return self.base.is_stationary
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        """Zero along the factors that are not seen."""
+        found = self.base.with_gradients(self.seen(X), self.seen(Y), time)
+        base, own = self.base.manifold, found.gradient
+        seen = base.split(own) if len(self.places) > 1 and isinstance(base, Product) else (own,)
+        vectors = [np.zeros((*found.value.shape, *factor.shape)) for factor in self.manifold.factors]
+        for place, part in zip(self.places, seen):
+            vectors[place] = part
+        return replace(found, gradient=np.asarray(self.manifold.join(*vectors)))
 
 
 @dataclass(frozen=True)
@@ -125,6 +140,18 @@ class SumKernel(HeatKernel):
 
     def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._sum(lambda correlation: correlation.matched(X, Y))
+
+    @property
+    def is_stationary(self) -> bool:
+        return True
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        weights, times = (1.0, *time[-self.weight_parameters :]), divided(self.summands, time)
+        parts = [Normalized(s).with_gradients(X, Y, t) for s, t in zip(self.summands, times)]
+        return Gradients(
+            reduce(np.add, [w * p.value for w, p in zip(weights, parts)]),
+            reduce(np.add, [w * p.gradient for w, p in zip(weights, parts)]),
+        )
 
     def _sum(self, prepare: Callable[[Normalized], TimeFunction]) -> TimeFunction:
         parts = [prepare(Normalized(summand)) for summand in self.summands]

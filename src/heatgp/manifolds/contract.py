@@ -17,7 +17,7 @@ is_complex                False                             points that are comp
 violation, remedy         "defect", "Use M.project(x)..."   error messages that name what is wrong and what to do
 metric                    from `noise`                      inner products of tangent vectors
 tangent_basis             from `noise`                      gradients in the points
-log                       raises Unsupported                faster gradients of kernels of one angle or distance
+log                       raises Unsupported                ways between points; `orbit_gradients` of one coordinate
 distance                  raises Unsupported                the ball method, nearest neighbours, search intervals
 within                    distance(x, y) < radius           the ball method where the distance is expensive
 separation                distance², else from `noise`      reference kernels that are accurate at short times
@@ -43,6 +43,7 @@ origin, orbit, chamber,   required of `Homogeneous`         one simulation for a
 log_strip
 orbits, to_origin         orbit of all pairs, Unsupported   faster Gram matrices; averages over fibres
 length                    raises Unsupported                the strip method
+orbit_gradients           from `log`, if one coordinate     fast gradients of kernels
 rank, einstein_constant   from chamber, scalar_curvature    methods chosen by rank; corrected times of simulations
 ------------------------  --------------------------------  ---------------------------------------------------------
 roots,                    required of `Symmetric`           chamber, rank, log_strip, length, distance and curvature;
@@ -495,6 +496,20 @@ class Homogeneous(Manifold):
         """
         return self.orbit(X[:, None, ...], Y[None, ...])
 
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """Gradients in x, (N, M, *shape), of an invariant function of all pairs, from its partial derivatives.
+
+        Parameters
+        ----------
+        X, Y : arrays (N, *shape) and (M, *shape) of points.
+        theta : array (N, M, r), `orbits(X, Y)`.
+        slopes : function of no arguments, to the partial derivatives (N, M, r) of the function at theta. They are zero
+            at the walls of the chamber, and equal where coordinates are.
+
+        By default Unsupported.
+        """
+        raise Unsupported(f"{self!r} has no gradients of orbit coordinates. Define orbit_gradients.")
+
 
 class Symmetric(Homogeneous):
     """A symmetric space: omega is a constant times the product over the roots of |sin <alpha, theta>|^m.
@@ -513,6 +528,13 @@ class Symmetric(Homogeneous):
     @abstractmethod
     def log_chamber_integral(self) -> float:
         """log of the integral of the product over the roots of |sin <alpha, theta>|^m over the chamber."""
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """With v = log(x, y), as long as theta times `roots.unit`: -v/|v| times the derivative in the distance."""
+        if self.roots.coordinates > 1 or self.roots.signed:
+            return super().orbit_gradients(X, Y, theta, slopes)
+        ways = self.log(X[:, None], Y[None])
+        return along_ways(ways, theta[..., 0] * self.roots.unit**2, slopes()[..., 0])
 
     chamber = forwarded("roots.chamber")
     rank = forwarded("roots.rank")
@@ -536,3 +558,10 @@ class Symmetric(Homogeneous):
         """Half of |rho|² in negative curvature. Reference: Helgason (1984), ch. IV.5."""
         roots = self.roots
         return 0.0 if roots.is_compact else float(roots.rho @ roots.rho) / (2 * roots.unit**2)
+
+
+def along_ways(ways: Array, sizes: Array, slopes: Array) -> Array:
+    """Vectors (N, M, *shape) times -slopes / sizes, (N, M); zero where they have no size."""
+    xp = namespace(ways)
+    factor = xp.where(sizes > 0, -slopes / xp.where(sizes > 0, sizes, 1.0), 0.0)
+    return xp.reshape(factor, (*factor.shape, *(1,) * (ways.ndim - factor.ndim))) * ways

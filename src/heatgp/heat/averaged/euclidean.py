@@ -37,9 +37,18 @@ class EuclideanMatern(Profile):
         def log(theta: np.ndarray) -> np.ndarray:
             return log_bessel_correlation(nu, argument(theta))
 
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            """Zero at zero, also where nu <= 1/2 makes a cusp there."""
+            z = argument(theta)[..., None]
+            return np.where(z > 0, -2 * unit * bessel_slope(nu, z) / np.where(z > 0, z, 1.0), 0.0)
+
         height = gammaln(nu) - gammaln(nu + self.dim / 2) - self.dim / 2 * math.log(2 * math.pi * time / nu)
         return Slice(
-            lambda theta: bessel_correlation(nu, argument(theta)), slope, log_scale=float(height), log_relative=log
+            lambda theta: bessel_correlation(nu, argument(theta)),
+            slope,
+            log_scale=float(height),
+            log_relative=log,
+            relative_gradient=gradient,
         )
 
 

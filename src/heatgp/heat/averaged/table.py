@@ -74,10 +74,21 @@ class MaternProfile(Profile):
         logs = logs + np.array([row.log_scale for row in rows])
         diagonal = np.log(np.sum(np.exp(logs - logs.max()) * [row.values[0] for row in rows])) + logs.max()
         weights = np.exp(logs - diagonal)
-        value, slope = (heat.reader(heat.sum(rows, w)) for w in (weights, weights * change / time))
+        tables = [heat.sum(rows, w) for w in (weights, weights * change / time)]
+        value, slope = map(heat.reader, tables)
         errors = np.stack([row.errors for row in rows])
         error = heat.reader(heat.table(weights @ errors)) if errors.any() else no_error
-        return Slice(value, slope, error, float(diagonal), lambda theta: resolved_log(value(theta), 1.0, FINE))
+
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            """With theta = end x^grade; zero at zero, also where the kernel has a cusp there."""
+            x, part = heat.place(theta)[..., None], np.abs(theta)
+            some = part > 0
+            rise = tables[0].derivative(x) * x / (self.grade * np.where(some, part, 1.0))
+            return np.where(some & np.isfinite(part), np.sign(theta) * rise, 0.0)
+
+        return Slice(
+            value, slope, error, float(diagonal), lambda theta: resolved_log(value(theta), 1.0, FINE), gradient
+        )
 
 
 @dataclass(frozen=True)

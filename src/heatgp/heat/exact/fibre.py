@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...array import Array
-from ...covariance import Evaluation, TimeFunction
+from ...covariance import Evaluation, Gradients, TimeFunction
 from ...manifolds import Homogeneous, SpecialOrthogonal, Sphere, Stiefel, Unitary
 from ...manifolds.spaces.frames import completed
 from ...manifolds.spaces.orthogonal import log_rotation_volume
@@ -235,6 +235,34 @@ class FibreKernel(MadeKernel):
             return super().matched(X, Y)
         one = self.pairs(self.manifold.origin[None])
         return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values[..., 0], len(X), axis=-1)))
+
+    @property
+    def is_stationary(self) -> bool:
+        return True
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        """Gradients of the group's kernel at g_x, averaged, of which the first k columns are tangent to the frames.
+
+        An average over cosets depends on g_x: its gradient is that along horizontal lifts, the geodesics of the group
+        from g_x that project to those of the frames. So it does not see the jumps of the average, smaller than its
+        stated error, where x is completed in another way.
+        """
+        M, k = self.manifold, self.manifold.k
+        if self.fibre is None:
+            found = self.group.with_gradients(lift(M, X), lift(M, Y), time)
+            columns = found.gradient.reshape(*found.value.shape, M.n, -1)[..., :k]  # those of a sphere are its points
+            return replace(found, gradient=columns)
+        if not isinstance(self.fibre, Cosets):
+            return super().with_gradients(X, Y, time)
+        gx, gy, sides = lift(M, X), lift(M, Y), self.fibre.representatives(M)
+        terms = self.fibre(M, time)
+        value, gradient = np.zeros((len(gx), len(gy))), np.zeros((len(gx), len(gy), M.n, k), dtype=gx.dtype)
+        for a, h in tracked(list(itertools.product(sides, terms)), len(sides) * len(terms), "Gradients of averages"):
+            found = self.group.with_gradients(gx @ _block(k, a), gy @ _block(k, h), time)
+            value += found.value
+            gradient += found.gradient[..., :k]
+        number = len(sides) * len(terms)
+        return Gradients(value / number, gradient / number, found.log_scale + self.log_fibre_volume)
 
     def _error(self, time: float, value: np.ndarray, gx: np.ndarray, gy: np.ndarray) -> np.ndarray:
         """Zero for an exact average; else the distance from one-sided averages over other cosets, and their own error.

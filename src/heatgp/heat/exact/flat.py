@@ -27,7 +27,12 @@ class EuclideanProfile(Profile):
             return np.exp(exponent) * (-exponent - self.dim / 2) / time
 
         return Slice(
-            lambda theta: np.exp(log(theta)), slope, no_error, -self.dim / 2 * math.log(2 * math.pi * time), log
+            lambda theta: np.exp(log(theta)),
+            slope,
+            no_error,
+            -self.dim / 2 * math.log(2 * math.pi * time),
+            log,
+            lambda theta: theta * (np.exp(log(theta))[..., None] / -time),
         )
 
     def tabulated(self, time: float) -> tuple[Any, float]:
@@ -56,7 +61,13 @@ class TorusProfile(Profile):
         def log(theta: np.ndarray) -> np.ndarray:
             return circle.relative_log(angles(theta)).sum(axis=-1)
 
-        return Slice(value, slope, no_error, self.dim * circle.log_scale, log)
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            """At theta in [0, pi]."""
+            each, change = circle.relative_value(theta[..., None]), circle.relative_gradient(theta[..., None])[..., 0]
+            others = [np.delete(each, i, axis=-1).prod(axis=-1) for i in range(self.dim)]
+            return change * np.stack(others, axis=-1)
+
+        return Slice(value, slope, no_error, self.dim * circle.log_scale, log, gradient)
 
     def tabulated(self, time: float) -> tuple[Any, float]:
         numbers, log_scale = sphere(1).tabulated(time)

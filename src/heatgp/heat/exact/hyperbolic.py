@@ -68,7 +68,7 @@ class HyperbolicProfile(Profile):
 
     def prepare(self, time: float) -> Slice:
         p = HyperbolicSeries(self.dim, float(time))
-        return Slice(p.value, p.slope, no_error, p.log_scale, p.log)
+        return Slice(p.value, p.slope, no_error, p.log_scale, p.log, p.tables[0].derivative)
 
     def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Without a table, which would be more work."""

@@ -54,8 +54,8 @@ class JacobiProfile(Profile):
 
     def prepare(self, time: float) -> Slice:
         series = JacobiSeries(self, float(time))
-        log = series.log if self.rank == 1 else None
-        return Slice(series.value, series.slope, no_error, series.log_scale, log)
+        log, gradient = (series.log, series.gradient) if self.rank == 1 else (None, None)
+        return Slice(series.value, series.slope, no_error, series.log_scale, log, gradient)
 
     def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """At rank one the series itself: a table would be more work."""
@@ -87,6 +87,10 @@ class JacobiSeries:
     def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t, over p_t(identity)."""
         return self._evaluate(theta, 1)
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """Rank one: the derivative in theta."""
+        return self.table.derivative(theta)
 
     @property
     def table(self) -> CubicTable:

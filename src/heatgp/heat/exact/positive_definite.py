@@ -169,7 +169,13 @@ class SymmetricProfile(Profile):
             h = np.asarray(theta, dtype=float)
             return line(h) + curved.relative_log(h)
 
-        return Slice(value, slope, no_error, scale, log)
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            h = np.asarray(theta, dtype=float)
+            along = h.sum(axis=-1, keepdims=True) * (curved.relative_value(h)[..., None] / (-self.n * time))
+            return np.exp(line(h))[..., None] * (along + of_curved(h))
+
+        of_curved = curved.relative_gradient
+        return Slice(value, slope, no_error, scale, log, None if of_curved is None else gradient)
 
 
 def _plane(time: float) -> Slice:
@@ -179,8 +185,18 @@ def _plane(time: float) -> Slice:
     def on(function: Function, factor: float = 1.0) -> Function:
         return lambda h: factor * function(np.abs(h[..., :1] - h[..., 1:]) / 2)
 
+    def gradient(h: np.ndarray) -> np.ndarray:
+        gap = h[..., :1] - h[..., 1:]
+        assert p.relative_gradient is not None
+        return p.relative_gradient(np.abs(gap) / 2) * np.sign(gap) * [0.5, -0.5]
+
     return Slice(
-        on(p.relative_value), on(p.relative_slope, 0.5), no_error, p.log_scale - math.log(2), on(p.relative_log)
+        on(p.relative_value),
+        on(p.relative_slope, 0.5),
+        no_error,
+        p.log_scale - math.log(2),
+        on(p.relative_log),
+        gradient,
     )
 
 

@@ -74,8 +74,26 @@ class GrassmannProfile(Profile):
 
             return in_blocks(read, self.rank, len(tensor))
 
+        def gradient(theta: np.ndarray) -> np.ndarray:
+            tensor = modes.tensor(parts / total)
+            waves = 2.0 * np.arange(len(tensor))
+
+            def read(flat: np.ndarray) -> np.ndarray:
+                turns = [np.multiply.outer(angle, waves) for angle in flat.T]
+                cosines, sines = [np.cos(a) for a in turns], [-waves * np.sin(a) for a in turns]
+                each = [[*cosines[:i], sines[i], *cosines[i + 1 :]] for i in range(self.rank)]
+                return np.stack([contract(tensor, factors) for factors in each], axis=-1)
+
+            return in_blocks(read, self.rank, len(tensor), trailing=(self.rank,))(theta)
+
         scale = largest + math.log(total) - self.log_volume
-        return Slice(reader(parts), reader(-modes.eigenvalue / 2 * parts), no_error, scale)
+        return Slice(
+            reader(parts),
+            reader(-modes.eigenvalue / 2 * parts),
+            no_error,
+            scale,
+            relative_gradient=gradient,
+        )
 
     @property
     def log_volume(self) -> float:
@@ -95,9 +113,13 @@ def modes_from(n: int, rank: int, time: float) -> CosineModes:
 
 
 def in_blocks(
-    function: Function, rank: int, terms: int = 16, matters: Callable[[np.ndarray], np.ndarray] | None = None
+    function: Function,
+    rank: int,
+    terms: int = 16,
+    matters: Callable[[np.ndarray], np.ndarray] | None = None,
+    trailing: tuple[int, ...] = (),
 ) -> Function:
-    """A function (n, rank) -> (n,) for coordinates of any shape; zero where it does not matter.
+    """A function (n, rank) -> (n, *trailing) for coordinates of any shape; zero where it does not matter.
 
     It is called with as many rows as its tensors, of `terms` in each coordinate, leave room for.
     """
@@ -106,11 +128,11 @@ def in_blocks(
     def read(theta: np.ndarray) -> np.ndarray:
         theta = np.asarray(theta, dtype=float)
         flat = theta.reshape(-1, rank)
-        out = np.zeros(len(flat))
+        out = np.zeros((len(flat), *trailing))
         inside = np.arange(len(flat)) if matters is None else np.flatnonzero(matters(flat))
         for start in range(0, len(inside), rows):
             own = inside[start : start + rows]
             out[own] = function(flat[own])
-        return out.reshape(theta.shape[:-1])
+        return out.reshape(*theta.shape[:-1], *trailing)
 
     return read

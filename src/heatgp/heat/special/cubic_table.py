@@ -1,5 +1,7 @@
 """Fast evaluation of a smooth function of one angle: a piecewise cubic on a uniform grid."""
 
+from functools import cached_property
+
 import numpy as np
 
 from ...array import Array, namespace
@@ -34,19 +36,32 @@ class CubicTable:
         return np.ascontiguousarray(self._cubic.T), np.array(self._scale)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
+        return self._read(self._cubic, x)
+
+    def derivative(self, x: np.ndarray) -> np.ndarray:
+        """The derivative at x >= 0."""
+        return self._read(self._rising, x)
+
+    @cached_property
+    def _rising(self) -> np.ndarray:
+        _, c1, c2, c3 = self._cubic
+        return self._scale * np.stack((c1, 2 * c2, 3 * c3))
+
+    def _read(self, coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
+        """The polynomial of each cell that an x lies in, from its coefficients (degree + 1, cells)."""
         x = np.asarray(x, dtype=float)
         flat = x.reshape(-1)
         result = np.empty(flat.shape)
-        c0, c1, c2, c3 = self._cubic
-        last = len(c0) - 0.5
+        *lower, highest = coefficients
+        last = len(highest) - 0.5
         for start in range(0, flat.size, _BLOCK):
             s = np.minimum(np.abs(flat[start : start + _BLOCK]) * self._scale, last)
             cell = s.astype(np.intp)
             s -= cell
             out = result[start : start + _BLOCK]
-            np.take(c3, cell, out=out, mode="clip")
+            np.take(highest, cell, out=out, mode="clip")
             part = np.empty_like(out)
-            for c in (c2, c1, c0):
+            for c in reversed(lower):
                 out *= s
                 out += np.take(c, cell, out=part, mode="clip")
         return result.reshape(x.shape)

@@ -1,13 +1,14 @@
 """The common members of Euclidean space and flat tori."""
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...array import Array, inner, namespace, wrap
 from ..checks import points_to_project, require_positive_integers
-from ..contract import Homogeneous, Symmetric
+from ..contract import Homogeneous, Symmetric, along_ways
 from ..roots import Roots, as_volume
 
 
@@ -44,6 +45,9 @@ class Flat(Homogeneous):
 
     def difference(self, x: Array, y: Array) -> Array:
         return self.canonical(y - x)
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        return along_ways(self.log(X[:, None], Y[None]), theta[..., 0], slopes()[..., 0])
 
     def to_origin(self, x: Array, y: Array) -> Array:
         return self.canonical(y - x)
@@ -94,6 +98,10 @@ class Angles(Flat, Symmetric):
         for right, left in ((x, y), (y, x)):
             np.minimum(out, (math.pi - right + TURN_REST / 2) + (math.pi + left + TURN_REST / 2), out=out)
         return np.moveaxis(out, 0, -1)
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """Each coordinate is its own orbit coordinate, up to the sign."""
+        return -slopes() * namespace(X).sign(self.log(X[:, None], Y[None]))
 
     @property
     def roots(self) -> Roots:

@@ -1,6 +1,7 @@
 """Grassmannians: k-dimensional subspaces, given by orthonormal bases."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
@@ -23,6 +24,7 @@ from ..roots import Roots, as_volume, axes, axis_pairs, log_selberg, log_sphere_
 from .all_pairs import subspace_orbits
 from .differences import angles_of_sines, beside_subspace, singular_values
 from .frames import Field, Frames
+from .spectral import with_eigenvalues
 
 
 @final
@@ -114,6 +116,16 @@ class Grassmann(Frames, Symmetric):
         if not isinstance(X, np.ndarray):
             return super().orbits(X, Y)
         return subspace_orbits(X, Y, self.orbit)
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """-(I - xx*) y q(y*xx*y) y*x, with q = 2 slope / sin 2 theta at the eigenvalue cos² theta."""
+        xp, x = namespace(X), X[:, None]
+        cosines = matmul(adjoint(Y), x)  # y*x
+        double = xp.sin(2 * theta)
+        ratio = xp.where(double > 0, 2 * slopes() / xp.where(double > 0, double, 1.0), 0.0)
+        squares = matmul(cosines, adjoint(cosines))
+        turned = matmul(with_eigenvalues(squares, xp.cos(theta) ** 2, ratio), cosines)
+        return matmul(x, matmul(adjoint(cosines), turned)) - matmul(Y, turned)
 
     @property
     def roots(self) -> Roots:

@@ -1,13 +1,14 @@
 """Rotation groups and orthogonal groups, with <X, Y> = tr(X'Y)/2 on the Lie algebra."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from ...array import Array, expm_series, identity_like, matmul, namespace, newton_schulz, sinc, stack_last
+from ...array import Array, adjoint, expm_series, identity_like, matmul, namespace, newton_schulz, sinc, stack_last
 from ..checks import refuse
 from ..contract import Cover
 from ..roots import Roots, as_volume, axes, axis_pairs, log_selberg, log_sphere_volume
@@ -15,6 +16,7 @@ from .all_pairs import orthogonal_orbits, rotation_orbits
 from .differences import angles_of_sines, singular_values
 from .matrix_group import MatrixGroup
 from .orthonormal import full_rank_svd
+from .spectral import with_eigenvalues
 from .sphere import Sphere
 
 
@@ -121,6 +123,17 @@ class OrthogonalGroup(MatrixGroup):
             return matmul(x, rodrigues(w))
         # The norm of X/sqrt(time) concentrates at 2 sqrt(n); seven more standard deviations are never seen.
         return matmul(x, expm_series(skew_from_entries(w, n), math.sqrt(time) * (2 * math.sqrt(n) + 7)))
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """-x S q(C), with S and C the skew and the symmetric part of x'y, q = slope / sin theta at cos theta."""
+        xp, x = namespace(X), X[:, None]
+        near = xp.isfinite(theta)  # points of O(n) with determinants of one sign
+        theta = xp.where(near, theta, 0.0)
+        sine = xp.sin(theta)
+        ratio = xp.where(near & (sine > 0), slopes() / xp.where(sine > 0, sine, 1.0), 0.0)
+        turned = matmul(adjoint(x), Y)
+        back = adjoint(turned)
+        return -matmul(x, matmul((turned - back) / 2, with_eigenvalues((turned + back) / 2, xp.cos(theta), ratio)))
 
     @property
     def roots(self) -> Roots:

@@ -26,10 +26,11 @@ from ...array import (
 )
 from ...errors import InvalidInput
 from ..checks import points_to_project, refuse, require_integer
-from ..contract import Homogeneous, Manifold, Symmetric
+from ..contract import Homogeneous, Manifold, Symmetric, along_ways
 from ..roots import Roots, axis_pairs
 from .all_pairs import log_eigenvalue_orbits, log_orbits
 from .euclidean import Euclidean
+from .spectral import with_eigenvalues
 
 METRICS = ("affine-invariant", "log-euclidean")
 SMALL = 4.0
@@ -215,6 +216,19 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         orbit = partial(_logarithms, _relative_eigenvalues_of_two) if self.n == 2 else self.orbit
         return log_eigenvalue_orbits(X, Y, orbit)
 
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """-L q(L^-1 y L*^-1) L*, with x = L L* and q = slope at the eigenvalue exp theta."""
+        xp, derivatives = namespace(X), slopes()
+        root = xp.linalg.cholesky(X)[:, None]
+        carried = hermitian(_carried(xp.linalg.inv(root), Y))
+        if self.n == 2:
+            found = with_eigenvalues(carried, xp.exp(theta), derivatives)
+        else:  # small eigenvalues beside a large one need eigenvectors
+            _, vectors = xp.linalg.eigh(carried)
+            order = xp.argsort(theta, axis=-1)
+            found = from_eigen(xp.take_along_axis(derivatives, order, axis=-1), vectors)
+        return -hermitian(_carried(root, found))
+
     @property
     def roots(self) -> Roots:
         table = [(form, self._beta) for form in axis_pairs(self.n, (-1,), 0.5)]
@@ -330,6 +344,9 @@ class LogEuclideanPD(PositiveDefinite):
 
     def length(self, theta: Array) -> Array:
         return theta[..., 0]
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        return along_ways(self.log(X[:, None], Y[None]), theta[..., 0], slopes()[..., 0])
 
     def noise(self, x: Array, z: Array) -> Array:
         return _differential(x, self._white(z), 1.0)

@@ -1,12 +1,14 @@
 """Real and complex projective spaces: lines through the origin, given by unit vectors."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from ...array import Array, inner, namespace, norm, real_vector, sinc
+from ..contract import along_ways
 from ..roots import Roots, as_volume, log_sphere_volume
 from .all_pairs import line_orbits
 from .differences import beside_line
@@ -35,6 +37,13 @@ class Lines(UnitVectors):
 
     def orbits(self, X: Array, Y: Array) -> Array:
         return line_orbits(X, Y, self.orbit) if isinstance(X, np.ndarray) else super().orbits(X, Y)
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """As on the sphere, with y <y, x> / cos theta, the unit vector of its line that is closest to x."""
+        xp, x, angle = namespace(X), X[:, None], theta[..., 0]
+        along = inner(x, Y)
+        part = xp.conj(along) * Y - x * (along * xp.conj(along))
+        return along_ways(part, xp.sin(angle) * xp.cos(angle), slopes()[..., 0])
 
     @property
     def volume(self) -> float:

@@ -1,12 +1,14 @@
 """Spheres."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, final
 
 import numpy as np
 
 from ...array import Array, namespace, norm
+from ..contract import along_ways
 from ..roots import Roots, as_volume, log_sphere_volume
 from .all_pairs import sphere_orbits
 from .differences import beside_line
@@ -52,6 +54,11 @@ class Sphere(UnitVectors):
 
     def orbits(self, X: Array, Y: Array) -> Array:
         return sphere_orbits(X, Y, self.orbit) if isinstance(X, np.ndarray) else super().orbits(X, Y)
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """-(y - x cos theta) / sin theta times the derivative."""
+        cosine = namespace(theta).cos(theta)
+        return along_ways(Y - X[:, None] * cosine, namespace(theta).sin(theta[..., 0]), slopes()[..., 0])
 
     @property
     def roots(self) -> Roots:

@@ -1,17 +1,19 @@
 """Unitary and special unitary groups, with <X, Y> = Re tr(X*Y)/2 on the Lie algebra."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ...array import Array, expm_series, identity_like, matmul, namespace, to_complex, wrap
+from ...array import Array, adjoint, expm_series, identity_like, matmul, namespace, to_complex, wrap
 from ..checks import refuse
 from ..roots import Roots, as_volume, axis_pairs
 from .all_pairs import special_unitary_orbits, unitary_orbits
 from .matrix_group import MatrixGroup
 from .orthonormal import full_rank_svd
+from .spectral import with_eigenvalues
 
 
 def eigenangles(a: Array) -> Array:
@@ -61,6 +63,18 @@ class UnitaryGroup(MatrixGroup):
         # The norm of a step of unit time concentrates at sqrt(8n); seven more standard deviations are never seen.
         radius = math.sqrt(time) * (math.sqrt(8 * self.n) + 7)
         return matmul(x, expm_series(math.sqrt(time) * self.algebra(to_complex(z)), radius))
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """-2i x q(x*y), with q = slope at the eigenvalue exp(i theta)."""
+        xp, x, derivatives = namespace(X), X[:, None], slopes()
+        turned = matmul(adjoint(x), Y)
+        nodes = xp.exp(1j * theta)
+        if self.special:  # `orbits` may have changed all signs
+            trace = xp.linalg.trace(turned)
+            other = xp.imag(trace) * xp.imag(xp.sum(nodes, axis=-1)) < 0
+            nodes = xp.where(other[..., None], xp.conj(nodes), nodes)
+            derivatives = xp.where(other[..., None], -derivatives, derivatives)
+        return -2j * matmul(x, with_eigenvalues(turned, nodes, derivatives + 0j))
 
     @property
     def roots(self) -> Roots:
