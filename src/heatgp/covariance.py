@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -336,11 +336,6 @@ class Gradients:
     gradient: Array
     log_scale: float = 0.0
 
-    def scaled(self, rows: Array, columns: Array) -> Gradients:
-        """Both times factors of each x, (N,), and of each y, (M,)."""
-        factor = np.multiply.outer(rows, columns)
-        return Gradients(factor * self.value, over_points(factor, self.gradient) * self.gradient, self.log_scale)
-
 
 def over_points(numbers: Array, vectors: Array) -> Array:
     """Numbers (..., ) with more axes at the end, as many as vectors (..., *shape) have."""
@@ -519,10 +514,13 @@ class Normalized(DerivedKernel):
     def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
         """With k(x, y) / √(k(x, x) k(y, y)) = c, the gradient is that of k over the roots, less c ∇log k(x, x) / 2."""
         found = self.kernel.with_gradients(X, Y, time)
-        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
-        shift = math.exp(found.log_scale - (left.log_scale + right.log_scale) / 2)
-        c = found.scaled(shift / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value))
         if self.kernel.is_stationary:
-            return Gradients(c.value, c.gradient)
+            log_variance = self.kernel.matched(Y[:1]).at(time).log
+            return replace(found, log_scale=found.log_scale - float(log_variance[0]))
+        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
+        factor = np.exp((left.log_scale + right.log_scale) / -2 + found.log_scale) / np.sqrt(
+            np.multiply.outer(left.relative_value, right.relative_value)
+        )
         half = self.kernel.log_variance_gradient(X, time)[:, None] / 2
-        return Gradients(c.value, c.gradient - over_points(c.value, c.gradient) * half)
+        moved = found.gradient - over_points(found.value, found.gradient) * half
+        return Gradients(factor * found.value, over_points(factor, moved) * moved)
