@@ -231,7 +231,7 @@ class QuotientKernel(WrappedKernel):
         if not self.base.is_exact:  # means over images of x too, whose gradients would have to be carried back
             return super().with_gradients(X, Y, time)
         parts = [self.base.with_gradients(X, y, time) for y in self._images(Y)]
-        value, gradient = (sum(part) for part in zip(*((p.value, p.gradient) for p in parts)))
+        value, gradient = reduce(np.add, [p.value for p in parts]), reduce(np.add, [p.gradient for p in parts])
         return Gradients(value, gradient, parts[0].log_scale)
 
     def tabulated(self, time: Any) -> Any:

@@ -183,7 +183,7 @@ class Hyperbolic(Symmetric):
         return refined(2 * np.arcsinh(np.sqrt(r))[..., None], X, Y, self.orbit)
 
     def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
-        """As `log`, with the derivative for the length: y, seen from the origin, is at sinh(theta) times a direction."""
+        """As `log`, with the derivative for the length: from the origin y is seen at sinh(theta) times a direction."""
         x, rest = X[:, None], self.to_origin(X[:, None], Y)[..., 1:]
         toward = along_ways(rest, namespace(X).sinh(theta[..., 0]), slopes()[..., 0])
         return self._boosted(x, 0 * toward[..., :1], toward)
