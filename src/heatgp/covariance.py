@@ -337,9 +337,9 @@ class Gradients:
     log_scale: float = 0.0
 
 
-def over_points(numbers: Array, vectors: Array) -> Array:
-    """Numbers (..., ) with more axes at the end, as many as vectors (..., *shape) have."""
-    return numbers.reshape(*numbers.shape, *(1,) * (vectors.ndim - numbers.ndim))
+def scaled_vectors(numbers: Array, vectors: Array) -> Array:
+    """Numbers (...) times vectors (..., *shape)."""
+    return numbers.reshape(numbers.shape + (1,) * (vectors.ndim - numbers.ndim)) * vectors
 
 
 @dataclass(frozen=True)
@@ -432,8 +432,16 @@ class Kernel(ABC):
             return np.zeros_like(X)
         raise Unsupported("this kernel has no gradients in the points.")
 
+    def feature_gradients(self, X: Any, time: Any, weights: Array) -> Array:
+        """The gradients (N, c, *shape) of sums of features (N, R) times weights (N, c, R) that do not move."""
+        raise Unsupported("this kernel has no gradients in the points.")
+
     def left_out(self, X: Any, time: Any, features: Array) -> Any:
         """The prior variances (N,) at points that their features do not carry, where these are of an approximation."""
+        return 0.0
+
+    def left_out_gradient(self, X: Any, time: Any, features: Array) -> Any:
+        """The gradients of these variances, (N, *shape)."""
         return 0.0
 
     def left_out_pairs(self, X: Any, time: Any, features: Array) -> Any:
@@ -522,5 +530,15 @@ class Normalized(DerivedKernel):
             np.multiply.outer(left.relative_value, right.relative_value)
         )
         half = self.kernel.log_variance_gradient(X, time)[:, None] / 2
-        moved = found.gradient - over_points(found.value, found.gradient) * half
-        return Gradients(factor * found.value, over_points(factor, moved) * moved)
+        moved = found.gradient - scaled_vectors(found.value, half)
+        return Gradients(factor * found.value, scaled_vectors(factor, moved))
+
+    def feature_gradients(self, X: Any, time: Any, weights: Array) -> Array:
+        """Unit rows u = phi / |phi| change by what is orthogonal to them: weights w count as (w - u u'w) / |phi|."""
+        features = self.kernel.features(X)
+        assert features is not None
+        phi = features.at(time).value[:, None]
+        size = np.linalg.norm(phi, axis=-1, keepdims=True)
+        unit = phi / size
+        along = (unit * weights).sum(axis=-1, keepdims=True)
+        return self.kernel.feature_gradients(X, time, (weights - along * unit) / size)
