@@ -147,7 +147,11 @@ HIGH_PRECISION = {
 
 
 @pytest.mark.parametrize("time", [0.01, 0.4, pytest.param(2.0, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("M", HIGH_PRECISION, ids=repr)
+@pytest.mark.parametrize(
+    "M",
+    [pytest.param(M, marks=[pytest.mark.slow] if M in (Hyperbolic(2), SPD(2)) else []) for M in HIGH_PRECISION],
+    ids=repr,
+)
 def test_gradients_in_high_precision(M, time, rng):
     """Differences of values with 30 digits, along curves; also close to the diagonal."""
     reference, length = HIGH_PRECISION[M], math.sqrt(time)
@@ -307,14 +311,16 @@ def test_kernels_made_of_others(kernel, time, rng):
 
 
 @pytest.mark.parametrize(
-    "kernel", [hg.heat_kernel(KLEIN), hg.shape_kernel(5), PlusConstant(hg.heat_kernel(KLEIN), 0.1)]
+    "kernel, time",
+    [(hg.heat_kernel(KLEIN), 1.5), (hg.shape_kernel(5), 0.1), (PlusConstant(hg.heat_kernel(KLEIN), 0.1), 1.5)],
+    ids=["bottle", "shapes", "plus a constant"],
 )
-def test_gradients_of_variances(kernel, rng):
+def test_gradients_of_variances(kernel, time, rng):
     M = getattr(kernel, "manifold", KLEIN)
     x = M.random(rng, 4)
-    found = kernel.log_variance_gradient(x, 0.3)
+    found = kernel.log_variance_gradient(x, time)
     assert np.abs(found).max() > 1e-3
-    check(lambda z: np.log(kernel.diag(z, 0.3)), found, M, x, rng, 1e-7 * np.abs(found).max())
+    check(lambda z: np.log(kernel.diag(z, time)), found, M, x, rng, 1e-7 * np.abs(found).max())
 
 
 def test_shapes(rng):
@@ -366,13 +372,32 @@ def test_own_manifolds(M, rng):
     np.testing.assert_allclose(M.metric(x[:, None], found, v[:, None]), expected, atol=1e-5 * np.abs(expected).max())
 
 
+KNOWN = {"time": 0.3, "amplitude": 1.0, "noise": 0.01}
 MODELS = {
-    "normal": {},
+    "learned": {},
     "linear mean": {"mean": "linear"},
+    "a function as mean": {**KNOWN, "mean": lambda x: np.sin(2 * x[..., :2]), "coefficient_scale": 2.0},
     "integrated": {"integrate": "grid"},
     "sparse": {"inference": "sparse"},
+    "sparse, linear mean": {**KNOWN, "inference": "sparse", "mean": "linear"},
     "matern": {"smoothness": 2.5},
+    "densities": {**KNOWN, "normalize": False},
+    "no mean, hardly any noise": {**KNOWN, "noise": 1e-8, "mean": "zero"},
+    "known noise": {**KNOWN, "noise": np.linspace(0.01, 0.1, 80)},
+    "student-t": {"time": 0.3, "amplitude": 1.0, "likelihood": "student-t"},
 }
+
+
+def check_model(gp, M, x, rng, limit=1e-6, step=2e-3):
+    found = gp.gradient(x)
+    for number, each in enumerate(found):
+        assert each.shape == x.shape
+        check(lambda z, k=number: gp.predict(z, return_std=True)[k], each, M, x, rng, limit * np.abs(each).max(), step)
+
+
+def data(M, number, rng):
+    X = M.random(rng, number)
+    return X, np.sin(3 * M.embed(X)[:, 0]) + 0.1 * rng.standard_normal(number)
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
@@ -380,15 +405,56 @@ MODELS = {
     "M", [Sphere(2), pytest.param(Product(SpecialOrthogonal(3), Euclidean(1)), marks=pytest.mark.slow)], ids=repr
 )
 def test_gradients_of_models(M, options, rng):
-    X = M.random(rng, 80)
-    gp = hg.GPRegressor(M, **options).fit(X, np.sin(3 * M.embed(X)[:, 0]) + 0.1 * rng.standard_normal(80))
-    x = M.random(rng, 6)
-    c = curve(M, x, rng)
-    velocity = slope(lambda s: c(s) - x, 2e-3)
-    expected = slope(lambda s: np.stack(gp.predict(c(s), return_std=True)), 2e-3)
-    for found, one in zip(gp.gradient(x), expected):
-        assert found.shape == x.shape
-        np.testing.assert_allclose(M.metric(x, found, velocity), one, atol=1e-6 * np.abs(found).max())
+    if M.dim > 2 and options.get("time"):
+        options = {**options, "time": (0.3, 2.0)}
+    check_model(hg.GPRegressor(M, **options).fit(*data(M, 80, rng)), M, M.random(rng, 6), rng)
+
+
+@pytest.mark.parametrize(
+    "M", [Hyperbolic(3), SPD(2), Grassmann(5, 2), SpecialOrthogonal(3), KLEIN, ComplexProjective(2)], ids=repr
+)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_gradients_of_models_on_other_manifolds(M, normalize, rng):
+    """Of the Klein bottle the prior variance differs from point to point."""
+    gp = hg.GPRegressor(M, **(KNOWN | {"time": 1.5}), normalize=normalize).fit(*data(M, 40, rng))
+    x = M.random(rng, 4)
+    check_model(gp, M, np.concatenate((x, gp.posterior_.X[:1])), rng, step=1e-3)
+
+
+def test_gradients_of_local_models(rng):
+    """Differences of the model of a group of points, whose data do not change; and nearly those of the dense model."""
+    M = Sphere(2)
+    X, y = data(M, 600, rng)
+    options = {"time": 0.003, "amplitude": 1.0, "noise": 0.01, "mean": "linear", "tolerance": 0.1}
+    local, dense = (hg.GPRegressor(M, inference=kind, **options).fit(X, y) for kind in ("local", "dense"))
+    x = X[:40:8]
+    for found, expected in zip(local.gradient(x), dense.gradient(x)):
+        np.testing.assert_allclose(found, expected, atol=0.1 / math.sqrt(0.003))  # the tolerance over a length
+    check_model(local, M, x[:1], rng, limit=1e-5, step=2e-4)
+
+
+def test_gradients_of_counts_and_of_reference_points(rng):
+    M = Sphere(2)
+    X = M.random(rng, 60)
+    x = M.random(rng, 4)
+    counts = rng.poisson(np.exp(1 + X[:, 0]))
+    check_model(hg.GPRegressor(M, time=0.5, amplitude=1.0, likelihood="poisson").fit(X, counts), M, x, rng)
+    method = hg.Reference(references=40, paths=1000, times=(1.0, 2.0), rng=0)
+    gp = hg.GPRegressor(M, kernel=method, time=1.2, amplitude=1.0, noise=0.01).fit(X, X[:, 0])
+    assert gp.posterior_.factor.values.shape[1] < len(X)  # of low rank
+    check_model(gp, M, x, rng, limit=1e-4, step=1e-3)
+
+
+def test_no_point_and_many(rng, monkeypatch):
+    M = Sphere(2)
+    gp = hg.GPRegressor(M, **KNOWN).fit(*data(M, 30, rng))
+    for found in gp.gradient(np.empty((0, 3))):
+        assert found.shape == (0, 3)
+    x = M.random(rng, 50)
+    whole = gp.gradient(x)
+    monkeypatch.setattr("heatgp.gp.latent.PAIRS", 100)
+    for one, other in zip(whole, gp.gradient(x)):
+        np.testing.assert_allclose(one, other, atol=1e-13)
 
 
 def test_covariates_and_outputs(rng):
@@ -403,6 +469,7 @@ def test_covariates_and_outputs(rng):
     np.testing.assert_allclose([M.metric(X[:3], g, step) for g in (of_mean, of_std)], slopes, rtol=1e-4, atol=1e-10)
     both = hg.GPRegressor(M).fit(X, np.stack((y, 2 * y), axis=1)).gradient(X[:3])
     assert both[0].shape == both[1].shape == (3, 2, 3)
+    np.testing.assert_allclose(both[0][:, 1], 2 * both[0][:, 0], atol=1e-6 * np.abs(both[0]).max())
 
 
 def test_what_has_no_gradient():

@@ -342,6 +342,12 @@ def scaled_vectors(numbers: Array, vectors: Array) -> Array:
     return numbers.reshape(numbers.shape + (1,) * (vectors.ndim - numbers.ndim)) * vectors
 
 
+def contracted(weights: Array, vectors: Array) -> Array:
+    """The sums over M of weights (N, c, M) times vectors (N, M, *shape): (N, c, *shape)."""
+    shape = vectors.shape[2:]
+    return (weights @ vectors.reshape(*vectors.shape[:2], math.prod(shape))).reshape(*weights.shape[:2], *shape)
+
+
 @dataclass(frozen=True)
 class TimeFunction:
     """A quantity as a function of time; what does not depend on the time has been computed before."""

@@ -11,7 +11,7 @@ from scipy import linalg
 
 from ..arguments import as_array
 from ..cost import check_memory
-from ..covariance import Array, Kernel, scaled_vectors, with_scale
+from ..covariance import Array, Kernel, contracted, scaled_vectors, with_scale
 from ..errors import InvalidInput
 from .linalg import Dense, LowRank, draw
 from .params import Params
@@ -153,8 +153,7 @@ class Latent:
             """The gradients (M, c, *shape) of cross times weights (M, c, N) that do not move."""
             if not isinstance(factor, Dense):
                 return np.sqrt(a) * kernel.feature_gradients(points, time, weights)
-            vectors = a * with_scale(weights @ found.gradient.reshape(*cross.shape, -1), found.log_scale)
-            return vectors.reshape(*weights.shape[:2], *found.gradient.shape[2:])
+            return a * with_scale(contracted(weights, found.gradient), found.log_scale)
 
         inner, white = factor.reduced(self.weights), factor.whiten(cross)
         unseen = self._whitened_basis(columns - cross @ inner[:, 1:])

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ...covariance import Array, Evaluation, Kernel, TimeFunction, gram, scaled_vectors, with_scale
+from ...covariance import Array, Evaluation, Kernel, TimeFunction, contracted, gram, scaled_vectors, with_scale
 from ..params import Time
 from ..pivoted import pivoted_cholesky
 
@@ -200,8 +200,7 @@ class InducedKernel(Kernel):
         found = self.inducing.kernel.with_gradients(X, self.inducing.points, time)
         shape = weights.shape
         own = linalg.blas.dtrsm(1.0, self.factor(time), weights.reshape(-1, shape[-1]).T, lower=1, trans_a=1).T
-        vectors = own.reshape(shape) @ found.gradient.reshape(*found.value.shape, -1)
-        return with_scale(vectors, found.log_scale).reshape(*shape[:2], *found.gradient.shape[2:])
+        return with_scale(contracted(own.reshape(shape), found.gradient), found.log_scale)
 
     def left_out_gradient(self, X: Any, time: Time, features: Array) -> Array:
         kernel = self.inducing.kernel
