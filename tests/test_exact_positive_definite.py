@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.special import gamma, kv
 
-from exact_reference import hyperbolic
+from exact_reference import hermitian, symmetric_two
 from heatgp import SPD, HermitianPD, Hyperbolic, heat_kernel, matern_kernel, walk
 from heatgp.errors import InvalidInput
 from heatgp.heat.exact.positive_definite import HermitianProfile, SymmetricProfile, ThreeSeries
@@ -18,25 +18,6 @@ def direction(n, seed=0):
     """Coordinates h of length one, not adding up to zero."""
     h = np.random.default_rng(seed).standard_normal(n)
     return h / np.linalg.norm(h)
-
-
-def hermitian(h, time):
-    """The closed form in 40 digits. Reference: Gangolli (1968), Acta Math. 121, 151-192."""
-    n = len(h)
-    with mp.workdps(40):
-        h, t = [mp.mpf(float(x)) for x in h], mp.mpf(time)
-        gaps = [(h[i] - h[j]) / 2 for i in range(n) for j in range(i)]
-        sines = mp.fprod(a / mp.sinh(a) if a else mp.mpf(1) for a in gaps)
-        exponent = -mp.fdot(h, h) / (2 * t) - mp.mpf(n * (n * n - 1)) * t / 24
-        return (2 * mp.pi * t) ** (-mp.mpf(n * n) / 2) * sines * mp.exp(exponent)
-
-
-def symmetric_two(h, time):
-    """The line of determinants times the hyperbolic plane with distances times √2."""
-    with mp.workdps(40):
-        t, total = mp.mpf(time), mp.mpf(float(h[0])) + mp.mpf(float(h[1]))
-        line = mp.exp(-(total**2) / (4 * t)) / mp.sqrt(2 * mp.pi * t)
-        return line * hyperbolic(2, time / 2, abs(mp.mpf(float(h[0])) - mp.mpf(float(h[1]))) / 2) / 2
 
 
 def symmetric_three(h, time):

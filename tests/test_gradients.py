@@ -1,17 +1,38 @@
 """Gradients in the points: of kernels and of models."""
 
 import math
+from functools import partial
 
 import mpmath
 import numpy as np
 import pytest
+from scipy.linalg import expm
 from sklearn.exceptions import NotFittedError
 
+import exact_reference
 import heatgp as hg
-from catalog import CATALOG, is_supported
-from heatgp import Euclidean, Hyperbolic, Product, SpecialOrthogonal, Sphere
+from catalog import CATALOG, QUOTIENTS, is_supported
+from heatgp import (
+    SPD,
+    ComplexProjective,
+    Euclidean,
+    Grassmann,
+    HermitianPD,
+    Hyperbolic,
+    Product,
+    RealProjective,
+    Scaled,
+    SpecialOrthogonal,
+    Sphere,
+    Stiefel,
+    Torus,
+    Unitary,
+)
 from heatgp.array import hermitian, white_noise
+from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, NotConverged, Unsupported
+from heatgp.gp.kernels import PlusConstant
+from heatgp.heat.exact.fibre import finite_group, lift
 from heatgp.heat.kernel import HeatKernel
 from heatgp.manifolds.gradients import WEIGHTS, partial_derivatives, tangent_gradient, to_tangent_space
 from own_manifolds import TORUS, TORUS_CHART
@@ -29,45 +50,153 @@ def curve(M, x, rng):
     return lambda s: M.project(x + s * u)
 
 
-SLOW = {
-    "Stiefel(5, 2)",
-    "Stiefel(7, 3)",
-    "Stiefel(3, 1, 'complex')",
-    "Stiefel(5, 2, 'complex')",
-    "SPD(4)",
-    "Grassmann(6, 3)",
-}
+def check(function, found, M, x, rng, limit, step=2e-3):
+    """Gradients (n, ..., *shape) at x against derivatives of a function (n, ...) along curves."""
+    c = curve(M, x, rng)
+    velocity = slope(lambda s: M.difference(x, c(s)), step)
+    expected = slope(lambda s: function(c(s)), step)
+    middle = (slice(None), *(None,) * (expected.ndim - 1))
+    np.testing.assert_allclose(M.metric(x[middle], found, velocity[middle]), expected, atol=limit)
 
 
-def exact_or_averaged(M):
-    for method in ("exact", "fibre-average"):
-        if is_supported(M, method):
-            return method
-    return None
+SLOW = {"Stiefel(5, 2)", "Stiefel(3, 1, 'complex')", "SPD(4)", "Grassmann(6, 3)"}
+EXACT = [M for M in CATALOG if is_supported(M, "exact")]
+
+
+def partners(M, x, length, rng):
+    """Points at about this distance from each x, very close to it and far from it; and the first x."""
+    way = M.noise(x, white_noise(rng, x.shape, M.is_complex)) / math.sqrt(M.dim)
+    far = M.exp(x, (math.pi - 1e-6) * M.tangent_basis(x)[:, 0])  # of many compact spaces the cut locus
+    return np.concatenate((M.exp(x, length * way), M.exp(x, 1e-6 * length * way), far, x[:1]))
 
 
 @pytest.mark.parametrize(
-    "M",
-    [
-        pytest.param(M, marks=[pytest.mark.slow] if repr(M) in SLOW else [])
-        for M in CATALOG
-        if exact_or_averaged(M) is not None
-    ],
-    ids=repr,
+    "M", [pytest.param(M, marks=[pytest.mark.slow] if repr(M) in SLOW else []) for M in EXACT], ids=repr
 )
 def test_gradients_are_derivatives_along_curves(M, rng):
     """Along curves that no exponential map, basis or metric was used for."""
-    kernel, time = hg.heat_kernel(M, exact_or_averaged(M)), 0.5
+    kernel = hg.heat_kernel(M, "exact")
+    for time in (max(0.02, kernel.times[0]), min(0.7, kernel.times[1])):
+        x, length = M.random(rng, 2), math.sqrt(time)
+        y = partners(M, x, length, rng)
+        found = kernel.gradient(x, y, time=time)
+        largest = np.sqrt(M.metric(x[:, None], found, found).max())
+        check(lambda z, y=y, time=time: kernel(z, y, time=time), found, M, x, rng, 1e-7 * largest, 3e-3 * length)
+        same = found[0, -1]
+        assert np.sqrt(M.metric(x[0], same, same)) < 1e-9 * largest or not kernel.is_stationary
+
+
+DIFFERENCES = {
+    "Stiefel(4, 2)",
+    "Stiefel(5, 2)",
+    "Stiefel(2, 1, 'complex')",
+    "Stiefel(3, 2, 'complex')",
+    "Stiefel(3, 1, 'complex')",
+    "Stiefel(7, 3)",
+}
+"""Kernels that are no functions of the coordinates of a symmetric space."""
+
+
+def test_symmetric_spaces_and_what_is_made_of_them_need_no_differences_along_geodesics(monkeypatch, rng):
+    def refuse(kernel, *arguments):
+        raise AssertionError(f"{kernel!r} is differentiated along geodesics")
+
+    monkeypatch.setattr(HeatKernel, "with_gradients", refuse)
+    for M in EXACT:
+        if not any(name in repr(M) for name in DIFFERENCES):
+            hg.heat_kernel(M, "exact").gradient(M.random(rng, 1), M.random(rng, 1), time=0.5)
+
+
+def rank_one(alpha, beta, speed, time, theta):
+    log, (ratio,) = exact_reference.rank_one(alpha, beta, speed, time, theta)
+    return mpmath.exp(log) * ratio
+
+
+def torus(time, theta):
+    def circle(a):
+        turns = [mpmath.mpf(float(a)) + 2 * mpmath.pi * k for k in range(-12, 13)]
+        return sum(mpmath.exp(-(b**2) / (2 * mpmath.mpf(time))) for b in turns) / mpmath.sqrt(2 * mpmath.pi * time)
+
+    return mpmath.fprod(map(circle, theta))
+
+
+def gaussian(n, time, theta):
+    return mpmath.exp(-(mpmath.mpf(float(theta[0])) ** 2) / (2 * time)) / (2 * mpmath.pi * time) ** (mpmath.mpf(n) / 2)
+
+
+HIGH_PRECISION = {
+    Euclidean(3): partial(gaussian, 3),
+    Torus(2): torus,
+    Sphere(2): partial(rank_one, 0, 0, 1),
+    Sphere(5): partial(rank_one, 1.5, 1.5, 1),
+    RealProjective(3): partial(rank_one, 0.5, -0.5, 2),
+    ComplexProjective(2): partial(rank_one, 1, 0, 2),
+    SpecialOrthogonal(3): partial(exact_reference.orthogonal, 3),
+    SpecialOrthogonal(4): partial(exact_reference.orthogonal, 4),
+    SpecialOrthogonal(5): partial(exact_reference.orthogonal, 5),
+    Unitary(2): partial(exact_reference.unitary, 2),
+    Unitary(3): partial(exact_reference.unitary, 3),
+    Grassmann(4, 2, "complex"): partial(exact_reference.grassmannian, 4, 2),
+    Hyperbolic(2): lambda time, theta: exact_reference.hyperbolic(2, time, theta[0]),
+    Hyperbolic(3): lambda time, theta: exact_reference.hyperbolic(3, time, theta[0]),
+    SPD(2): lambda time, theta: exact_reference.symmetric_two(theta, time),
+    HermitianPD(2): lambda time, theta: exact_reference.hermitian(theta, time),
+    HermitianPD(3): lambda time, theta: exact_reference.hermitian(theta, time),
+}
+"""Heat kernels as functions of a time and of orbit coordinates, with 30 digits and more."""
+
+
+@pytest.mark.parametrize("time", [0.01, 0.4, pytest.param(2.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "M",
+    [pytest.param(M, marks=[pytest.mark.slow] if M in (Hyperbolic(2), SPD(2)) else []) for M in HIGH_PRECISION],
+    ids=repr,
+)
+def test_gradients_in_high_precision(M, time, rng):
+    """Differences of values with 30 digits, along curves; also close to the diagonal."""
+    reference, length = HIGH_PRECISION[M], math.sqrt(time)
+    x = np.repeat(M.random(rng, 1), 2, axis=0)
+    way = M.noise(x, white_noise(rng, x.shape, M.is_complex)) / math.sqrt(M.dim)
+    y = M.exp(x, np.reshape([1.3 * length, 0.02 * length], (2, *(1,) * len(M.shape))) * way)
+    found = np.stack([hg.heat_kernel(M).gradient(a, b, time=time) for a, b in zip(x, y)])
+
+    def values(z):
+        return np.array([float(reference(time, theta)) for theta in M.orbit(z, y)])
+
+    check(values, found, M, x, rng, 1e-8 * np.sqrt(M.metric(x, found, found).max()), 3e-3 * length)
+
+
+@pytest.mark.parametrize("M, number", [(Stiefel(5, 2), 2), pytest.param(Stiefel(4, 1, "complex"), 1)], ids=repr)
+def test_averages_over_cosets_are_differentiated_along_horizontal_lifts(M, number, rng):
+    """Against the double average itself, at exp(sW) g_x, where W has no part in the fibre."""
+    kernel, time = hg.heat_kernel(M, "fibre-average", fibre=number), 0.5
     x = M.random(rng, 2)
-    y = np.concatenate((M.exp(x, 0.3 * M.noise(x, white_noise(rng, x.shape, M.is_complex))), x[:1]))
-    c = curve(M, x, rng)
-    velocity = slope(lambda s: M.difference(x, c(s)), 2e-3)
-    expected = slope(lambda s: kernel(c(s), y, time=time), 2e-3)
+    y = M.exp(x, 0.5 * M.noise(x, white_noise(rng, x.shape, M.is_complex)))
     found = kernel.gradient(x, y, time=time)
     largest = np.sqrt(M.metric(x[:, None], found, found).max())
-    stated = kernel.standard_error(x, y, time=time).max() / kernel.step_of_differences(time)
-    limit = (1e-8 if kernel.is_exact else 1e-6) * largest + stated
-    np.testing.assert_allclose(M.metric(x[:, None], found, velocity[:, None]), expected, atol=limit)
+    size = M.n - M.k
+    sides = kernel.fibre.representatives(M)
+    elements = np.einsum("aij,bjk->abik", sides, finite_group(size, M.is_complex)).reshape(-1, size, size)
+
+    def inside(h):
+        out = np.tile(np.eye(M.n, dtype=h.dtype), (len(h), 1, 1))
+        out[:, M.k :, M.k :] = h
+        return out
+
+    gx, gy = lift(M, x), (lift(M, y)[:, None] @ inside(elements)).reshape(-1, M.n, M.n)
+    volume = math.exp(kernel.log_fibre_volume)
+
+    def average(g):
+        left = (g[:, None] @ inside(sides)).reshape(-1, M.n, M.n)
+        values = kernel.group(left, gy, time=time).reshape(len(g), len(sides), len(y), -1)
+        return volume * values.mean(axis=(1, 3))
+
+    np.testing.assert_allclose(average(gx), kernel(x, y, time=time), rtol=1e-10)
+    for v in np.moveaxis(M.tangent_basis(x), 1, 0)[:3]:
+        vx = v @ np.conj(np.swapaxes(x, 1, 2))
+        W = vx - np.conj(np.swapaxes(vx, 1, 2)) - x @ (np.conj(np.swapaxes(x, 1, 2)) @ vx)
+        expected = slope(lambda s, W=W: average(expm(s * W) @ gx), 2e-2)
+        np.testing.assert_allclose(M.metric(x[:, None], found, v[:, None]), expected, atol=1e-8 * largest)
 
 
 @pytest.mark.parametrize("M", CATALOG, ids=repr)
@@ -92,39 +221,18 @@ def test_partial_derivatives_and_gradients(M, rng):
     np.testing.assert_allclose(tangent_gradient(M, x, partial), gradient, atol=1e-9 * np.abs(gradient).max())
 
 
-def closed_form(M, x, y, time):
-    """p_t(x, y) of S³ and H³ with 40 digits."""
-    t = mpmath.mpf(time)
-    if isinstance(M, Sphere):
-        r = mpmath.acos(sum(a * b for a, b in zip(x, y)))
-        images = mpmath.nsum(
-            lambda k: (r + 2 * mpmath.pi * k) * mpmath.exp(-((r + 2 * mpmath.pi * k) ** 2) / (2 * t)), [-20, 20]
-        )
-        return mpmath.exp(t / 2) / (2 * mpmath.pi * t) ** 1.5 * images / mpmath.sin(r)
-    r = mpmath.acosh(x[0] * y[0] - sum(a * b for a, b in zip(x[1:], y[1:])))
-    return mpmath.exp(-t / 2 - r**2 / (2 * t)) / (2 * mpmath.pi * t) ** 1.5 * r / mpmath.sinh(r)
-
-
-@pytest.mark.parametrize("time", [0.05, 0.4, 3.0])
-@pytest.mark.parametrize("M", [Sphere(3), Hyperbolic(3)], ids=repr)
-def test_gradients_in_high_precision(M, time, rng):
-    x, y = M.random(rng, 1)[0], M.random(rng, 1)[0]
-    y = M.exp(x, 0.5 * M.noise(x, y))
-    v = M.tangent_basis(x)[0]
-    with mpmath.workdps(40):
-        point, way, end = ([mpmath.mpf(a) for a in z.tolist()] for z in (x, v, y))
-        sign = 1 if isinstance(M, Sphere) else -1  # of the squares of all entries but the first
-
-        def value(s):
-            """On the line x + s v, brought back to the manifold: to first order the geodesic."""
-            z = [a + s * b for a, b in zip(point, way)]
-            size = mpmath.sqrt(z[0] ** 2 + sign * sum(a**2 for a in z[1:]))
-            return closed_form(M, [a / size for a in z], end, time)
-
-        expected = float(mpmath.diff(value, 0))
-    found = hg.heat_kernel(M).gradient(x, y, time=time)
-    largest = math.sqrt(M.metric(x, found, found)) + hg.heat_kernel(M).diag(x, time) / math.sqrt(time)
-    assert abs(M.metric(x, found, v) - expected) < 1e-10 * largest
+@pytest.mark.slow
+@pytest.mark.parametrize("M", [Stiefel(7, 3), Stiefel(5, 2, "complex")], ids=repr)
+def test_gradients_of_averages_are_right_to_their_error(M, rng):
+    """The gradients of the heat kernel, which is invariant under isometries: a common turn moves the completions."""
+    kernel, time = hg.heat_kernel(M, "fibre-average"), 1.5
+    x = M.random(rng, 1)
+    y = M.exp(x, 0.5 * M.noise(x, white_noise(rng, x.shape, M.is_complex)) / math.sqrt(M.dim))
+    turn = np.linalg.qr(white_noise(rng, (M.n, M.n), M.is_complex))[0]
+    found = kernel.gradient(x, y, time=time)
+    other = np.conj(turn.T) @ kernel.gradient(turn @ x, turn @ y, time=time)
+    error = kernel.standard_error(x, y, time=time) / kernel(x, y, time=time)
+    assert np.abs(found - other).max() < 10 * float(error.max()) * np.abs(found).max()
 
 
 def test_gradients_of_a_distance_agree_with_differences(rng):
@@ -133,10 +241,108 @@ def test_gradients_of_a_distance_agree_with_differences(rng):
     x = M.random(rng, 3)
     y = np.concatenate((x, -x, M.random(rng, 5)))
     kernel = hg.heat_kernel(M)
-    found = kernel.gradient(x, y, time=0.3)
-    np.testing.assert_allclose(found, HeatKernel._gradients(kernel, x, y, 0.3), atol=1e-9 * np.abs(found).max())
+    found = kernel.with_gradients(x, y, 0.3).gradient
+    along = HeatKernel.with_gradients(kernel, x, y, 0.3).gradient
+    np.testing.assert_allclose(found, along, atol=1e-9 * np.abs(found).max())
     assert np.abs(found[np.arange(3), np.arange(3)]).max() < 1e-12
     np.testing.assert_allclose((found * x[:, None]).sum(-1), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize("M", [Sphere(2), Sphere(9), Hyperbolic(3), Euclidean(4), SpecialOrthogonal(3)], ids=repr)
+@pytest.mark.parametrize("time", [1e-12, 1e-6])
+def test_tiny_times_are_gaussian(M, time, rng):
+    """p_t (y - x) / t, up to the curvature."""
+    x, kernel = M.random(rng, 1)[0], hg.heat_kernel(M)
+    v = math.sqrt(time) * M.tangent_basis(x)[0]
+    found = kernel.gradient(x, M.exp(x, v), time=time)
+    expected = math.exp(-0.5) * kernel.diag(x, time) * v / time
+    np.testing.assert_allclose(found, expected, atol=2e-4 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("M", [Sphere(2), SpecialOrthogonal(4), Grassmann(5, 2), ComplexProjective(2)], ids=repr)
+def test_long_times_have_no_gradient(M, rng):
+    kernel = hg.heat_kernel(M)
+    assert np.abs(kernel.gradient(M.random(rng, 4), time=60.0)).max() < 1e-10 * kernel.diag(M.origin, 60.0)
+
+
+@pytest.mark.parametrize("smoothness", [0.5, 0.7, 1.5, 2.5])
+@pytest.mark.parametrize("M", [Euclidean(2), Sphere(2), Hyperbolic(2), SpecialOrthogonal(3), Torus(1)], ids=repr)
+def test_matern_kernels(M, smoothness, rng):
+    """Against differences; and close to x = y, where 1/2 has a cusp: the gradient is zero there, not beside it."""
+    kernel, time = hg.matern_kernel(M, smoothness), 0.4
+    x = M.random(rng, 2)
+    basis = M.tangent_basis(x)[:, 0]
+    y = np.concatenate((M.exp(x, 0.5 * basis), M.exp(x, 0.1 * basis)))
+    found = kernel.gradient(x, y, time=time)
+    check(lambda z: kernel(z, y, time=time), found, M, x, rng, 1e-7 * np.abs(found).max(), 1e-3)
+    assert not kernel.gradient(x[0], x[0], time=time).any()
+    beside = kernel.gradient(x[0], M.exp(x[0], 1e-7 * basis[0]), time=time)
+    size = float(np.sqrt(M.metric(x[0], beside, beside)) / kernel.diag(x[0], time))
+    if smoothness == 0.5 and isinstance(M, Euclidean):
+        assert abs(size * math.sqrt(time) - 1) < 1e-6  # exp(-r / √t)
+    elif smoothness > 1:
+        assert size < 1e-5
+
+
+@pytest.mark.parametrize("M", [Grassmann(5, 2), SPD(2), SpecialOrthogonal(4), HermitianPD(2)], ids=repr)
+def test_matern_kernels_of_several_coordinates(M, rng):
+    kernel, x = hg.matern_kernel(M, 2.5), M.random(rng, 2)
+    y = partners(M, x, 0.5, rng)
+    found = kernel.gradient(x, y, time=0.4)
+    check(lambda z: kernel(z, y, time=0.4), found, M, x, rng, 1e-7 * np.abs(found).max(), 1e-3)
+
+
+KLEIN = QUOTIENTS[2]
+FACTORS = Product(Sphere(2), Euclidean(2))
+SPHERE, PLANE = hg.heat_kernel(Sphere(2)), hg.heat_kernel(Euclidean(2))
+COMPOSED = {
+    "own times": (hg.heat_kernel(FACTORS).with_times("each"), (0.2, 3.0)),
+    "a time for each coordinate": (PLANE.with_times("coordinates"), (0.3, 2.0)),
+    "matern of coordinates": (hg.matern_kernel(Euclidean(2), 1.5).with_times("coordinates"), (0.3, 2.0)),
+    "matern of a product": (hg.matern_kernel(FACTORS, 2.5), 0.5),
+    "a sum of factors": (SPHERE.on(FACTORS, 0) + PLANE.on(FACTORS, 1), (0.3, 2.0, 0.5)),
+    "a sum of three": (SPHERE + SPHERE + hg.matern_kernel(Sphere(2), 1.5), (0.1, 0.5, 1.0, 0.4, 2.0)),
+    "both factors": (
+        hg.heat_kernel(Product(Sphere(2), Torus(1))).on(Product(Sphere(2), Torus(1), Euclidean(1)), 0, 1),
+        1,
+    ),
+    "a quotient": (hg.heat_kernel(KLEIN), 0.5),
+    "normalised on a bottle": (Normalized(hg.heat_kernel(KLEIN)), 0.5),
+    "plus a constant": (PlusConstant(Normalized(SPHERE), 2.0), 0.4),
+    "scaled": (hg.heat_kernel(Scaled(SpecialOrthogonal(3), 3.0)), 2.0),
+    "matern of a scaled quotient": (hg.matern_kernel(Scaled(KLEIN, 2.0), 2.5), 2.0),
+    "shapes": (hg.shape_kernel(5), 0.1),
+    "normalised shapes": (Normalized(hg.shape_kernel(5)), 0.1),
+    "beyond floating point": (Normalized(hg.heat_kernel(Euclidean(3000))), 1e-3),
+}
+
+
+@pytest.mark.parametrize("kernel, time", COMPOSED.values(), ids=COMPOSED)
+def test_kernels_made_of_others(kernel, time, rng):
+    M = getattr(kernel, "manifold", None) or getattr(kernel.kernel, "manifold", None) or kernel.kernel.kernel.manifold
+    x = M.random(rng, 3)
+    y = np.concatenate((M.exp(x, 0.3 * M.noise(x, rng.standard_normal(x.shape)) / math.sqrt(M.dim)), x[:1]))
+    if M.dim == 3000:
+        y = x + 1e-3 * rng.standard_normal(x.shape)
+    found = kernel.with_gradients(x, y, time)
+    factor = math.exp(found.log_scale)
+    np.testing.assert_allclose(factor * found.value, kernel.pairs(x, y).at(time).value, rtol=1e-9)
+    step = 1e-5 if M.dim == 3000 else 2e-3
+    limit = 1e-7 * factor * np.abs(found.gradient).max()
+    check(lambda z: kernel.pairs(z, y).at(time).value, factor * found.gradient, M, x, rng, limit, step)
+
+
+@pytest.mark.parametrize(
+    "kernel, time",
+    [(hg.heat_kernel(KLEIN), 1.5), (hg.shape_kernel(5), 0.1), (PlusConstant(hg.heat_kernel(KLEIN), 0.1), 1.5)],
+    ids=["bottle", "shapes", "plus a constant"],
+)
+def test_gradients_of_variances(kernel, time, rng):
+    M = getattr(kernel, "manifold", KLEIN)
+    x = M.random(rng, 4)
+    found = kernel.log_variance_gradient(x, time)
+    assert np.abs(found).max() > 1e-3
+    check(lambda z: np.log(kernel.diag(z, time)), found, M, x, rng, 1e-7 * np.abs(found).max())
 
 
 def test_shapes(rng):
@@ -150,24 +356,6 @@ def test_shapes(rng):
     assert kernel.gradient(x[:0], y, time=0.2).shape == (0, 5, 3, 3)
     with pytest.raises(InvalidInput, match="positive"):
         kernel.gradient(x, y, time=-1.0)
-
-
-FACTORS = Product(Sphere(2), Euclidean(2))
-
-
-@pytest.mark.parametrize(
-    "kernel, time",
-    [(hg.heat_kernel(FACTORS).with_times("each"), (0.2, 3.0)), (hg.matern_kernel(FACTORS, 2.5), 0.5)],
-    ids=["times", "matern"],
-)
-def test_several_times_and_matern(kernel, time, rng):
-    x, y = FACTORS.random(rng, 3), FACTORS.random(rng, 4)
-    c = curve(FACTORS, x, rng)
-    velocity = slope(lambda s: c(s) - x, 2e-3)
-    expected = slope(lambda s: kernel(c(s), y, time=time), 2e-3)
-    found = kernel.gradient(x, y, time=time)
-    along = FACTORS.metric(x[:, None], found, velocity[:, None])
-    np.testing.assert_allclose(along, expected, atol=1e-7 * np.abs(found).max())
 
 
 @pytest.mark.parametrize("method", ["strip", "ball"])
@@ -206,13 +394,32 @@ def test_own_manifolds(M, rng):
     np.testing.assert_allclose(M.metric(x[:, None], found, v[:, None]), expected, atol=1e-5 * np.abs(expected).max())
 
 
+KNOWN = {"time": 0.3, "amplitude": 1.0, "noise": 0.01}
 MODELS = {
-    "normal": {},
+    "learned": {},
     "linear mean": {"mean": "linear"},
+    "a function as mean": {**KNOWN, "mean": lambda x: np.sin(2 * x[..., :2]), "coefficient_scale": 2.0},
     "integrated": {"integrate": "grid"},
     "sparse": {"inference": "sparse"},
+    "sparse, linear mean": {**KNOWN, "inference": "sparse", "mean": "linear"},
     "matern": {"smoothness": 2.5},
+    "densities": {**KNOWN, "normalize": False},
+    "no mean, hardly any noise": {**KNOWN, "noise": 1e-8, "mean": "zero"},
+    "known noise": {**KNOWN, "noise": np.linspace(0.01, 0.1, 80)},
+    "student-t": {"time": 0.3, "amplitude": 1.0, "likelihood": "student-t"},
 }
+
+
+def check_model(gp, M, x, rng, limit=1e-6, step=2e-3):
+    found = gp.gradient(x)
+    for number, each in enumerate(found):
+        assert each.shape == x.shape
+        check(lambda z, k=number: gp.predict(z, return_std=True)[k], each, M, x, rng, limit * np.abs(each).max(), step)
+
+
+def data(M, number, rng):
+    X = M.random(rng, number)
+    return X, np.sin(3 * M.embed(X)[:, 0]) + 0.1 * rng.standard_normal(number)
 
 
 @pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
@@ -220,15 +427,56 @@ MODELS = {
     "M", [Sphere(2), pytest.param(Product(SpecialOrthogonal(3), Euclidean(1)), marks=pytest.mark.slow)], ids=repr
 )
 def test_gradients_of_models(M, options, rng):
-    X = M.random(rng, 80)
-    gp = hg.GPRegressor(M, **options).fit(X, np.sin(3 * M.embed(X)[:, 0]) + 0.1 * rng.standard_normal(80))
-    x = M.random(rng, 6)
-    c = curve(M, x, rng)
-    velocity = slope(lambda s: c(s) - x, 2e-3)
-    expected = slope(lambda s: np.stack(gp.predict(c(s), return_std=True)), 2e-3)
-    for found, one in zip(gp.gradient(x), expected):
-        assert found.shape == x.shape
-        np.testing.assert_allclose(M.metric(x, found, velocity), one, atol=1e-6 * np.abs(found).max())
+    if M.dim > 2 and options.get("time"):
+        options = {**options, "time": (0.3, 2.0)}
+    check_model(hg.GPRegressor(M, **options).fit(*data(M, 80, rng)), M, M.random(rng, 6), rng)
+
+
+@pytest.mark.parametrize(
+    "M", [Hyperbolic(3), SPD(2), Grassmann(5, 2), SpecialOrthogonal(3), KLEIN, ComplexProjective(2)], ids=repr
+)
+@pytest.mark.parametrize("normalize", [True, False])
+def test_gradients_of_models_on_other_manifolds(M, normalize, rng):
+    """Of the Klein bottle the prior variance differs from point to point."""
+    gp = hg.GPRegressor(M, **(KNOWN | {"time": 1.5}), normalize=normalize).fit(*data(M, 40, rng))
+    x = M.random(rng, 4)
+    check_model(gp, M, np.concatenate((x, gp.posterior_.X[:1])), rng, step=1e-3)
+
+
+def test_gradients_of_local_models(rng):
+    """Differences of the model of a group of points, whose data do not change; and nearly those of the dense model."""
+    M = Sphere(2)
+    X, y = data(M, 600, rng)
+    options = {"time": 0.003, "amplitude": 1.0, "noise": 0.01, "mean": "linear", "tolerance": 0.1}
+    local, dense = (hg.GPRegressor(M, inference=kind, **options).fit(X, y) for kind in ("local", "dense"))
+    x = X[:40:8]
+    for found, expected in zip(local.gradient(x), dense.gradient(x)):
+        np.testing.assert_allclose(found, expected, atol=0.1 / math.sqrt(0.003))  # the tolerance over a length
+    check_model(local, M, x[:1], rng, limit=1e-5, step=2e-4)
+
+
+def test_gradients_of_counts_and_of_reference_points(rng):
+    M = Sphere(2)
+    X = M.random(rng, 60)
+    x = M.random(rng, 4)
+    counts = rng.poisson(np.exp(1 + X[:, 0]))
+    check_model(hg.GPRegressor(M, time=0.5, amplitude=1.0, likelihood="poisson").fit(X, counts), M, x, rng)
+    method = hg.Reference(references=40, paths=1000, times=(1.0, 2.0), rng=0)
+    gp = hg.GPRegressor(M, kernel=method, time=1.2, amplitude=1.0, noise=0.01).fit(X, X[:, 0])
+    assert gp.posterior_.factor.values.shape[1] < len(X)  # of low rank
+    check_model(gp, M, x, rng, limit=1e-4, step=1e-3)
+
+
+def test_no_point_and_many(rng, monkeypatch):
+    M = Sphere(2)
+    gp = hg.GPRegressor(M, **KNOWN).fit(*data(M, 30, rng))
+    for found in gp.gradient(np.empty((0, 3))):
+        assert found.shape == (0, 3)
+    x = M.random(rng, 50)
+    whole = gp.gradient(x)
+    monkeypatch.setattr("heatgp.gp.latent.PAIRS", 100)
+    for one, other in zip(whole, gp.gradient(x)):
+        np.testing.assert_allclose(one, other, atol=1e-13)
 
 
 def test_covariates_and_outputs(rng):
@@ -243,6 +491,7 @@ def test_covariates_and_outputs(rng):
     np.testing.assert_allclose([M.metric(X[:3], g, step) for g in (of_mean, of_std)], slopes, rtol=1e-4, atol=1e-10)
     both = hg.GPRegressor(M).fit(X, np.stack((y, 2 * y), axis=1)).gradient(X[:3])
     assert both[0].shape == both[1].shape == (3, 2, 3)
+    np.testing.assert_allclose(both[0][:, 1], 2 * both[0][:, 0], atol=1e-6 * np.abs(both[0]).max())
 
 
 def test_what_has_no_gradient():

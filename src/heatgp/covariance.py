@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -336,15 +336,16 @@ class Gradients:
     gradient: Array
     log_scale: float = 0.0
 
-    def scaled(self, rows: Array, columns: Array) -> Gradients:
-        """Both times factors of each x, (N,), and of each y, (M,)."""
-        factor = np.multiply.outer(rows, columns)
-        return Gradients(factor * self.value, over_points(factor, self.gradient) * self.gradient, self.log_scale)
+
+def scaled_vectors(numbers: Array, vectors: Array) -> Array:
+    """Numbers (...) times vectors (..., *shape)."""
+    return numbers.reshape(numbers.shape + (1,) * (vectors.ndim - numbers.ndim)) * vectors
 
 
-def over_points(numbers: Array, vectors: Array) -> Array:
-    """Numbers (..., ) with more axes at the end, as many as vectors (..., *shape) have."""
-    return numbers.reshape(*numbers.shape, *(1,) * (vectors.ndim - numbers.ndim))
+def contracted(weights: Array, vectors: Array) -> Array:
+    """The sums over M of weights (N, c, M) times vectors (N, M, *shape): (N, c, *shape)."""
+    shape = vectors.shape[2:]
+    return (weights @ vectors.reshape(*vectors.shape[:2], math.prod(shape))).reshape(*weights.shape[:2], *shape)
 
 
 @dataclass(frozen=True)
@@ -437,8 +438,16 @@ class Kernel(ABC):
             return np.zeros_like(X)
         raise Unsupported("this kernel has no gradients in the points.")
 
+    def feature_gradients(self, X: Any, time: Any, weights: Array) -> Array:
+        """The gradients (N, c, *shape) of sums of features (N, R) times weights (N, c, R) that do not move."""
+        raise Unsupported("this kernel has no gradients in the points.")
+
     def left_out(self, X: Any, time: Any, features: Array) -> Any:
         """The prior variances (N,) at points that their features do not carry, where these are of an approximation."""
+        return 0.0
+
+    def left_out_gradient(self, X: Any, time: Any, features: Array) -> Any:
+        """The gradients of these variances, (N, *shape)."""
         return 0.0
 
     def left_out_pairs(self, X: Any, time: Any, features: Array) -> Any:
@@ -519,10 +528,23 @@ class Normalized(DerivedKernel):
     def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
         """With k(x, y) / √(k(x, x) k(y, y)) = c, the gradient is that of k over the roots, less c ∇log k(x, x) / 2."""
         found = self.kernel.with_gradients(X, Y, time)
-        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
-        shift = math.exp(found.log_scale - (left.log_scale + right.log_scale) / 2)
-        c = found.scaled(shift / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value))
         if self.kernel.is_stationary:
-            return Gradients(c.value, c.gradient)
+            log_variance = self.kernel.matched(Y[:1]).at(time).log
+            return replace(found, log_scale=found.log_scale - float(log_variance[0]))
+        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
+        factor = np.exp((left.log_scale + right.log_scale) / -2 + found.log_scale) / np.sqrt(
+            np.multiply.outer(left.relative_value, right.relative_value)
+        )
         half = self.kernel.log_variance_gradient(X, time)[:, None] / 2
-        return Gradients(c.value, c.gradient - over_points(c.value, c.gradient) * half)
+        moved = found.gradient - scaled_vectors(found.value, half)
+        return Gradients(factor * found.value, scaled_vectors(factor, moved))
+
+    def feature_gradients(self, X: Any, time: Any, weights: Array) -> Array:
+        """Unit rows u = phi / |phi| change by what is orthogonal to them: weights w count as (w - u u'w) / |phi|."""
+        features = self.kernel.features(X)
+        assert features is not None
+        phi = features.at(time).value[:, None]
+        size = np.linalg.norm(phi, axis=-1, keepdims=True)
+        unit = phi / size
+        along = (unit * weights).sum(axis=-1, keepdims=True)
+        return self.kernel.feature_gradients(X, time, (weights - along * unit) / size)

@@ -563,9 +563,9 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Notes
         -----
-        From the gradients of the kernel, see `HeatKernel.gradient`. Models that have no matrix of all data (sparse and
-        local ones, kernels by reference points), several outputs and other likelihoods are differentiated along
-        geodesics: 4 dim predictions for each point.
+        From the gradients of the kernel, see `HeatKernel.gradient`. Several outputs and other likelihoods are
+        differentiated along geodesics: 4 dim predictions for each point. In a local model the data that a prediction is
+        made from do not change with the point.
 
         Examples
         --------

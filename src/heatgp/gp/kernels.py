@@ -24,7 +24,7 @@ from ..covariance import (
     TimeFunction,
     combined,
     constant,
-    over_points,
+    scaled_vectors,
 )
 from ..errors import InvalidInput
 
@@ -66,7 +66,13 @@ class PlusConstant(DerivedKernel):
 
     def log_variance_gradient(self, X: Any, time: Any) -> Array:
         own, inner = self.kernel.diag(X, time), self.kernel.log_variance_gradient(X, time)
-        return over_points(own / (own + self.variance), inner) * inner
+        return scaled_vectors(own / (own + self.variance), inner)
+
+    def feature_gradients(self, X: Any, time: Any, weights: Array) -> Array:
+        return self.kernel.feature_gradients(X, time, weights[..., :-1])
+
+    def left_out_gradient(self, X: Any, time: Any, features: Array) -> Any:
+        return self.kernel.left_out_gradient(X, time, features[:, :-1])
 
     def left_out(self, X: Any, time: Any, features: Array) -> Any:
         return self.kernel.left_out(X, time, features[:, :-1])

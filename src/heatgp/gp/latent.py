@@ -11,13 +11,15 @@ from scipy import linalg
 
 from ..arguments import as_array
 from ..cost import check_memory
-from ..covariance import Array, Kernel
-from ..errors import InvalidInput, Unsupported
+from ..covariance import Array, Kernel, contracted, scaled_vectors, with_scale
+from ..errors import InvalidInput
 from .linalg import Dense, LowRank, draw
 from .params import Params
 from .targets import NO_BASIS, MeanBasis
 from .threads import of_posterior, on_all_threads
 
+PAIRS = 2**18
+"""Pairs whose gradients are in memory at one time."""
 CHUNK = 2**22
 """Entries of k(Xnew, X) in memory at one time, 32 MB, however many new points there are."""
 
@@ -118,12 +120,54 @@ class Latent:
         mean = self.offset + columns @ self.inner + projected[:, 0]
         return mean, np.concatenate(variances) + of_basis + added
 
+    @of_posterior
     def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean and variance of f, (M,), and their gradients in the points, (M, *shape); by default Unsupported.
+        """Mean and variance of f, (M,), and their gradients in the points, (M, *shape).
 
-        `of_basis` (M, q, *shape) are the gradients of the basis functions of the mean.
+        `of_basis` (M, q, *shape) are the gradients of the basis functions of the mean. With u = A^-1 (h - k RH)', A the
+        precision of the coefficients, the gradient of the variance is that of k(x, x) less 2 (Rk + RH u)' ∇k, plus
+        2 u' ∇h.
         """
-        raise Unsupported("this model is differentiated by differences of predictions.")
+        columns = self.basis.at(Xnew)
+        of_columns = np.einsum("mq...,qr->mr...", of_basis, self.basis.transform)
+        rows = max(1, PAIRS // max(1, len(self.X)))
+        starts = range(0, max(1, len(Xnew)), rows)
+        parts = [self._gradients(Xnew[i : i + rows], columns[i : i + rows], of_columns[i : i + rows]) for i in starts]
+        mean, variance, of_mean, of_variance = map(np.concatenate, zip(*parts))
+        return self.offset + mean, variance, of_mean, of_variance
+
+    def _gradients(self, points: Any, columns: Array, of_columns: Array) -> tuple[Array, Array, Array, Array]:
+        """The same, without the offset, for columns of `Targets` and their gradients."""
+        a, time, kernel, factor = self.params.amplitude, self.params.time, self.kernel, self.factor
+        if isinstance(factor, Dense):
+            found = kernel.with_gradients(points, self.X, time)
+            cross = a * with_scale(found.value, found.log_scale)
+            prior = a * kernel.diag(points, time)
+            of_prior = scaled_vectors(prior, kernel.log_variance_gradient(points, time))
+        else:
+            cross = self._cross(points)
+            prior = a * kernel.left_out(points, time, cross / np.sqrt(a))
+            of_prior = a * kernel.left_out_gradient(points, time, cross / np.sqrt(a))
+
+        def moved(weights: Array) -> Array:
+            """The gradients (M, c, *shape) of cross times weights (M, c, N) that do not move."""
+            if not isinstance(factor, Dense):
+                return np.sqrt(a) * kernel.feature_gradients(points, time, weights)
+            return a * with_scale(contracted(weights, found.gradient), found.log_scale)
+
+        inner, white = factor.reduced(self.weights), factor.whiten(cross)
+        unseen = self._whitened_basis(columns - cross @ inner[:, 1:])
+        u = linalg.solve_triangular(self.lower, unseen, lower=True, trans=1, check_finite=False)
+        explained = np.square(white).sum(axis=0)
+        sign = -1.0 if isinstance(factor, Dense) else 1.0  # what data explain, or what they leave
+        weights = 2 * (sign * factor.unwhiten(white) - inner[:, 1:] @ u)
+        both = moved(np.stack((np.broadcast_to(inner[:, 0], cross.shape), weights.T), axis=1))
+        return (
+            cross @ inner[:, 0] + columns @ self.inner,
+            np.maximum(prior + sign * explained, 0.0) + np.square(unseen).sum(axis=0),
+            both[:, 0] + np.einsum("mq...,q->m...", of_columns, self.inner),
+            both[:, 1] + of_prior + 2 * np.einsum("mq...,qm->m...", of_columns, u),
+        )
 
     @of_posterior
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:

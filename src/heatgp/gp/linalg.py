@@ -239,6 +239,10 @@ class LowRank(Cholesky):
         """L^-1 cross', cross = Phi(Xnew): the squares of a column add up to the posterior variance."""
         return self.lower_solve(cross.T)
 
+    def unwhiten(self, white: Array) -> Array:
+        """L'^-1 white."""
+        return self.lower_solve(white, trans=1)
+
 
 @dataclass(frozen=True)
 class Diagonal:

@@ -12,7 +12,7 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 
 from ..arguments import check_count, generator
 from ..cost import check_memory
-from ..covariance import Array, Kernel, over_points
+from ..covariance import Array, Kernel, scaled_vectors
 from ..errors import NotConverged
 from .latent import log_normal
 
@@ -83,10 +83,9 @@ class Mixture:
         parts = [np.stack(part) for part in zip(*(p.gradients(points, of_basis) for p in self.posteriors))]
         means, variances, of_means, of_variances = parts
         mean, variance = averaged(self.weights[:, None], means, variances)
-        off = over_points(means - mean, of_means)
-        of_mean, of_variance = (self._average(g) for g in (of_means, of_variances + 2 * off * of_means))
-        std = over_points(np.sqrt(variance), of_variance)
-        return of_mean, np.divide(of_variance, 2 * std, out=np.zeros_like(of_variance), where=std > 0)
+        of_variances = of_variances + 2 * scaled_vectors(means - mean, of_means)
+        half = 0.5 / np.sqrt(np.where(variance > 0, variance, np.inf))  # nothing where there is no deviation
+        return self._average(of_means), scaled_vectors(half, self._average(of_variances))
 
     def covariance(self, points: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""

@@ -65,6 +65,9 @@ class ObservedPosterior(LatentPosterior):
         law, latent = self.likelihood, self.latent(Xnew)
         return law.mean(*latent), law.variance(*latent) if noise else law.signal_variance(*latent)
 
+    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        raise Unsupported("predictions of what is observed are differentiated by differences.")
+
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M)."""
         noise = check_flag("noise", noise)

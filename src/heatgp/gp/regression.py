@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,17 +11,14 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 from scipy.special import wrightomega
 
-from ..covariance import Array, Kernel, over_points, with_scale
-from ..errors import InvalidInput, Unsupported
+from ..covariance import Array, Kernel
+from ..errors import InvalidInput
 from .latent import Latent, log_normal
-from .linalg import JITTER, Dense, cholesky
+from .linalg import JITTER, cholesky
 from .params import Params
 from .prior import Pairs, Prior
 from .targets import Mean, Targets, one_output, targets
 from .threads import of_data, of_posterior
-
-PAIRS = 2**18
-"""Pairs whose gradients are in memory at one time."""
 
 
 @dataclass(frozen=True)
@@ -133,48 +129,6 @@ class Posterior(Latent):
     def directions(self) -> Array:
         """D, (N, 1 + q), with (tr(D' dC D) - tr(C^-1 dC)) / 2 the derivative of the log evidence along dC."""
         return np.column_stack([self.weights[:, 0], self._whitened_basis(self.weights[:, 1:]).T])
-
-    @of_posterior
-    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
-        """From the gradients of the kernel; Unsupported where the covariance is of low rank.
-
-        With u = A^-1 (h - k RH)', A the precision of the coefficients, the gradient of the variance is that of k(x, x)
-        less 2 (Rk + RH u)' ∇k, plus 2 u' ∇h.
-        """
-        if not isinstance(self.factor, Dense):
-            raise Unsupported("features are differentiated by differences of predictions.")
-        columns, a, time = self.basis.at(Xnew), self.params.amplitude, self.params.time
-        of_columns = np.einsum("mq...,qr->mr...", of_basis, self.basis.transform)
-        rows = max(1, PAIRS // max(1, len(self.X)))
-        of_f = [np.empty((0, *np.shape(Xnew)[1:]))] * 2
-        parts: list[tuple[Array, ...]] = [(np.empty(0), np.empty(0), *of_f)]
-        for start in range(0, len(Xnew), rows):
-            own = slice(start, start + rows)
-            found = self.kernel.with_gradients(Xnew[own], self.X, time)
-            cross = a * with_scale(found.value, found.log_scale)
-            white = self.factor.whiten(cross)
-            unseen = self._whitened_basis(columns[own] - cross @ self.weights[:, 1:])
-            u = linalg.solve_triangular(self.lower, unseen, lower=True, trans=1, check_finite=False)
-            prior = a * self.kernel.diag(Xnew[own], time)
-            explained = np.maximum(prior - np.square(white).sum(axis=0), 0.0)
-            solved = self.factor.unwhiten(white) + self.weights[:, 1:] @ u  # Rk + RH u, (N, rows)
-            both = np.stack((np.broadcast_to(self.weights[:, 0], cross.shape), -2 * solved.T), axis=1)
-            vectors = found.gradient.reshape(*cross.shape, -1)
-            moved = a * math.exp(found.log_scale) * (both @ vectors).swapaxes(0, 1)
-            moved = moved.reshape(2, len(cross), *found.gradient.shape[2:])
-            of_prior = self.kernel.log_variance_gradient(Xnew[own], time)
-            parts.append(
-                (
-                    cross @ self.weights[:, 0] + columns[own] @ self.inner,
-                    explained + np.square(unseen).sum(axis=0),
-                    moved[0] + np.einsum("mq...,q->m...", of_columns[own], self.inner),
-                    moved[1]
-                    + over_points(prior, of_prior) * of_prior
-                    + 2 * np.einsum("mq...,qm->m...", of_columns[own], u),
-                )
-            )
-        mean, variance, of_mean, of_variance = map(np.concatenate, zip(*parts))
-        return self.offset + mean, variance, of_mean, of_variance
 
     @of_posterior
     def loo(self) -> tuple[Array, Array]:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
-from ..covariance import Evaluation, Gradients, TimeFunction, over_points, product, total, with_scale
+from ..covariance import Evaluation, Gradients, TimeFunction, product, scaled_vectors, total, with_scale
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product, Quotient, Scaled
 from ..manifolds.composed.wrapper import Wrapper
@@ -110,7 +110,7 @@ class ProductKernel(HeatKernel):
         vectors = []
         for i, own in enumerate(found):
             others = reduce(np.multiply, [f.value for j, f in enumerate(found) if j != i], np.ones(own.value.shape))
-            vectors.append(over_points(others, own.gradient) * own.gradient)
+            vectors.append(scaled_vectors(others, own.gradient))
         value = reduce(np.multiply, [f.value for f in found])
         return Gradients(value, np.asarray(self.manifold.join(*vectors)), math.fsum(f.log_scale for f in found))
 
@@ -231,7 +231,7 @@ class QuotientKernel(WrappedKernel):
         if not self.base.is_exact:  # means over images of x too, whose gradients would have to be carried back
             return super().with_gradients(X, Y, time)
         parts = [self.base.with_gradients(X, y, time) for y in self._images(Y)]
-        value, gradient = (sum(part) for part in zip(*((p.value, p.gradient) for p in parts)))
+        value, gradient = reduce(np.add, [p.value for p in parts]), reduce(np.add, [p.gradient for p in parts])
         return Gradients(value, gradient, parts[0].log_scale)
 
     def tabulated(self, time: Any) -> Any:

@@ -370,6 +370,17 @@ class HeatKernel(Kernel):
 
         return gradients(self.manifold, log_variance, np.asarray(X), self.step_of_differences(time))
 
+    def feature_gradients(self, X: Array, time: Any, weights: np.ndarray) -> np.ndarray:
+        """By differences along geodesics."""
+        count = self.manifold.dim
+
+        def sums(moved: np.ndarray) -> np.ndarray:
+            features = self.features(moved)
+            assert features is not None
+            return (np.repeat(weights, count, axis=0) @ features.at(time).value[..., None])[..., 0]
+
+        return gradients(self.manifold, sums, np.asarray(X), self.step_of_differences(time))
+
     def standard_error(self, X: Array, Y: Array | None = None, *, time: Any) -> np.ndarray:
         """The standard error of p_t(x, y): that of the simulation, zero where the kernel is exact."""
         return self._over_times(lambda e, t: e.error, X, Y, time)

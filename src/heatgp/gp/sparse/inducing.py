@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from ...covariance import Array, Evaluation, Kernel, TimeFunction, gram
+from ...covariance import Array, Evaluation, Kernel, TimeFunction, contracted, gram, scaled_vectors, with_scale
 from ..params import Time
 from ..pivoted import pivoted_cholesky
 
@@ -195,6 +195,18 @@ class InducedKernel(Kernel):
 
     def left_out(self, X: Any, time: Time, features: Array) -> Array:
         return np.maximum(self.inducing.kernel.diag(X, time) - np.square(features).sum(axis=1), 0.0)
+
+    def feature_gradients(self, X: Any, time: Time, weights: Array) -> Array:
+        found = self.inducing.kernel.with_gradients(X, self.inducing.points, time)
+        shape = weights.shape
+        own = linalg.blas.dtrsm(1.0, self.factor(time), weights.reshape(-1, shape[-1]).T, lower=1, trans_a=1).T
+        return with_scale(contracted(own.reshape(shape), found.gradient), found.log_scale)
+
+    def left_out_gradient(self, X: Any, time: Time, features: Array) -> Array:
+        kernel = self.inducing.kernel
+        own = scaled_vectors(kernel.diag(X, time), kernel.log_variance_gradient(X, time))
+        left = own - 2 * self.feature_gradients(X, time, features[:, None])[:, 0]
+        return scaled_vectors((self.left_out(X, time, features) > 0).astype(float), left)
 
     def left_out_pairs(self, X: Any, time: Time, features: Array) -> Array:
         return self.inducing.kernel.pairs(X).at(time).value - features @ features.T

@@ -137,6 +137,23 @@ class LocalPosterior(Latent):
             variance[group] = found[1]
         return mean, variance + added
 
+    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        """Those of the model of each group of points, with the data that are near it now."""
+        mean, columns = self._mean_of_y(self.basis.at(Xnew))
+        of_columns = np.einsum("mq...,qr->mr...", of_basis, self.basis.transform)
+        of_mean = np.einsum("mq...,q->m...", of_columns, self.inner)
+        inverse = self._whitened_basis(np.eye(len(self.lower)))
+        of_columns = np.einsum("rq,mq...->mr...", inverse, of_columns)
+        variance, of_variance = np.empty(len(Xnew)), np.empty_like(of_mean)
+        for group in grouped(self.kernel, Xnew, self.params.time, self.approximation.window[0]):
+            points = Xnew[group]
+            found = self.near(points[:1]).with_basis(columns[group]).gradients(points, of_columns[group])
+            mean[group] += found[0]
+            variance[group] = found[1]
+            of_mean[group] += found[2]
+            of_variance[group] = found[3]
+        return self.offset + mean, variance, of_mean, of_variance
+
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:
         return self._jointly(Xnew, noise)[1]
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property, reduce
+from functools import cache, cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
 from ...array import Array
-from ...covariance import Evaluation, TimeFunction, product
+from ...covariance import Evaluation, Gradients, TimeFunction, product
+from ...errors import Unsupported
 from ...manifolds import Homogeneous, Manifold
-from ..kernel import CHUNK, HeatKernel, OrbitKernel, Profile, Recent, Slice
+from ..kernel import CHUNK, HeatKernel, OrbitKernel, Profile, Recent, Slice, coordinate_slopes
 from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import COARSE, FINE, GammaTimes, summed
 from .table import STEP, TabulatedHeat, has_table, heat_table
@@ -145,6 +146,25 @@ class OrbitAverage(HeatKernel):
             one = self._list([np.asarray(leaf.manifold.orbit(o, o))[None] for leaf, o in zip(self.leaves, origins)])
             return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values, len(X), axis=-1)))
         return self._list([np.asarray(leaf.manifold.orbit(leaf.points(X), leaf.points(Y))) for leaf in self.leaves])
+
+    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+        """Of one leaf by differences in its coordinates, of several along geodesics."""
+        leaf = self.leaves[0]
+        if leaf.kernel is not self.base:
+            return super().with_gradients(X, Y, time)
+        X, Y, M = np.asarray(X), np.asarray(Y), leaf.manifold
+        theta = np.asarray(M.orbits(X, Y))
+
+        def value(theta: np.ndarray) -> np.ndarray:
+            found = self._list([theta.reshape(-1, theta.shape[-1])]).at(time)
+            return found.relative_value.reshape(theta.shape[:-1])
+
+        slopes = partial(coordinate_slopes, value, theta, M, self.step_of_differences(time))
+        try:
+            gradient = M.orbit_gradients(X, Y, theta, slopes)
+        except Unsupported:
+            return super().with_gradients(X, Y, time)
+        return Gradients(value(theta), np.asarray(gradient), self.matched(X[:1]).at(time).log_scale)
 
     def _lists(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[list[Block], TimeFunction]]:
         """Blocks of pairs, joined to long lists, and the averages at each list."""

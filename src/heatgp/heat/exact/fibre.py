@@ -240,7 +240,7 @@ class FibreKernel(MadeKernel):
     def is_stationary(self) -> bool:
         return True
 
-    def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
+    def with_gradients(self, X: Array, Y: Array, time: float) -> Gradients:
         """Gradients of the group's kernel at g_x, averaged, of which the first k columns are tangent to the frames.
 
         An average over cosets depends on g_x: its gradient is that along horizontal lifts, the geodesics of the group
@@ -254,14 +254,17 @@ class FibreKernel(MadeKernel):
             return replace(found, gradient=columns)
         if not isinstance(self.fibre, Cosets):
             return super().with_gradients(X, Y, time)
-        gx, gy, sides = lift(M, X), lift(M, Y), self.fibre.representatives(M)
-        terms = self.fibre(M, time)
-        value, gradient = np.zeros((len(gx), len(gy))), np.zeros((len(gx), len(gy), M.n, k), dtype=gx.dtype)
-        for a, h in tracked(list(itertools.product(sides, terms)), len(sides) * len(terms), "Gradients of averages"):
-            found = self.group.with_gradients(gx @ _block(k, a), gy @ _block(k, h), time)
-            value += found.value
-            gradient += found.gradient[..., :k]
-        number = len(sides) * len(terms)
+        gx, gy = lift(M, X), lift(M, Y)
+        left = [_block(k, a) for a in self.fibre.representatives(M)]
+        turns = np.array([_block(k, h) for h in self.fibre(M, time)])
+        shape, number = (len(gx), len(gy)), len(left) * len(turns)
+        value, gradient = np.zeros(shape), np.zeros((*shape, M.n, k), dtype=gx.dtype)
+        size = max(1, CHUNK // max(1, math.prod(shape) * M.n**2))
+        parts = [(a, turns[i : i + size]) for a in left for i in range(0, len(turns), size)]
+        for a, some in tracked(parts, len(parts), f"Averages over the fibre of {M!r}"):
+            found = self.group.with_gradients(gx @ a, (gy[:, None] @ some).reshape(-1, M.n, M.n), time)
+            value += found.value.reshape(*shape, len(some)).sum(axis=2)
+            gradient += found.gradient[..., :k].reshape(*shape, len(some), M.n, k).sum(axis=2)
         return Gradients(value / number, gradient / number, found.log_scale + self.log_fibre_volume)
 
     def _error(self, time: float, value: np.ndarray, gx: np.ndarray, gy: np.ndarray) -> np.ndarray:

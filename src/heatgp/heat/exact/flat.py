@@ -63,6 +63,7 @@ class TorusProfile(Profile):
 
         def gradient(theta: np.ndarray) -> np.ndarray:
             """At theta in [0, pi]."""
+            assert circle.relative_gradient is not None
             each, change = circle.relative_value(theta[..., None]), circle.relative_gradient(theta[..., None])[..., 0]
             others = [np.delete(each, i, axis=-1).prod(axis=-1) for i in range(self.dim)]
             return change * np.stack(others, axis=-1)

@@ -23,7 +23,7 @@ Reference: Gangolli (1968), Acta Math. 121, 151-192, for complex groups; Flenste
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from typing import ClassVar
 
 import numpy as np
@@ -169,13 +169,13 @@ class SymmetricProfile(Profile):
             h = np.asarray(theta, dtype=float)
             return line(h) + curved.relative_log(h)
 
-        def gradient(theta: np.ndarray) -> np.ndarray:
+        def gradient(of_curved: Function, theta: np.ndarray) -> np.ndarray:
             h = np.asarray(theta, dtype=float)
             along = h.sum(axis=-1, keepdims=True) * (curved.relative_value(h)[..., None] / (-self.n * time))
             return np.exp(line(h))[..., None] * (along + of_curved(h))
 
-        of_curved = curved.relative_gradient
-        return Slice(value, slope, no_error, scale, log, None if of_curved is None else gradient)
+        own = curved.relative_gradient
+        return Slice(value, slope, no_error, scale, log, None if own is None else partial(gradient, own))
 
 
 def _plane(time: float) -> Slice:

@@ -133,6 +133,6 @@ def in_blocks(
         for start in range(0, len(inside), rows):
             own = inside[start : start + rows]
             out[own] = function(flat[own])
-        return out.reshape(*theta.shape[:-1], *trailing)
+        return out.reshape((*theta.shape[:-1], *trailing))
 
     return read

@@ -1,6 +1,7 @@
 """Hyperbolic spaces."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
@@ -10,7 +11,7 @@ from scipy.spatial.distance import cdist
 from ...arguments import EXTREME
 from ...array import Array, cosh_sinhc_numbers, inner, namespace, norm, sinhc
 from ..checks import points_to_project, refuse, require_integer
-from ..contract import Symmetric, forwarded
+from ..contract import Symmetric, along_ways, forwarded
 from ..roots import Roots, log_sphere_volume
 from .all_pairs import refined
 
@@ -180,6 +181,12 @@ class Hyperbolic(Symmetric):
         r *= np.multiply.outer(*sizes) / 4
         r += np.sinh(np.subtract.outer(*map(np.arcsinh, sizes)) / 2) ** 2
         return refined(2 * np.arcsinh(np.sqrt(r))[..., None], X, Y, self.orbit)
+
+    def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
+        """As `log`, with the derivative for the length: from the origin y is seen at sinh(theta) times a direction."""
+        x, rest = X[:, None], self.to_origin(X[:, None], Y)[..., 1:]
+        toward = along_ways(rest, namespace(X).sinh(theta[..., 0]), slopes()[..., 0])
+        return self._boosted(x, 0 * toward[..., :1], toward)
 
     @property
     def roots(self) -> Roots:

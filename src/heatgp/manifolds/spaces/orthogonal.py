@@ -125,15 +125,20 @@ class OrthogonalGroup(MatrixGroup):
         return matmul(x, expm_series(skew_from_entries(w, n), math.sqrt(time) * (2 * math.sqrt(n) + 7)))
 
     def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
-        """-x S q(C), with S and C the skew and the symmetric part of x'y, q = slope / sin theta at cos theta."""
+        """-x S q(C), with S and C the skew and the symmetric part of x'y, q = slope / sin theta at cos theta.
+
+        x S is (y - x y'x) / 2.
+        """
         xp, x = namespace(X), X[:, None]
         near = xp.isfinite(theta)  # points of O(n) with determinants of one sign
         theta = xp.where(near, theta, 0.0)
         sine = xp.sin(theta)
         ratio = xp.where(near & (sine > 0), slopes() / xp.where(sine > 0, sine, 1.0), 0.0)
-        turned = matmul(adjoint(x), Y)
-        back = adjoint(turned)
-        return -matmul(x, matmul((turned - back) / 2, with_eigenvalues((turned + back) / 2, xp.cos(theta), ratio)))
+        back = matmul(adjoint(Y), x)
+        half = (matmul(x, back) - Y) / 2
+        if ratio.shape[-1] == 1:
+            return half * ratio[..., None]
+        return matmul(half, with_eigenvalues((back + adjoint(back)) / 2, xp.cos(theta), ratio))
 
     @property
     def roots(self) -> Roots:

@@ -30,7 +30,7 @@ from ..contract import Homogeneous, Manifold, Symmetric, along_ways
 from ..roots import Roots, axis_pairs
 from .all_pairs import log_eigenvalue_orbits, log_orbits
 from .euclidean import Euclidean
-from .spectral import with_eigenvalues
+from .spectral import SAME
 
 METRICS = ("affine-invariant", "log-euclidean")
 SMALL = 4.0
@@ -217,17 +217,19 @@ class AffineInvariant(PositiveDefinite, Symmetric):
         return log_eigenvalue_orbits(X, Y, orbit)
 
     def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
-        """-L q(L^-1 y L*^-1) L*, with x = L L* and q = slope at the eigenvalue exp theta."""
+        """-L q(L^-1 y L*^-1) L*, with x = L L* and q = slope at the eigenvalue exp theta; linear in y where n = 2."""
         xp, derivatives = namespace(X), slopes()
-        root = xp.linalg.cholesky(X)[:, None]
-        carried = hermitian(_carried(xp.linalg.inv(root), Y))
         if self.n == 2:
-            found = with_eigenvalues(carried, xp.exp(theta), derivatives)
-        else:  # small eigenvalues beside a large one need eigenvectors
-            _, vectors = xp.linalg.eigh(carried)
-            order = xp.argsort(theta, axis=-1)
-            found = from_eigen(xp.take_along_axis(derivatives, order, axis=-1), vectors)
-        return -hermitian(_carried(root, found))
+            values, x = xp.exp(theta), X[:, None]
+            gap, rise = (part[..., 1] - part[..., 0] for part in (values, derivatives))
+            apart = xp.abs(gap) > SAME * xp.max(values, axis=-1)
+            rate = xp.where(apart, rise, 0.0) / xp.where(apart, gap, 1.0)
+            first, value = (part[..., 0][..., None, None] for part in (derivatives, values))
+            return -first * x - rate[..., None, None] * (Y - value * x)
+        root = xp.linalg.cholesky(X)[:, None]
+        _, vectors = xp.linalg.eigh(hermitian(_carried(xp.linalg.inv(root), Y)))
+        ordered = xp.take_along_axis(derivatives, xp.argsort(theta, axis=-1), axis=-1)
+        return -hermitian(_carried(root, from_eigen(ordered, vectors)))
 
     @property
     def roots(self) -> Roots:

@@ -20,8 +20,10 @@ def with_eigenvalues(s: Array, nodes: Array, values: Array) -> Array:
             gap = nodes[..., j] - nodes[..., j - order]
             apart = xp.abs(gap) > SAME
             table[j] = xp.where(apart, table[j] - table[j - 1], 0.0) / xp.where(apart, gap, 1.0)
-    result = table[-1][..., None, None] * one
-    for j in range(count - 2, -1, -1):
-        shifted = s - nodes[..., j][..., None, None] * one
-        result = matmul(shifted, result) + table[j][..., None, None] * one
+    rates, places = ([part[..., None, None] for part in parts] for parts in (table, xp.unstack(nodes, axis=-1)))
+    if count == 1:
+        return rates[0] * one
+    result = rates[-1] * (s - places[-2] * one) + rates[-2] * one
+    for j in range(count - 3, -1, -1):
+        result = matmul(s - places[j] * one, result) + rates[j] * one
     return result
