@@ -1,0 +1,158 @@
+"""The minimum of an expensive function on a manifold, in one call."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.optimize import OptimizeResult
+
+from ..arguments import as_array, check_count, check_jobs
+from ..array import Array
+from ..errors import InvalidInput
+from ..manifolds import Manifold
+from ..manifolds.rows import as_points
+from ..progress import tracked
+from ..whole_file import check_path
+from .optimizer import Optimizer
+
+
+class Minimum(OptimizeResult):
+    """The result of `minimize`: an OptimizeResult of SciPy whose `values` are those of the function."""
+
+    @property
+    def values(self) -> Array:  # type: ignore[override]
+        """The values of all evaluations; in a dictionary the name is taken."""
+        return self["values"]
+
+
+def minimize(
+    function: Callable[[Array], float],
+    manifold: Manifold,
+    evaluations: int = 100,
+    *,
+    bounds: Any = None,
+    x0: Any = None,
+    noise: float | None = 0.0,
+    batch: int = 1,
+    n_jobs: int | None = None,
+    file: Any = None,
+    callback: Callable[[Any], Any] | None = None,
+    show_progress: bool | None = None,
+    rng: Any = 0,
+    **options: Any,
+) -> Minimum:
+    """The minimum of a function on a manifold, for functions that take long: Bayesian optimisation.
+
+    Parameters
+    ----------
+    function : from one point, an array of the shape `manifold.shape`, to a number. nan says that the evaluation failed.
+    manifold : Manifold, also a Product: of rotations and R^3, for a pose.
+    evaluations : int, default 100. How often the function is called, calls of earlier runs in `file` included.
+    bounds : list of pairs (low, high), one for each coordinate of a Euclidean factor, default None.
+    x0 : array (n, *shape) of points to begin with, default None: random ones.
+    noise : number, default 0. The variance of the noise of the values; None learns it.
+    batch : int, default 1. How many points are chosen before their values are known.
+    n_jobs : int, default None. Processes that evaluate the points of a batch, as in joblib.
+    file : path, default None. Where all evaluations are kept as they come. A run that was interrupted goes on from
+        there, when it is called again with the same file.
+    callback : function of the Optimizer, called after each batch, default None. The search ends where it returns True.
+    show_progress : bool, default None: a bar on a terminal, and lines of the log elsewhere.
+    rng : seed or numpy Generator, default 0.
+    options : kernel, smoothness and initial, as in `Optimizer`.
+
+    Returns
+    -------
+    scipy.optimize.OptimizeResult
+        x, fun : the best point and its value (with noise, the mean of the model there); nfev : int, evaluations;
+        points, values : arrays (nfev, *shape) and (nfev,), all evaluations, nan for those that failed; model :
+        GPRegressor of all values; success : bool; message : str.
+
+    Raises
+    ------
+    InvalidInput : if an argument is not possible, or `function` does not return a number.
+
+    Examples
+    --------
+    The rotation nearest to a given one, by its angle:
+
+    >>> import heatgp as hg
+    >>> rotations = hg.SpecialOrthogonal(3)
+    >>> goal = rotations.random(np.random.default_rng(0), 1)[0]
+    >>> found = hg.minimize(lambda x: rotations.distance(x, goal), rotations, evaluations=60)
+    >>> found.fun < 0.01, found.nfev
+    (True, 60)
+    """
+    if not callable(function):
+        raise InvalidInput(f"function must be a function of one point; got {function!r}.")
+    evaluations, batch = check_count("evaluations", evaluations, 2), check_count("batch", batch)
+    optimizer = Optimizer(manifold, bounds=bounds, noise=noise, rng=rng, **options)
+    starts = _starts(manifold, x0)
+    if file is not None and os.path.exists(check_path(file, "file")):
+        optimizer.load(file)
+    evaluate = _evaluator(function, check_jobs(n_jobs))
+
+    def rounds() -> Iterator[None]:
+        while len(optimizer.y) < evaluations:
+            yield
+
+    message = f"{evaluations} evaluations were made."
+    number = math.ceil((evaluations - len(optimizer.y)) / batch)
+    for _ in tracked(rounds(), number, "Evaluations" if batch == 1 else "Batches of evaluations", show_progress):
+        done = len(optimizer.y)
+        left = min(batch, evaluations - done)
+        points = starts[done : done + left] if done < len(starts) else optimizer.pending[:left]
+        if not len(points):  # else they were asked for by a run that was interrupted
+            points = optimizer.ask(left)
+            _keep(optimizer, file)
+        optimizer.tell(points, evaluate(points))
+        _keep(optimizer, file)
+        if callback is not None and callback(optimizer) is True:
+            message = f"callback ended the search after {len(optimizer.y)} evaluations."
+            break
+    some = bool(np.isfinite(optimizer.y).any())
+    return Minimum(
+        x=optimizer.x if some else None,
+        fun=optimizer.fun if some else np.nan,
+        nfev=len(optimizer.y),
+        points=optimizer.X,
+        values=optimizer.y,
+        model=optimizer.model() if np.isfinite(optimizer.y).sum() > 1 else None,
+        success=some,
+        message=message if some else "no evaluation had a value.",
+    )
+
+
+def _starts(manifold: Manifold, x0: Any) -> Array:
+    """Checked points to begin with."""
+    if x0 is None:
+        return np.empty((0, *manifold.shape))
+    points = as_array(x0, "x0", f"points of {manifold!r}")
+    return as_points(manifold, points[None] if points.shape == manifold.shape else points, "x0")
+
+
+def _keep(optimizer: Optimizer, file: Any) -> None:
+    if file is not None:
+        optimizer.save(file)
+
+
+def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callable[[Array], list[float]]:
+    """From points (n, *shape) to their values, with several processes where these are asked for."""
+
+    def value(x: Array) -> float:
+        found = function(x.copy())  # what the user does to it is not the search's concern
+        try:
+            return float(found)
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"function must return a number, or nan where it fails; it returned {found!r}."
+            ) from None
+
+    if n_jobs in (None, 1):
+        return lambda points: [value(x) for x in points]
+    from joblib import Parallel, delayed
+
+    return lambda points: Parallel(n_jobs=n_jobs)(delayed(value)(x) for x in points)

@@ -1,0 +1,300 @@
+"""Bayesian optimisation on a manifold: points are asked for, and values are told.
+
+Two Gaussian processes take turns. One sees all data and has the heat kernel of the manifold: its expected improvement
+is large where nobody has looked and where values are low. The other one sees the data near the best point, in normal
+coordinates there, and looks for the minimum within a trust region, so that the digits of a minimum are found, too.
+
+Reference: Jones, Schonlau and Welch (1998), Journal of Global Optimization 13, 455-492; Eriksson, Pearce, Gardner,
+Turner and Poloczek (2019), Scalable Global Optimization via Local Bayesian Optimization.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from ..arguments import as_array, check_count, check_number, generator
+from ..array import Array
+from ..errors import InvalidInput
+from ..estimators import GPRegressor
+from ..manifolds import Manifold
+from ..manifolds.fingerprint import fingerprint
+from ..manifolds.rows import as_points
+from ..whole_file import existing_file, whole_file
+from .proposals import explore, fitted, parameters_of, refine
+from .region import Region
+from .space import Space
+
+FORMAT = 1
+GIVEN, RANDOM, EXPLORED, REFINED = "given", "random", "explored", "refined"
+"""How a point was chosen."""
+INITIAL = 5
+FIRST_REFINED = 15
+"""Evaluations before the first local one: a region about a point that is best of a few is in the wrong place."""
+RELEARN = 10
+"""The parameters of the model of all data are learned again when there is one more for so many of them."""
+LOWEST, IMPROVEMENT = 10, 1e-3
+"""An improvement is at least the second number times the spread of so many of the lowest values."""
+SAME = 1e-10
+"""Distances, over the size of the space, of points that are the same but for rounding."""
+
+
+class Optimizer:
+    """The search for the minimum of a function on a manifold, by asking for points and telling their values.
+
+    `minimize` does both. An `Optimizer` is for experiments in a laboratory, and for evaluations that run elsewhere.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    bounds : list of pairs (low, high), one for each coordinate of a Euclidean factor, default None. Such coordinates
+        must have bounds, and no others can have them.
+    noise : number, default 0. The variance of the noise of the values. None learns it. With noise, `x` is the point
+        with the lowest mean of the model, not the one with the lowest value.
+    kernel, smoothness : as in `GPRegressor`, of the model of all data. By default the heat kernel, exact if there is
+        one; a smoothness makes it a Matern kernel.
+    initial : int, default 5. Random points to start with. Points that are told before count.
+    rng : seed or numpy Generator, default 0.
+
+    Attributes
+    ----------
+    X, y : arrays (n, *shape) and (n,), all evaluations in the order in which they were told; nan for those that failed.
+    x, fun : the best point and its value; with noise, the mean of the model there.
+    pending : array (p, *shape) of points that were asked for and not told.
+
+    Raises
+    ------
+    InvalidInput : if an argument is not possible.
+
+    Examples
+    --------
+    >>> import heatgp as hg
+    >>> sphere = hg.Sphere(2)
+    >>> optimizer = hg.Optimizer(sphere)
+    >>> for _ in range(30):
+    ...     x = optimizer.ask()
+    ...     optimizer.tell(x, x[2] + x[0] ** 2)
+    >>> optimizer.x.round(3) + 0.0, round(optimizer.fun, 5)
+    (array([ 0.,  0., -1.]), -1.0)
+    """
+
+    def __init__(
+        self,
+        manifold: Manifold,
+        *,
+        bounds: Any = None,
+        noise: float | None = 0.0,
+        kernel: Any = "auto",
+        smoothness: Any = math.inf,
+        initial: int = INITIAL,
+        rng: Any = 0,
+    ) -> None:
+        if not isinstance(manifold, Manifold):
+            raise InvalidInput(f"manifold must be a manifold, such as Sphere(2); got {manifold!r}.")
+        if noise is not None and not check_number("noise", noise) >= 0:
+            raise InvalidInput(f"noise = {noise} is a variance and must be 0 or positive. None learns it.")
+        self.manifold, self.noise, self.kernel, self.smoothness = manifold, noise, kernel, smoothness
+        self.initial = check_count("initial", initial, 2)
+        self._space = Space.of(manifold, bounds)
+        self._seed = [int(word) for word in generator(rng).integers(2**32, size=4)]
+        number = complex if manifold.is_complex else float
+        self._X, self._pending = (np.empty((0, *manifold.shape), dtype=number) for _ in range(2))
+        self._y, self._chosen = np.empty(0), list[str]()
+        self._asked = 0
+        self._region = Region.of(self._space.size, manifold.dim)
+        self._learned: tuple[int, dict[str, Any]] = (0, {})  # from how many data, and the parameters of their model
+
+    @property
+    def X(self) -> Array:
+        return self._space.outer(self._X)
+
+    @property
+    def y(self) -> Array:
+        return self._y.copy()
+
+    @property
+    def pending(self) -> Array:
+        return self._space.outer(self._pending)
+
+    @property
+    def x(self) -> Array:
+        return self._space.outer(self._X[self._best()])
+
+    @property
+    def fun(self) -> float:
+        number = self._best()
+        return float(self._y[number] if self.noise == 0 else self.model().predict(self.X[number][None])[0])
+
+    def ask(self, count: int | None = None) -> Array:
+        """The next point to evaluate, or several.
+
+        Points that were asked for and not told are taken into account: points of a batch are apart from each other.
+
+        Parameters
+        ----------
+        count : int, default None. How many points.
+
+        Returns
+        -------
+        array of the shape of a point; with `count`, (count, *shape).
+
+        Raises
+        ------
+        InvalidInput : if `count` is not a positive integer.
+        """
+        if count is not None:
+            return np.stack([self.ask() for _ in range(check_count("count", count))])
+        rng = np.random.default_rng([*self._seed, self._asked])
+        x, chosen = self._proposal(rng)
+        known = np.concatenate([self._X, self._pending])
+        if len(known) and self._space.distances(known, x).min() <= SAME * self._space.size:
+            x, chosen = self._space.random(rng, 1)[0], RANDOM  # its value is known, or will be
+        self._asked += 1
+        self._pending = np.concatenate([self._pending, x[None]])
+        self._chosen.append(chosen)
+        return self._space.outer(x)
+
+    def tell(self, x: Any, y: Any) -> None:
+        """The value of the function at a point, or the values at several; nan where the evaluation failed.
+
+        Parameters
+        ----------
+        x : array of the shape of a point, or (n, *shape). Points need not have been asked for.
+        y : number, or array (n,).
+
+        Raises
+        ------
+        InvalidInput : if x and y do not belong together.
+        OffManifold : if a point is not on the manifold.
+        """
+        values = as_array(y, "y", "the value of the function, or nan")
+        if values.dtype.kind not in "iufb":
+            raise InvalidInput(f"y must be real numbers; its dtype is {values.dtype}.")
+        points = as_array(x, "x", f"points of {self.manifold!r}")
+        one = points.shape == self.manifold.shape
+        points = as_points(self.manifold, points[None] if one else points, "x")
+        values = np.ravel(values) if one and values.size == 1 else values
+        if values.shape != (len(points),):
+            raise InvalidInput(f"x has {len(points)} point(s) and y the shape {values.shape}. Give one value for each.")
+        inner = self._space.inner(points)
+        if not np.allclose(self._space.clipped(inner), inner, rtol=0, atol=1e-9):
+            raise InvalidInput("x has a point beyond the bounds. Widen the bounds, or leave it out.")
+        for point, value in zip(self._space.clipped(inner), values.astype(float)):
+            self._tell(point, float(value))
+
+    def model(self) -> GPRegressor:
+        """A Gaussian process regression of all values: what is known of the function, in the units of the user.
+
+        Raises
+        ------
+        InvalidInput : if fewer than two evaluations have a value.
+        """
+        some = np.isfinite(self._y)
+        if some.sum() < 2:
+            raise InvalidInput(f"{some.sum()} evaluation(s) with a value: a model needs two. Tell more values.")
+        noise = None if self.noise == 0 else self.noise
+        options = {"kernel": self.kernel, "smoothness": self.smoothness, "noise": noise}
+        return fitted(self.manifold, self.X[some], self._y[some], **options)
+
+    def save(self, path: Any) -> None:
+        """Write all that the search knows to a file; `load` of another Optimizer of the same function goes on from it.
+
+        The file is written whole or not at all.
+        """
+        state = {
+            "format": FORMAT,
+            "manifold": fingerprint(self.manifold) or repr(self.manifold),
+            "box": [self._space.low.tolist(), self._space.width.tolist()],
+            "seed": self._seed,
+            "asked": self._asked,
+            "chosen": self._chosen,
+            "region": asdict(self._region),
+            "learned": self._learned,
+        }
+        with whole_file(path) as stream:
+            np.savez(stream, state=np.array(json.dumps(state)), X=self._X, y=self._y, pending=self._pending)
+
+    def load(self, path: Any) -> None:
+        """Go on from what `save` wrote, as if the search had not been interrupted.
+
+        Raises
+        ------
+        InvalidInput : if there is no such file, or it is of another manifold or of other bounds.
+        """
+        file = existing_file(path)
+        try:
+            with np.load(file) as arrays:
+                state = json.loads(str(arrays["state"]))
+                X, y, pending = (arrays[name] for name in ("X", "y", "pending"))
+        except (ValueError, KeyError, OSError, EOFError) as error:
+            raise InvalidInput(f"{path} is not a file of an Optimizer, or it is damaged: {error}") from None
+        if state["format"] != FORMAT:
+            raise InvalidInput(f"{path} has format {state['format']}; this version reads format {FORMAT}.")
+        if state["manifold"] != (fingerprint(self.manifold) or repr(self.manifold)):
+            raise InvalidInput(f"{path} is of {state['manifold']}, not of {self.manifold!r}. Give another file.")
+        if state["box"] != [self._space.low.tolist(), self._space.width.tolist()]:
+            raise InvalidInput(f"{path} is of a search with other bounds. Give these, or another file.")
+        self._X, self._y, self._pending = X, y, pending
+        self._seed, self._asked, self._chosen = state["seed"], state["asked"], state["chosen"]
+        self._region = Region(**state["region"])
+        count, learned = state["learned"]
+        self._learned = count, {k: tuple(v) if isinstance(v, list) else v for k, v in learned.items()}
+
+    def _proposal(self, rng: np.random.Generator) -> tuple[Array, str]:
+        """The next point of the search, and how it was chosen."""
+        waiting = len(self._pending)
+        if len(self._y) + waiting < self.initial or np.isfinite(self._y).sum() < 2:
+            return self._space.random(rng, 1)[0], RANDOM
+        y = self._values
+        number = len(self._y) + waiting
+        if number >= FIRST_REFINED and number % 2:
+            best, radius = self._X[self._best()], self._region.radius
+            return refine(self._space, self._X, y, self._pending, best, radius, rng, self.noise), REFINED
+        count, known = self._learned
+        if len(y) >= count * (1 + 1 / RELEARN):
+            known = {}
+        options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
+        x, model = explore(self._space, self._X, y, self._pending, rng, **options)
+        if not known:
+            self._learned = len(y), parameters_of(model)
+        return x, EXPLORED
+
+    @property
+    def _values(self) -> Array:
+        """The values, the worst one in the place of those that failed: models keep away from there."""
+        return np.where(np.isfinite(self._y), self._y, np.max(self._y[np.isfinite(self._y)]))
+
+    def _best(self) -> int:
+        """The number of the best evaluation."""
+        if not np.isfinite(self._y).any():
+            raise InvalidInput(f"{len(self._y)} evaluation(s), none with a value: there is no best point yet.")
+        values = self._values
+        if self.noise != 0 and len(values) > 2:
+            values = self.model().predict(self.X)
+        return int(np.argmin(np.where(np.isfinite(self._y), values, np.inf)))
+
+    def _tell(self, x: Array, y: float) -> None:
+        """One evaluation: the region learns from it."""
+        chosen = GIVEN
+        if len(self._pending):
+            away = self._space.distances(self._pending, x)
+            number = int(np.argmin(away))
+            if away[number] <= SAME * self._space.size:
+                x, chosen = self._pending[number], self._chosen.pop(number)
+                self._pending = np.delete(self._pending, number, axis=0)
+        finite = self._y[np.isfinite(self._y)]
+        if len(finite):
+            best = float(finite.min())
+            if chosen == REFINED:
+                spread = float(np.ptp(np.sort(finite)[:LOWEST]))
+                self._region = self._region.after(y < best - IMPROVEMENT * spread)
+            elif y < best:
+                last = self._X[np.nanargmin(self._y)]
+                distance = float(self._space.distances(x[None], last)[0])
+                self._region = self._region.moved(distance)
+        self._X = np.concatenate([self._X, x[None]])
+        self._y = np.append(self._y, y if math.isfinite(y) else math.nan)

@@ -1,0 +1,170 @@
+"""Where to evaluate next: the largest expected improvement, on the whole manifold or near its best point."""
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..errors import HeatGPWarning, NotPositiveDefinite
+from ..estimators import GPRegressor
+from ..manifolds import Euclidean
+from .descent import Function, descend
+from .improvement import improvement_of
+from .space import Space
+
+RANDOM = 512
+"""Random points among which the starts of descents are chosen."""
+STARTS = 4
+STEPS = 15
+SLOPE = 1e-3
+"""The slope of the log expected improvement at which a descent ends."""
+NEAR = (1e-3, 0.3)
+"""Distances from the best point, over the size of the space, at which starts are looked for, too."""
+WIDTH = 3.0
+"""Data within so many radii of the best point are in the local model."""
+LEAST, MOST = 4, 100
+"""How many data are in the local model: at least this number for each dimension, and at most that number."""
+LENGTHS = (0.125, 30.0)
+"""Lengths over which the local model may vary, in radii."""
+EXACT = 1e-8
+"""The noise of functions without noise, over the variance of their local values."""
+
+
+def fitted(manifold: Any, X: Array, y: Array, **options: Any) -> GPRegressor:
+    """A dense model. What it would warn of, few data and short times, is usual here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", HeatGPWarning)
+        return GPRegressor(manifold, inference="dense", **options).fit(X, y)
+
+
+def parameters_of(model: GPRegressor) -> dict[str, Any]:
+    """What a model has learned, as arguments of another one."""
+    return {"time": model.time_, "amplitude": model.amplitude_, "noise": model.noise_}
+
+
+def believing(model: GPRegressor, X: Array, y: Array, pending: Array) -> GPRegressor:
+    """The model that takes its own mean at points whose values are not known yet for their values.
+
+    Reference: Ginsbourger, Le Riche and Carraro (2010), Kriging is well-suited to parallelize optimization, 4.2.
+    """
+    if not len(pending):
+        return model
+    X, y = np.concatenate([X, pending]), np.concatenate([y, model.predict(pending)])
+    return fitted(model.manifold, X, y, **{**model.get_params(), "inference": "dense", **parameters_of(model)})
+
+
+def gaussian(y: Array) -> Array:
+    """Values moved by the increasing function of Yeo and Johnson's family that makes them most like normal ones.
+
+    A model of them is not governed by the few largest values, which do not matter for the minimum.
+
+    Reference: Yeo and Johnson (2000), Biometrika 87, 954-959.
+    """
+    from scipy.stats import yeojohnson
+
+    spread = float(np.std(y))
+    if not spread > 0:
+        return y - y.mean()
+    unit = (y - y.mean()) / spread
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # powers that it tries overflow
+        found, _ = yeojohnson(unit)
+    return found if np.isfinite(found).all() and np.ptp(found) > 0 else unit
+
+
+def only(inside: Callable[[Array], Array], function: Function) -> Function:
+    """The function where points are inside; elsewhere its value is infinite, and it is not asked."""
+
+    def limited(x: Array) -> tuple[Array, Array]:
+        which = inside(x)
+        values, gradients = np.full(len(x), np.inf), np.zeros_like(x)
+        if which.any():
+            values[which], gradients[which] = function(x[which])
+        return values, gradients
+
+    return limited
+
+
+def explore(
+    space: Space, X: Array, y: Array, pending: Array, rng: np.random.Generator, **options: Any
+) -> tuple[Array, GPRegressor]:
+    """The point of the largest expected improvement on the whole manifold, by a model of all data, and the model.
+
+    Parameters
+    ----------
+    space : Space
+    X : array (n, *shape) of points of the search.
+    y : array (n,) of their values.
+    pending : array (p, *shape) of points whose values will be known later.
+    rng : Generator
+    options : of GPRegressor; parameters that are not given are learned.
+    """
+    unit = gaussian(y)
+    model = fitted(space.manifold, X, unit, **options)
+    known = np.concatenate([X, pending])
+    value, with_gradient = improvement_of(believing(model, X, unit, pending), float(unit.min()))
+    lengths = space.size * np.exp(rng.uniform(*np.log(NEAR), RANDOM // 4))
+    starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])
+    starts = starts[np.argsort(value(starts))[:STARTS]]
+
+    limited = only(lambda x: space.in_reach(x, known), with_gradient)
+    found = descend(space.manifold, limited, starts, steps=STEPS, tolerance=SLOPE, bounds=space.box)
+    return found.x[np.argmin(found.values)], model
+
+
+def refine(
+    space: Space,
+    X: Array,
+    y: Array,
+    pending: Array,
+    best: Array,
+    radius: float,
+    rng: np.random.Generator,
+    noise: float | None,
+) -> Array:
+    """The point of the largest expected improvement in a ball about the best point, by a model of the data near it.
+
+    The model is one of normal coordinates about the best point, in which the heat kernel of short times is normal.
+
+    Parameters
+    ----------
+    space, X, y, pending, rng : as in `explore`.
+    best : array, the centre of the ball.
+    radius : float, that of the ball.
+    noise : float, the variance of the noise; None to learn it.
+    """
+    dim = space.manifold.dim
+    frame = space.frame(best)
+    far = space.distances(X, best)
+    count = int(np.clip((far < WIDTH * radius).sum(), LEAST * dim, MOST))
+    near = np.argsort(far)[:count]
+    v, values = space.coordinates(best, frame, X[near]) / radius, y[near]
+    usable = np.isfinite(v).all(axis=1)  # those of another component have no coordinates
+    v, values = v[usable], values[usable]
+    spread = float(values.std())
+    options: dict[str, Any] = {"time_bounds": tuple(length**2 for length in LENGTHS)}
+    if noise is not None:
+        options["noise"] = max(noise, EXACT * spread**2) or None
+    try:
+        model = fitted(Euclidean(dim), v, values, **options)
+    except NotPositiveDefinite:  # nearly the same points
+        model = fitted(Euclidean(dim), v, values)
+    if len(pending):
+        waiting = space.coordinates(best, frame, pending) / radius
+        waiting = waiting[(waiting * waiting).sum(axis=1) < WIDTH**2]
+        model = believing(model, v, values, waiting)
+    least = float(values.min()) if noise == 0 else float(model.predict(v).min())
+    value, with_gradient = improvement_of(model, least)
+
+    limited = only(lambda z: (z * z).sum(axis=1) <= 1, with_gradient)
+    directions = rng.standard_normal((RANDOM, dim))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    lengths = rng.random(RANDOM) ** (1 / dim) * 10.0 ** -np.repeat([0, 1, 2, 0], math.ceil(RANDOM / 4))[:RANDOM]
+    starts = directions * lengths[:, None]
+    starts = starts[np.argsort(value(starts))[:STARTS]]
+    found = descend(Euclidean(dim), limited, starts, steps=STEPS, tolerance=SLOPE)
+    z = found.x[np.argmin(found.values)]
+    return space.at(best, frame, radius * z[None])[0]
