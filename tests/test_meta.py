@@ -28,10 +28,14 @@ MAY_IMPORT = {
     "arguments": {"errors"},
     "covariance": {"errors"},
     "progress": set(),
+    "html_table": set(),
     "cost": {"errors", "progress"},
-    "manifolds": {"arguments", "array", "cost", "errors"},
+    "manifolds": {"arguments", "array", "cost", "errors", "html_table"},
     "paths": {"arguments", "array", "cost", "errors", "manifolds", "progress", "whole_file"},
-    "heat": {"arguments", "array", "cost", "errors", "covariance", "manifolds", "paths", "progress", "whole_file"},
+    "heat": {
+        *("arguments", "array", "cost", "errors", "covariance", "html_table"),
+        *("manifolds", "paths", "progress", "whole_file"),
+    },
     "gp": {"arguments", "array", "cost", "errors", "covariance"},
     "testing": {"arguments", "array", "errors", "manifolds", "heat"},
 }
