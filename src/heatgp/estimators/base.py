@@ -34,8 +34,6 @@ from .time_bounds import time_bounds
 
 LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_", "signal_")
 """The attributes that notebooks show."""
-MOST_SHOWN = 6
-"""Numbers of one attribute that are shown; of more the first three."""
 of_its_data = on_one_thread(lambda model, posterior, *others, **options: len(posterior.X))
 """For methods of an estimator, of a posterior and more."""
 
@@ -193,7 +191,8 @@ class HeatGP(BaseEstimator):
         diagram = super()._repr_html_inner()
         if "posteriors_" not in vars(self):
             return diagram
-        rows = [(name, digits) for name in LEARNED if (digits := _rounded(vars(self).get(name)))]
+        found = {name: [float(f"{x:.4g}") for x in np.ravel(vars(self).get(name)) if x is not None] for name in LEARNED}
+        rows = [(name, shown(each if len(each) > 1 else each[0])) for name, each in found.items() if each]
         evidence = f"{self.log_marginal_likelihood():.3f}"
         return diagram + html_table("Parameters of the fit", [*rows, ("log evidence", evidence)])
 
@@ -382,12 +381,6 @@ class HeatGP(BaseEstimator):
 def _like(old: Kernel, kernel: Kernel) -> Kernel:
     """The kernel, with a constant added where the old one has it."""
     return replace(old, kernel=kernel) if isinstance(old, PlusConstant) else kernel
-
-
-def _rounded(value: Any) -> str:
-    """A number, or several, with four digits; nothing for None."""
-    digits = [f"{number:.4g}" for number in np.ravel(value) if number is not None]
-    return ", ".join(digits if len(digits) <= MOST_SHOWN else [*digits[:3], f"... ({len(digits)} values)"])
 
 
 def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
