@@ -2,6 +2,7 @@
 
 import doctest
 import pickle
+from dataclasses import replace
 from operator import add, mul
 
 import numpy as np
@@ -225,7 +226,10 @@ def test_estimated_kernels(method):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(theirs)).predict(Z), theirs.predict(Z))
     made = HeatKernel(S2, 1.0, kernel=method.kernel(S2))
     np.testing.assert_allclose(made(X), kernel.k1.k2(X), atol=1e-12)
-    assert clone(made)(X).shape == (60, 60)
+    assert clone(made) == made
+    kernel = HeatKernel(S2, 1.0, kernel=replace(method, rng=None, cache=False))  # another kernel each time it is made
+    np.testing.assert_array_equal(kernel(X), clone(kernel)(X))
+    np.testing.assert_array_equal(kernel(X), pickle.loads(pickle.dumps(kernel))(X))
 
 
 def test_searches_and_tables():
@@ -296,7 +300,7 @@ def test_points_are_prepared_once_for_a_fit(monkeypatch):
         (HeatKernel(S2, kernel="series"), X, "kernel = 'series' is not known"),
         (HeatKernel(S2, kernel=heat_kernel(Sphere(3))), X, r"is a kernel of Sphere\(3\); the manifold is Sphere\(2\)"),
         (HeatKernel("sphere"), X, "manifold = 'sphere' must be a manifold"),
-        (HeatKernel(S2), np.array([["a", "b", "c"]] * 3), "X must be a numeric array of points"),
+        (HeatKernel(S2), np.array([["a", "b", "c"]] * 3), "X must be a table of numbers; its dtype is <U1"),
     ],
 )
 def test_wrong_arguments_are_named(kernel, table, message):

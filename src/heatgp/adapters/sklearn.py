@@ -9,12 +9,13 @@ row that has more.
 
 import math
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 
-from ..arguments import shown
+from ..arguments import as_array, shown
 from ..covariance import Array, Normalized, TimeFunction
 from ..errors import InvalidInput
 from ..estimators.kernels import chosen_kernel
@@ -98,6 +99,12 @@ class HeatKernel(Kernel):
         words += [] if self.smoothness == math.inf else [f"smoothness={self.smoothness:g}"]
         words += [] if self.columns is None else [f"columns={self.columns!r}"]
         return f"HeatKernel({', '.join(words)})"
+
+    def __sklearn_clone__(self) -> "HeatKernel":
+        """A copy with the same kernel of the library, which never changes: nothing is simulated again."""
+        copy = type(self)(**self.get_params())
+        copy._made = self._made
+        return copy
 
     def __getstate__(self) -> dict[str, Any]:
         return vars(self) | {"_kept": ()}
@@ -253,7 +260,7 @@ class Columns(Kernel):
 
 def chosen_columns(X: Any, columns: Any) -> Array:
     """A copy of these columns of a table, or InvalidInput where it has none of them; of all where columns is None."""
-    X = np.array(X)
+    X = np.array(as_array(X, "X", "a table of numbers"))
     if columns is None:
         return X
     if X.ndim != 2:
@@ -268,7 +275,7 @@ def chosen_columns(X: Any, columns: Any) -> Array:
 
 def _is_same(one: Any, other: Any) -> bool:
     """Whether two arguments are one object, or the same number."""
-    return one is other or (isinstance(one, (int, float)) and one == other)
+    return one is other or (isinstance(one, Real) and one == other)
 
 
 def _is_homogeneous(manifold: Manifold) -> bool:

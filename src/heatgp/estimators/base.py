@@ -191,7 +191,8 @@ class HeatGP(BaseEstimator):
         diagram = super()._repr_html_inner()
         if "posteriors_" not in vars(self):
             return diagram
-        found = {name: [float(f"{x:.4g}") for x in np.ravel(vars(self).get(name)) if x is not None] for name in LEARNED}
+        values: Any = {name: vars(self).get(name) for name in LEARNED}
+        found = {name: [float(f"{x:.4g}") for x in np.ravel(each) if x is not None] for name, each in values.items()}
         rows = [(name, shown(each if len(each) > 1 else each[0])) for name, each in found.items() if each]
         evidence = f"{self.log_marginal_likelihood():.3f}"
         return diagram + html_table("Parameters of the fit", [*rows, ("log evidence", evidence)])

@@ -296,7 +296,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             )
         table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
         self._fit(old.X, old.y, partial_fit=True)
-        vars(self).update(table)  # the data were given in this form
+        self.__dict__.update(table)  # the data were given in this form
         return self
 
     def _fit(
