@@ -97,6 +97,25 @@ def test_names_of_columns_on_manifolds(manifold, rng):
         model.predict(table[table.columns[::-1]])
 
 
+def test_names_of_columns_stay_where_a_model_becomes_sparse():
+    """Also the number of columns, which is that of the rows: 4 real numbers, not 2 complex ones."""
+    manifold = ComplexProjective(1)
+    points = manifold.random(np.random.default_rng(0), 40)
+    table = pandas.DataFrame(np.hstack((points.real, points.imag)), columns=list("abcd"))
+    model = GPRegressor(manifold, noise=0.1, **FIXED).fit(table, Y).partial_fit(table, Y)
+    assert model.feature_names_in_.tolist() == list("abcd")
+    assert model.n_features_in_ == 4
+    assert model.posterior_.count == 80
+
+
+def test_names_of_columns_go_through_pipelines():
+    """scikit-learn's set_output is of transformers, whose tables our models take; predictions are arrays."""
+    scaled = make_pipeline(StandardScaler(), clone(REGRESSOR)).set_output(transform="pandas").fit(TABLE, Y)
+    assert scaled[-1].feature_names_in_.tolist() == ["x", "y", "z"]
+    assert isinstance(scaled.predict(TABLE), np.ndarray)
+    assert not hasattr(REGRESSOR, "set_output")
+
+
 @BOTH
 def test_other_numbers_of_columns(model, y):
     fitted = clone(model).fit(X, y)

@@ -1,41 +1,48 @@
-"""Gaussian processes on manifolds whose covariance is the heat kernel."""
+"""Gaussian processes on manifolds whose covariance is the heat kernel.
 
-from .baselines import compare
-from .estimators import GPClassifier, GPRegressor, nlpd_scorer
-from .heat.files import load_kernel
-from .heat.kernel import HeatKernel
-from .heat.matern import matern_kernel
-from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
-from .heat.shapes import shape_kernel
-from .manifolds import (
-    SPD,
-    Chart,
-    ComplexProjective,
-    Domain,
-    Euclidean,
-    Grassmann,
-    HermitianPD,
-    Homogeneous,
-    Hyperbolic,
-    Implicit,
-    Manifold,
-    Orthogonal,
-    Product,
-    Quotient,
-    RealProjective,
-    Scaled,
-    SpecialEuclidean,
-    SpecialOrthogonal,
-    SpecialUnitary,
-    Sphere,
-    Stiefel,
-    Symmetric,
-    Torus,
-    TorusKnot,
-    Unitary,
-)
-from .paths.walk import walk
-from .points import landmarks_to_shape, product_to_spd, spd_to_product
+Public names are imported when they are first asked for, so that `import heatgp` is fast.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .baselines import compare
+    from .estimators import GPClassifier, GPRegressor, nlpd_scorer
+    from .heat.files import load_kernel
+    from .heat.kernel import HeatKernel
+    from .heat.matern import matern_kernel
+    from .heat.methods import Auto, Ball, Exact, FibreAverage, Method, Reference, Smooth, Strip, heat_kernel
+    from .heat.shapes import shape_kernel
+    from .manifolds import (
+        SPD,
+        Chart,
+        ComplexProjective,
+        Domain,
+        Euclidean,
+        Grassmann,
+        HermitianPD,
+        Homogeneous,
+        Hyperbolic,
+        Implicit,
+        Manifold,
+        Orthogonal,
+        Product,
+        Quotient,
+        RealProjective,
+        Scaled,
+        SpecialEuclidean,
+        SpecialOrthogonal,
+        SpecialUnitary,
+        Sphere,
+        Stiefel,
+        Symmetric,
+        Torus,
+        TorusKnot,
+        Unitary,
+    )
+    from .paths.walk import walk
+    from .points import landmarks_to_shape, product_to_spd, spd_to_product
 
 __version__ = "0.1.0"
 
@@ -87,3 +94,34 @@ __all__ = [
     "spd_to_product",
     "walk",
 ]
+
+_HOMES = {
+    "baselines": ("compare",),
+    "estimators": ("GPClassifier", "GPRegressor", "nlpd_scorer"),
+    "heat.files": ("load_kernel",),
+    "heat.kernel": ("HeatKernel",),
+    "heat.matern": ("matern_kernel",),
+    "heat.methods": ("Auto", "Ball", "Exact", "FibreAverage", "Method", "Reference", "Smooth", "Strip", "heat_kernel"),
+    "heat.shapes": ("shape_kernel",),
+    "paths.walk": ("walk",),
+    "points": ("landmarks_to_shape", "product_to_spd", "spd_to_product"),
+}
+"""The modules of the public names; all others are manifolds."""
+_ROOMS = ("baselines", "datasets", "errors", "estimators", "manifolds", "plots", "points", "testing")
+"""The modules that are attributes too: heatgp.points is there without an import of its own."""
+
+
+if not TYPE_CHECKING:  # which would take every name for a public one
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return import_module(f"{__name__}.{name}")
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        home = next((module for module, names in _HOMES.items() if name in names), "manifolds")
+        value = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_ROOMS})

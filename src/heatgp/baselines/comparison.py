@@ -16,6 +16,7 @@ from ..arguments import as_array, as_labels, generator, is_integer, refuse_missi
 from ..errors import InvalidInput, Unsupported
 from ..estimators import GPClassifier, GPRegressor
 from ..gp.scores import classification_scores, negative_log_density, rmse
+from ..html_table import html_table
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from ..whole_file import write_text
@@ -54,10 +55,18 @@ class Comparison:
         return row
 
     def __str__(self) -> str:
+        return "\n".join([self.title, *aligned(self._lines), *self.notes])
+
+    def _repr_html_(self) -> str:
+        header, *lines = self._lines
+        return html_table(self.title, lines, header, self.notes)
+
+    @property
+    def _lines(self) -> list[list[str]]:
+        """The metrics, and for each method its name and its scores."""
         methods, metrics = distinct(r.method for r in self.rows), distinct(r.metric for r in self.rows)
         cells = {(r.method, r.metric): f"{r.mean:.3g} ({r.sd:.2g})" for r in self.rows}
-        lines = [["", *metrics], *([m, *(cells.get((m, k), "") for k in metrics)] for m in methods)]
-        return "\n".join([self.title, *aligned(lines), *self.notes])
+        return [["", *metrics], *([m, *(cells.get((m, k), "") for k in metrics)] for m in methods)]
 
     def to_csv(self, path: str | os.PathLike[str] | None = None) -> str:
         """The rows as CSV text, written to `path` if one is given."""

@@ -23,6 +23,7 @@ from ..gp.no_signal import processes
 from ..gp.params import Given, Params
 from ..gp.priors import checked_priors
 from ..gp.threads import on_one_thread
+from ..html_table import html_table
 from ..manifolds.rows import as_points, projected_points
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
@@ -31,6 +32,8 @@ from .summary import Parameter, Summary, learned_parameters, search_path
 from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
 
+LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_", "signal_")
+"""The attributes that notebooks show."""
 of_its_data = on_one_thread(lambda model, posterior, *others, **options: len(posterior.X))
 """For methods of an estimator, of a posterior and more."""
 
@@ -182,6 +185,21 @@ class HeatGP(BaseEstimator):
             raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
         points = self._points(X)
         return kernel_error(self.kernel_, lambda kernel: self._predict_with(kernel, points))
+
+    def _repr_html_inner(self) -> str:
+        """What notebooks show: scikit-learn's diagram, and below it what was learned."""
+        diagram = super()._repr_html_inner()
+        if "posteriors_" not in vars(self):
+            return diagram
+        values: Any = {name: vars(self).get(name) for name in LEARNED}
+        found = {name: [float(f"{x:.4g}") for x in np.ravel(each) if x is not None] for name, each in values.items()}
+        rows = [(name, shown(each if len(each) > 1 else each[0])) for name, each in found.items() if each]
+        evidence = f"{self.log_marginal_likelihood():.3f}"
+        return diagram + html_table("Parameters of the fit", [*rows, ("log evidence", evidence)])
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        bundle = super()._repr_mimebundle_(**options)
+        return bundle | ({"text/html": self._repr_html_inner()} if "text/html" in bundle else {})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

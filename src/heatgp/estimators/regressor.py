@@ -294,7 +294,10 @@ class GPRegressor(RegressorMixin, HeatGP):
                 "this model is dense, and with weights, covariates, several outputs or another likelihood it cannot be "
                 'made sparse. Call partial_fit from the first data on, or fit with inference="sparse".'
             )
-        return self._fit(old.X, old.y, partial_fit=True)
+        table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
+        self._fit(old.X, old.y, partial_fit=True)
+        self.__dict__.update(table)  # the data were given in this form
+        return self
 
     def _fit(
         self,

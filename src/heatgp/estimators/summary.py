@@ -13,12 +13,14 @@ from ..covariance import Array
 from ..gp.fit import Fit
 from ..gp.integration import coordinates, curvature
 from ..gp.mixture import Mixture
+from ..html_table import html_table
 
 LEVEL = 0.9
 """The probability of the intervals of parameters."""
 FLATTEST = 1e-4
 """Curvature in log parameters below which the data and the priors do not determine them: a factor of e^100."""
 
+HEADER = ("parameter", "value", "90 % interval")
 UNDETERMINED = "the bounds: the evidence is flat at the value"
 
 
@@ -76,12 +78,24 @@ class Summary:
     notes: tuple[str, ...]
 
     def __str__(self) -> str:
-        rows = [("parameter", "value", "90 % interval")]
-        rows += [(p.name, f"{p.value:.4g}", p.interval) for p in self.parameters]
+        rows = [HEADER, *self._rows]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        return "\n".join([self.title, *table, *self._remarks])
+
+    def _repr_html_(self) -> str:
+        return html_table(self.title, self._rows, HEADER, self._remarks)
+
+    @property
+    def _rows(self) -> list[tuple[str, str, str]]:
+        """Name, value and interval of each parameter."""
+        return [(p.name, f"{p.value:.4g}", p.interval) for p in self.parameters]
+
+    @property
+    def _remarks(self) -> list[str]:
+        """What stands below the parameters."""
         evidence = f"log evidence  {self.log_marginal_likelihood:.3f}"
-        return "\n".join([self.title, *table, evidence, *self.path, *(f"note: {note}" for note in self.notes)])
+        return [evidence, *self.path, *(f"note: {note}" for note in self.notes)]
 
 
 def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any, about: str) -> list[Parameter]:

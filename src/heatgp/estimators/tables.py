@@ -22,6 +22,8 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
     refuse_masked(X, "X")
     if issparse(X):
         raise InvalidInput("X is sparse, and sparse data are not supported: points are dense. Give X.toarray().")
+    if type(X).__module__.startswith("polars.lazyframe"):
+        raise InvalidInput("X is a LazyFrame of polars, whose numbers are not there yet. Give X.collect().")
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
     except (TypeError, ValueError) as error:

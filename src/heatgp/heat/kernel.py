@@ -21,6 +21,7 @@ from ..array import Array, is_jax, wrap
 from ..cost import check_memory
 from ..covariance import Evaluation, Gradients, Kernel, TimeFunction, resolved_log, with_scale
 from ..errors import InvalidInput, Unsupported
+from ..html_table import html_table
 from ..manifolds import Euclidean, Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
 from ..manifolds.gradients import WEIGHTS, gradients
@@ -275,6 +276,18 @@ class HeatKernel(Kernel):
 
             return jax_values(self, X, Y, time, log)
         return self._over_times(lambda e, t: e.log if log else e.value, X, Y, time)
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the manifold, how the kernel was made, and which times it knows."""
+        accuracy = "exact to rounding" if self.is_exact else "estimated: see standard_error"
+        rows = [
+            ("manifold", repr(self.manifold)),
+            ("method", self.method),
+            ("values", accuracy),
+            ("times", " to ".join(f"{time:.3g}" for time in self.times)),
+            ("parameters", ", ".join(self.names)),
+        ]
+        return html_table(repr(self), rows)
 
     def tabulated(self, time: Any) -> Any:
         """Numbers, as nested tuples of NumPy arrays, from which `read_table` computes the kernel at a checked time.

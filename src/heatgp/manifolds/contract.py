@@ -65,6 +65,7 @@ import numpy as np
 
 from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
+from ..html_table import html_table
 from .checks import CHECKED, TOLERANCE, points_to_project, refuse
 from .roots import Roots
 
@@ -183,6 +184,14 @@ class Manifold(ABC):
         while values and values[-1][0] == values[-1][1]:
             values.pop()
         return f"{type(self).__name__}({', '.join(repr(value) for value, _ in values)})"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the dimension, and what a point is."""
+        kind = "complex" if self.is_complex else "real"
+        rows = [("dimension", str(self.dim)), ("a point", f"{kind} array of shape {self.shape}")]
+        words = (type(self).__doc__ or "").strip().partition("\n")[0]
+        described = not words.startswith(f"{type(self).__name__}(")  # what dataclasses have in place of a docstring
+        return html_table(repr(self), rows, notes=[words] if words and described else [])
 
     @property
     def _beta(self) -> int:

@@ -7,8 +7,7 @@ from itertools import permutations
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
-from scipy.stats import norm as normal
-from scipy.stats import qmc
+from scipy.special import ndtri
 
 from ...array import wrap
 from ...errors import Unsupported
@@ -116,10 +115,12 @@ class Coordinates:
 
         The area is r^(rank-1) times the integral of omega over the directions of a flat that stay in the chamber.
         """
+        from scipy.stats import qmc  # slow to import
+
         m = self.manifold
         assert isinstance(m, Symmetric)
         roots, rank = m.roots, m.rank
-        u = normal.ppf(qmc.Sobol(rank, seed=0).random(DIRECTIONS))
+        u = ndtri(qmc.Sobol(rank, seed=0).random(DIRECTIONS))
         u = u if roots.signed else abs(u)
         u /= np.linalg.norm(u, axis=-1, keepdims=True)
         log_scale = log_sphere_volume(rank - 1) - rank * math.log(roots.unit)

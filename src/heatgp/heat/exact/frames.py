@@ -27,8 +27,7 @@ from typing import ClassVar
 
 import numpy as np
 from scipy.fft import dct
-from scipy.special import betaln, eval_jacobi, roots_jacobi
-from scipy.stats import chi2
+from scipy.special import betaln, chdtri, eval_jacobi, roots_jacobi
 
 from ...manifolds.roots import log_sphere_volume
 from ..kernel import Function, Profile, Slice, no_error
@@ -116,7 +115,7 @@ class FrameModes:
 @lru_cache(maxsize=12)
 def frame_modes(n: int, time: float) -> FrameModes:
     """The polynomials of V(2, n) that make all but MISSING of p_t(x, x) at this time, and at every later one."""
-    largest = float(chi2.isf(MISSING, 2 * n - 3)) / time
+    largest = float(chdtri(2 * n - 3, MISSING)) / time
     return FrameModes(tuple(charges(n, largest)))
 
 

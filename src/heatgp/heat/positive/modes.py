@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from ...manifolds.contract import Symmetric
 from ...manifolds.roots import log_unit_ball_volume
@@ -78,5 +78,5 @@ def _shortest(manifold: Symmetric) -> float:
 def _number(manifold: Symmetric, time: float) -> int:
     """About how many modes `heat_modes` takes at a time: weights in a ball of the radius of its largest eigenvalue."""
     roots, rank = manifold.roots, manifold.rank
-    radius = math.sqrt(float(chi2.isf(MISSING, manifold.dim)) / time) * roots.half_period / math.pi * roots.unit
+    radius = math.sqrt(float(chdtri(manifold.dim, MISSING)) / time) * roots.half_period / math.pi * roots.unit
     return int(math.exp(log_unit_ball_volume(rank)) * radius**rank / (2**rank * math.factorial(rank)))

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from scipy.special import roots_jacobi
-from scipy.stats import chi2
+from scipy.special import chdtri, roots_jacobi
 
 from ...manifolds.contract import Symmetric
 from ..kernel import Function, Profile, Slice
@@ -116,7 +115,7 @@ class PositiveProfile(Profile):
     @property
     def _full(self) -> float:
         """The rate lambda from which on terms fade out, times t."""
-        return float(chi2.isf(1e-3, self.manifold.dim))
+        return float(chdtri(self.manifold.dim, 1e-3))
 
     def _terms(self, time: float) -> int:
         return self.zonal.terms(FADE * self._full / time)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
-from scipy.stats import qmc
 
 
 class Quasi:
@@ -22,6 +21,8 @@ class Quasi:
 
     def stream(self, width: int) -> Callable[[int], np.ndarray]:
         """A function of n to the next n points of a sequence in `width` new dimensions."""
+        from scipy.stats import qmc  # slow to import
+
         first, self.taken = self.taken, self.taken + width
         engine = qmc.Sobol(self.taken, rng=self.rng)
         return lambda n: engine.random(1 << max(n - 1, 1).bit_length())[:n, first:]

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.special import ive, logsumexp, zeta
-from scipy.stats import chi2
+from scipy.special import chdtrc, chdtri, ive, logsumexp, zeta
 
 from ...array import sinc
 from ...manifolds.contract import Symmetric
@@ -69,17 +68,17 @@ class Expansion:
         """Orbit coordinates beyond this have probability 1e-13, as in flat space; at most half a period."""
         return min(
             self.manifold.roots.half_period,
-            math.sqrt(time * chi2.isf(1e-13, self.manifold.dim)) / self.manifold.roots.unit,
+            math.sqrt(time * chdtri(self.manifold.dim, 1e-13)) / self.manifold.roots.unit,
         )
 
     @cached_property
     def horizon(self) -> float:
         """The time up to which paths (one in a thousand excepted) have not seen that the manifold is closed."""
-        return self.radius**2 / float(chi2.isf(HORIZON_TAIL, self.manifold.dim))
+        return self.radius**2 / float(chdtri(self.manifold.dim, HORIZON_TAIL))
 
     def unseen(self, time: float) -> float:
         """The fraction of paths beyond the cut-free ball, at most."""
-        return float(chi2.sf(self.radius**2 / time, self.manifold.dim))
+        return float(chdtrc(self.manifold.dim, self.radius**2 / time))
 
     @cached_property
     def single(self) -> float:

@@ -20,8 +20,7 @@ from functools import cached_property
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
-from scipy.special import gammaln
-from scipy.stats import chi2
+from scipy.special import chdtri, gammaln
 
 from ...manifolds.roots import Roots
 
@@ -73,7 +72,7 @@ def cosine_modes(roots: Roots, dim: int, time: float) -> CosineModes:
     In flat space the eigenvalues have in it the law of chi-square/t; with positive curvature they are smaller.
     """
     turn, rank = math.pi / roots.half_period, roots.rank
-    largest = float(chi2.isf(MISSING / 10, dim)) / time
+    largest = float(chdtri(dim, MISSING / 10)) / time
     degree = math.floor(math.sqrt(largest) / turn)
     weights = np.array(list(combinations_with_replacement(range(degree, -1, -1), rank)))
     eigenvalue = np.sum(turn * weights * (turn * weights + 2 * roots.rho), axis=1)

@@ -4,7 +4,6 @@ Results have the shape of their arguments: powers that are too high are left out
 """
 
 import numpy as np
-from scipy.signal import fftconvolve
 
 
 def derivative(f: np.ndarray, axis: int) -> np.ndarray:
@@ -30,6 +29,8 @@ def product(f: np.ndarray, g: np.ndarray) -> np.ndarray:
     """Of two polynomials of one shape."""
     if not (f.any() and g.any()):
         return np.zeros(f.shape)
+    from scipy.signal import fftconvolve  # slow to import
+
     return fftconvolve(f, g)[tuple(map(slice, f.shape))]
 
 

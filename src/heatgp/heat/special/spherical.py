@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import combinations_with_replacement, permutations
 
 import numpy as np
-from scipy.stats import chi2
+from scipy.special import chdtri
 
 from ...cost import Cost
 from ...manifolds.contract import Symmetric
@@ -91,7 +91,7 @@ def heat_modes(manifold: Symmetric, time: float) -> Modes:
 @lru_cache(maxsize=16)
 def heat_weights(manifold: Symmetric, time: float) -> tuple[np.ndarray, np.ndarray]:
     """Weights and eigenvalues of the modes of `heat_modes`, in the order of the eigenvalues."""
-    largest = float(chi2.isf(MISSING, manifold.dim)) / time
+    largest = float(chdtri(manifold.dim, MISSING)) / time
     roots = manifold.roots
     weights = _dominant(roots, highest_degree(manifold, time))
     turn = math.pi / roots.half_period
@@ -104,7 +104,7 @@ def heat_weights(manifold: Symmetric, time: float) -> tuple[np.ndarray, np.ndarr
 
 def highest_degree(manifold: Symmetric, time: float) -> int:
     """The largest entry of a weight whose eigenvalue may count at this time."""
-    roots, largest = manifold.roots, float(chi2.isf(MISSING, manifold.dim)) / time
+    roots, largest = manifold.roots, float(chdtri(manifold.dim, MISSING)) / time
     # With sum zero, a weight (l, .., 0) less its mean is at least l/√2 long.
     return math.floor(math.sqrt(largest * (2 if roots.sum_zero else 1)) * roots.unit / math.pi * roots.half_period)
 

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any, ClassVar, final
 
 import numpy as np
-from scipy.stats import qmc
 
 from ...arguments import is_number
 from ...array import Array, namespace
@@ -322,6 +321,8 @@ class Chart(Manifold):
     @cached_property
     def _sample(self) -> np.ndarray:
         """The volume element at points spread evenly over the bounds."""
+        from scipy.stats import qmc  # slow to import
+
         u = qmc.Sobol(self.dim, rng=0).random(1 << 17)
         return self.density(self.box[0] + u * (self.box[1] - self.box[0]))
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from scipy.stats import qmc
 
 from ...errors import InvalidInput
 
@@ -15,6 +14,8 @@ def counted(
 
     Points are drawn batch by batch, until `enough` of them are kept or `most` were tried; `keep` counts those to keep.
     """
+    from scipy.stats import qmc  # slow to import
+
     kept, tried, points = 0, 0, qmc.Sobol(dim, rng=0)
     while kept < enough and tried < most:
         kept, tried = kept + keep(points.random(batch)), tried + batch
