@@ -533,9 +533,8 @@ class GeomstatsManifold(Manifold):
         if volume is not None and not (is_number(volume) and volume > 0):
             raise InvalidInput(f"volume must be a positive number or None; got {volume!r}.")
         self.space, self._volume = space, volume
-        self.shape, self.dim = tuple(map(int, space.shape)), int(space.dim)
         try:
-            x = self.random(0, 2)
+            x = self.random(np.random.default_rng(0), 2)
             self.exp(x, self.noise(x, np.ones_like(x)))
             space.belongs(x)
         except (NotImplementedError, AttributeError) as error:
@@ -543,6 +542,14 @@ class GeomstatsManifold(Manifold):
                 f"{_named(space)} lacks what Brownian motion needs: {error or type(error).__name__}. Needed are "
                 "belongs, to_tangent, random_point, and a metric with inner_product and exp."
             ) from error
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(map(int, self.space.shape))
+
+    @property
+    def dim(self) -> int:
+        return int(self.space.dim)
 
     def __repr__(self) -> str:
         return f"GeomstatsManifold({_named(self.space)})"
