@@ -220,7 +220,7 @@ def to_geomstats(manifold: Manifold) -> Correspondence:
         return Correspondence(manifold, manifold.space, _same, _same)
     if isinstance(manifold, Product):
         parts = [to_geomstats(factor) for factor in manifold.factors]
-        space = ProductManifold([part.space for part in parts], point_ndim=1)
+        space = _flat_product([part.space for part in parts])
         return Correspondence(manifold, space, *_side_by_side(space, manifold, parts))
     if isinstance(manifold, Torus):
         return Correspondence(manifold, ProductManifold([Hypersphere(1)] * manifold.dim), _angles, _circles)
@@ -274,7 +274,7 @@ def _to_sphere(X: np.ndarray) -> np.ndarray:
 
 
 def _from_sphere(ambient: int, x: np.ndarray) -> np.ndarray:
-    rows = x.reshape(*x.shape[:-1], -1, ambient)
+    rows = x.reshape(*x.shape[:-1], x.shape[-1] // ambient, ambient)
     return helmert(rows.shape[-2] + 1).T @ rows
 
 
@@ -309,7 +309,7 @@ def _circles(x: np.ndarray) -> np.ndarray:
 
 def _side_by_side(space: Any, product: Product, parts: Sequence[Correspondence]) -> tuple[Convert, Convert]:
     """How points of a product convert: geomstats writes them one after the other, in a row or stacked."""
-    ends = list(accumulate(math.prod(part.space.shape) for part in parts))
+    ends = _ends([part.space for part in parts])
 
     def convert(X: np.ndarray) -> np.ndarray:
         rows = np.split(_flat(X, len(space.shape)), ends[:-1], axis=-1)
@@ -445,6 +445,18 @@ SPACES: dict[type, Callable[[Any], Any]] = {
     Hyperbolic: lambda M: Hyperboloid(M.n),
     Euclidean: lambda M: VectorSpace(M.n),
 }
+
+
+def _ends(spaces: Sequence[Any]) -> list[int]:
+    """Where the entries of each factor end in a flat point of a product."""
+    return list(accumulate(math.prod(space.shape) for space in spaces))
+
+
+def _flat_product(spaces: Sequence[Any]) -> Any:
+    """The product whose points are flat arrays."""
+    space = ProductManifold(spaces, point_ndim=1)
+    space._cum_index = space.metric._cum_index = _ends(spaces)[:-1]  # geomstats counts dimensions, not entries
+    return space
 
 
 def _scaled(manifold: Manifold, scale: float) -> Manifold:
