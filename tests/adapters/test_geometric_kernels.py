@@ -12,6 +12,7 @@ from heatgp.adapters import geometric_kernels as adapter
 from heatgp.adapters.geometric_kernels import from_geometric_kernels, manifold_of, to_geometric_kernels
 from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
+from test_docs import ROOT, run
 
 # The adapter is imported first: it imports these without their warnings.
 from geometric_kernels.feature_maps import RandomPhaseFeatureMapNoncompact  # isort: skip
@@ -270,3 +271,7 @@ def test_the_import_prints_nothing():
 def test_examples_in_docstrings():
     assert doctest.testmod(adapter).failed == 0
     assert doctest.testmod(adapter).attempted > 5
+
+
+def test_the_page_prints_what_it_says():
+    run(ROOT / "docs" / "geomstats.md")

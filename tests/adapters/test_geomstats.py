@@ -16,7 +16,6 @@ from heatgp.adapters.geomstats import GeomstatsManifold, from_geomstats, to_geom
 from heatgp.adapters.quiet import quiet_import
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.testing import check_manifold
-from test_docs import ROOT, run
 
 with quiet_import():
     import geomstats.backend as gs
@@ -40,6 +39,7 @@ with quiet_import():
     from geomstats.geometry.special_euclidean import SpecialEuclidean
     from geomstats.geometry.special_orthogonal import SpecialOrthogonal
     from geomstats.geometry.stiefel import Stiefel
+    from geomstats.geometry.symmetric_matrices import SymmetricMatrices
 
 ROOT2 = 2**0.5
 
@@ -248,6 +248,11 @@ def test_points_that_are_none_are_errors():
         InvalidInput, match="X is complex, but the points of Hypersphere with HypersphereMetric are real"
     ):
         sphere.to_points([[1j, 0, 0]])
+    mixed = from_geomstats(ProductManifold((HPDMatrices(2), Hypersphere(2))))
+    with pytest.raises(
+        InvalidInput, match="X is complex, but the points of Hypersphere with HypersphereMetric are real"
+    ):
+        mixed.to_points(mixed.space.random_point() + 1j)
     with pytest.raises(InvalidInput, match=r"X\[0, 1\] is nan"):
         sphere.to_points([[1.0, np.nan, 0]])
     with pytest.raises(OffManifold, match=r"x is not on Sphere\(2\)"):
@@ -270,6 +275,8 @@ def test_spaces_that_are_not_known_are_errors():
         from_geomstats(SPDMatrices(2, equip=False).equip_with_metric(SPDBuresWassersteinMetric))
     with pytest.raises(Unsupported, match=r"KleinBottle with .*GeomstatsManifold\(space\) is a manifold"):
         from_geomstats(ProductManifold((KleinBottle(), Hypersphere(2))))
+    with pytest.raises(Unsupported, match="SymmetricMatrices with MatricesMetric is none of"):
+        from_geomstats(SymmetricMatrices(2))
     with pytest.raises(Unsupported, match="Hypersphere with no metric"):
         from_geomstats(Hypersphere(2, equip=False))
     with pytest.raises(Unsupported, match=r"intrinsic coordinates. Take Hypersphere\(2\)"):
@@ -313,7 +320,3 @@ def test_the_import_prints_nothing_and_leaves_the_logging_as_it_is():
 def test_examples_in_docstrings():
     assert doctest.testmod(adapter).failed == 0
     assert doctest.testmod(adapter).attempted > 10
-
-
-def test_the_page_prints_what_it_says():
-    run(ROOT / "docs" / "geomstats.md")

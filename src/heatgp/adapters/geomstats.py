@@ -121,9 +121,7 @@ class Correspondence:
         OffManifold
             If a point is not in the space.
         """
-        X = numbers(X, "X", *self.space.shape)
-        if X.dtype.kind == "c" and not _is_complex(self.space):
-            raise InvalidInput(f"X is complex, but the points of {_named(self.space)} are real. Pass X.real.")
+        X = self.real(numbers(X, "X", *self.space.shape))
         return np.asarray(check_points(self.manifold, self.convert(X), "X"))
 
     def from_points(self, x: ArrayLike) -> np.ndarray:
@@ -137,6 +135,14 @@ class Correspondence:
             If a point is not on the manifold.
         """
         return self.convert_back(np.asarray(check_points(self.manifold, x, "x")))
+
+    def real(self, X: np.ndarray) -> np.ndarray:
+        """X as real numbers where the points of the space are real: in products all are complex if some are."""
+        if X.dtype.kind != "c" or _is_complex(self.space):
+            return X
+        if X.imag.any():
+            raise InvalidInput(f"X is complex, but the points of {_named(self.space)} are real. Pass X.real.")
+        return X.real
 
 
 def from_geomstats(space: Any) -> Correspondence:
@@ -216,8 +222,6 @@ def to_geomstats(manifold: Manifold) -> Correspondence:
     True
     """
     _require_numpy()
-    if isinstance(manifold, GeomstatsManifold):
-        return Correspondence(manifold, manifold.space, _same, _same)
     if isinstance(manifold, Product):
         parts = [to_geomstats(factor) for factor in manifold.factors]
         space = _flat_product([part.space for part in parts])
@@ -314,8 +318,7 @@ def _side_by_side(space: Any, product: Product, parts: Sequence[Correspondence])
     def convert(X: np.ndarray) -> np.ndarray:
         rows = np.split(_flat(X, len(space.shape)), ends[:-1], axis=-1)
         own = [row.reshape(*row.shape[:-1], *part.space.shape) for row, part in zip(rows, parts)]
-        own = [x if _is_complex(part.space) else x.real for x, part in zip(own, parts)]
-        return product.join(*(part.convert(x) for x, part in zip(own, parts)))
+        return product.join(*(part.convert(part.real(x)) for x, part in zip(own, parts)))
 
     def convert_back(x: np.ndarray) -> np.ndarray:
         own = [part.convert_back(y) for y, part in zip(product.split(x), parts)]
@@ -340,9 +343,9 @@ def _sphere(space: Any, metric: Any) -> Any:
 
 
 def _subspaces(space: Any, metric: Any) -> Any:
-    """The metric is that of the projectors: two principal angles for each of ours."""
-    convert_back = subspace_to_projector
-    return Scaled(Grassmann(space.n, space.p), math.sqrt(2)), partial(_to_subspace, space.p), convert_back
+    """Distances of projectors are √2 times those that the principal angles give."""
+    manifold = Scaled(Grassmann(space.n, space.p), math.sqrt(2))
+    return manifold, partial(_to_subspace, space.p), subspace_to_projector
 
 
 def _log_euclidean(space: Any, metric: Any) -> Any:
@@ -371,6 +374,8 @@ def _rigid_motions(space: Any, metric: Any) -> Any:
 
 
 def _matrices(space: Any, metric: Any) -> Any:
+    if space.dim != math.prod(space.shape):  # a subspace, such as that of symmetric matrices
+        return None
     return Euclidean(space.dim), partial(_flat, axes=2), lambda x: x.reshape(*x.shape[:-1], *space.shape)
 
 
@@ -466,19 +471,21 @@ def _scaled(manifold: Manifold, scale: float) -> Manifold:
 def _rescaled(space: Any, scale: float) -> Any:
     """The space with distances times a number."""
     metric = float(scale) ** 2 * space.metric
-    metric.shape, metric.point_ndim = space.shape, space.point_ndim  # products ask for them, and geomstats forgot them
+    metric.shape, metric.point_ndim = space.shape, space.point_ndim  # which products of geomstats ask for
     return space.equip_with_metric(metric)
 
 
 def _is_complex(space: Any) -> bool:
     if isinstance(space, ProductManifold):
         return any(map(_is_complex, space.factors))
+    if isinstance(space, NFoldManifold):
+        return _is_complex(space.base_manifold)
     return isinstance(space, ComplexManifold)
 
 
 def _named(space: Any) -> str:
     metric = getattr(space, "metric", None)
-    return f"{type(space).__name__} with {'no metric' if metric is None else type(metric).__name__}"
+    return f"{type(space).__name__.lstrip('_')} with {'no metric' if metric is None else type(metric).__name__}"
 
 
 def _require_numpy() -> None:
