@@ -164,8 +164,9 @@ class GeometricKernel(HeatKernel):
         rows = max(1, PAIRS // max(1, len(Y)))
 
         def values(params: dict[str, np.ndarray]) -> np.ndarray:
-            parts = [self.base.K(params, X[i : i + rows], Y) for i in range(0, len(X), rows)] if len(Y) else []
-            return np.concatenate([np.zeros((0, len(Y))), *parts]) if len(Y) else np.zeros((len(X), 0))
+            if not len(X) or not len(Y):
+                return np.zeros((len(X), len(Y)))
+            return np.concatenate([self.base.K(params, X[i : i + rows], Y) for i in range(0, len(X), rows)])
 
         return self._of_time(values)
 
