@@ -50,6 +50,8 @@ ONE_FILE_EACH = {
     "gpytorch": {"adapters/gpytorch.py", "adapters/botorch.py"},
     "botorch": {"adapters/botorch.py"},
     "geomstats": {"adapters/geomstats.py"},
+    "geometric_kernels": {"adapters/geometric_kernels.py"},
+    "lab": {"adapters/geometric_kernels.py"},  # arrays of GeometricKernels
     "dask": {"adapters/dask.py"},
     "pooch": {"datasets/files.py"},
     "rdata": {"datasets/files.py"},

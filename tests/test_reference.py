@@ -17,6 +17,7 @@ from heatgp import (
     Manifold,
     Scaled,
     Sphere,
+    Torus,
     heat_kernel,
     load_kernel,
 )
@@ -55,6 +56,33 @@ def exact(x, time):
 @pytest.mark.parametrize("time", [0.35, 0.5, 1.3, 4.0, 9.0, 40.0])
 def test_sphere(sphere, points, time):
     assert_within_error(sphere, points, exact(points, time), time)
+
+
+class Angles(Manifold):
+    """A flat torus in its angles: close points on both sides of the seam have coordinates that are far apart."""
+
+    shape, dim, volume = (2,), 2, 4 * np.pi**2
+
+    def noise(self, x, z):
+        return z + 0 * x
+
+    def exp(self, x, v):
+        return np.remainder(x + v, 2 * np.pi)
+
+    def random(self, rng, n):
+        return rng.uniform(0, 2 * np.pi, (n, 2))
+
+    def defect(self, x):
+        return 0 * x[..., 0]
+
+    def distance(self, x, y):
+        return np.linalg.norm(np.remainder(y - x + np.pi, 2 * np.pi) - np.pi, axis=-1)
+
+
+def test_coordinates_may_have_a_seam():
+    kernel, time = reference_kernel(Angles(), **SMALL), 2.0
+    x = np.array([[0.05, 1.0], [6.2, 1.1], [0.1, 6.25], [3.0, 3.0]])
+    assert_within_error(kernel, x, heat_kernel(Torus(2))(x, time=time), time)
 
 
 def test_gram_matrices_are_positive_definite(sphere, points):

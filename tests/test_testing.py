@@ -150,6 +150,13 @@ class InPlace(Complete):
         return y
 
 
+class NumPyOnly(Complete):
+    def exp(self, x, v):
+        if not isinstance(x, np.ndarray):
+            raise Unsupported("for NumPy arrays alone")
+        return super().exp(x, v)
+
+
 class Failing(Complete):
     def defect(self, x):
         raise ZeroDivisionError("no idea")
@@ -158,6 +165,7 @@ class Failing(Complete):
 def test_six_members_are_enough():
     assert check_manifold(Minimal()) == []
     assert check_manifold(Complete()) == []
+    assert check_manifold(NumPyOnly()) == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from ..array import Array
+from ..errors import Unsupported
 from ..manifolds import Homogeneous
 from .sample import Sample
 
@@ -27,6 +28,8 @@ def under_jax(s: Sample) -> Iterator[str]:
     with jax.enable_x64(True), jax.default_device(jax.devices("cpu")[0]):
         try:
             results = jax.jit(step)(*(jax.numpy.asarray(a) for a in (s.x, s.v, white)))
+        except Unsupported:  # it says that it is for NumPy alone
+            return
         except Exception as error:
             text = str(error).splitlines()[0]
             yield f"{type(error).__name__} under JAX: {text} Write it over x.__array_namespace__(), with no x[i] = ..."
