@@ -20,11 +20,10 @@ import torch
 from gpytorch.constraints import GreaterThan, Interval, Positive
 from gpytorch.priors import Prior
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ..arguments import check_flag, shown
 from ..covariance import Array, Normalized
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
@@ -46,9 +45,10 @@ class HeatKernel(gpytorch.kernels.Kernel):
     Parameters
     ----------
     manifold : Manifold
-    time : positive number, default 1.0
+    time : positive number, default None
         Where learning starts. The square root of the time is the length over which functions vary. On a product a tuple
-        is a time for each factor.
+        is a time for each factor. None is 1, or another number if the kernel does not know this time, for as many times
+        as `GPRegressor` learns.
     smoothness : number, default inf
         That of a Matern kernel, as in `matern_kernel`; inf is the heat kernel.
     kernel : str, Method, HeatKernel of the library, or a list of these for a product; default "auto"
@@ -86,7 +86,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
     >>> kernel = HeatKernel(Sphere(2), time=0.5)
     >>> north, east = torch.tensor([[0.0, 0.0, 1.0]]), torch.tensor([[1.0, 0.0, 0.0]])
     >>> kernel(north, east).to_dense().detach()
-    tensor([[0.1232]])
+    tensor([[0.1068]])
     >>> kernel.time = 0.2
     >>> kernel.time.detach()
     tensor([[0.2000]])
@@ -98,7 +98,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
     def __init__(
         self,
         manifold: Manifold,
-        time: float | Sequence[float] = 1.0,
+        time: float | Sequence[float] | None = None,
         *,
         smoothness: float = math.inf,
         kernel: str | Method | heat.HeatKernel | Sequence[Any] = "auto",
@@ -113,7 +113,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
             raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
         smoothness = check_smoothness(smoothness)
         made = with_smoothness(chosen_kernel(manifold, kernel, time), smoothness).as_positive_definite()
-        made.check_time(time)
+        time = _start(made) if time is None else made.check_time(time)
         self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
         self.register_parameter("raw_time", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, made.parameters)))
         self.register_constraint("raw_time", _constraint(made) if time_constraint is None else time_constraint)
@@ -130,11 +130,29 @@ class HeatKernel(gpytorch.kernels.Kernel):
 
     @time.setter
     def time(self, value: Any) -> None:
-        time = torch.as_tensor(value).to(self.raw_time)
+        time = torch.as_tensor(value, dtype=self.raw_time.dtype, device=self.raw_time.device)
         raw = self.raw_time_constraint.inverse_transform(time)
         if not raw.isfinite().all():
             raise InvalidInput(f"time = {shown(value)} is not inside the constraint {self.raw_time_constraint}.")
         self.initialize(raw_time=raw)
+
+    def expand_batch(self, *sizes: Any) -> HeatKernel:
+        """The kernel with its times expanded to a batch shape."""
+        return self._with_columns(super().expand_batch, *sizes)
+
+    def __getitem__(self, index: Any) -> HeatKernel:
+        """The kernel of some elements of the batch."""
+        return self._with_columns(super().__getitem__, index)
+
+    def _with_columns(self, change: Callable[..., HeatKernel], *arguments: Any) -> HeatKernel:
+        """A changed copy with the same `active_dims`, which GPyTorch would change as if they belonged to the batch."""
+        columns, self.active_dims = self.active_dims, None
+        try:
+            found = change(*arguments)
+        finally:
+            self.active_dims = columns
+        found.active_dims = columns
+        return found
 
     def forward(
         self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **params: Any
@@ -159,6 +177,12 @@ class HeatKernel(gpytorch.kernels.Kernel):
         batch = torch.broadcast_shapes(*(each.shape[:-2] for each in (x1, x2, time)))
         x1, x2, time = (each.expand(*batch, *each.shape[-2:]) for each in (x1, x2, time))
         return _Covariance.apply(x1, x2, time, self.heat_kernel, self.project, torch.is_grad_enabled())
+
+
+def _start(kernel: heat.HeatKernel) -> float:
+    """1, or a number between the shortest and the longest time that the kernel knows."""
+    low, high = kernel.times
+    return 1.0 if low < 1 < high else max(2 * low, min(1.0, high / 2))
 
 
 def _constraint(kernel: heat.HeatKernel) -> Interval:
@@ -194,47 +218,62 @@ def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
 
 
 class _Covariance(torch.autograd.Function):
-    """Normalised values of a heat kernel for PyTorch, and their first derivatives."""
+    """Normalised values of a heat kernel."""
 
     @staticmethod
     def forward(
         ctx: Any, x1: Tensor, x2: Tensor, time: Tensor, kernel: heat.HeatKernel, project: bool, derivatives: bool
     ) -> Tensor:
-        rows = [x.detach().cpu().numpy().reshape(-1, *x.shape[-2:]) for x in (x1, x2)]
+        count = math.prod(x1.shape[:-2])
+        rows = [x.detach().cpu().numpy().reshape(count, *x.shape[-2:]) for x in (x1, x2)]
         same = np.array_equal(*rows)
         names = ("x1",) if same else ("x1", "x2")
         points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
-        times = time.detach().cpu().numpy().astype(float).reshape(-1, kernel.parameters)
+        times = time.detach().cpu().numpy().astype(float).reshape(count, kernel.parameters)
         pairs = _Pairs(kernel, points[0], None if same else points[1], times)
         values, slopes = pairs.values_and_slopes(derivatives and time.requires_grad)
-        ctx.pairs, ctx.rows, ctx.project, ctx.values, ctx.slopes, ctx.time = pairs, rows, project, values, slopes, time
-        return torch.from_numpy(values.reshape(*x1.shape[:-1], -1)).to(x1)
+        ctx.known = pairs, rows, project, values, slopes
+        ctx.save_for_backward(x1, x2, time)
+        return torch.from_numpy(values.reshape(*x1.shape[:-1], x2.shape[-2])).to(x1)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, weights: Tensor) -> Any:
-        pairs, time = ctx.pairs, ctx.time
-        w = weights.detach().cpu().numpy().astype(float).reshape(ctx.values.shape)
-        of_x1, of_x2, of_time = None, None, None
-        if ctx.needs_input_grad[2]:
-            found = np.einsum("bnm,bpnm->bp", w, ctx.slopes) / pairs.times
-            of_time = torch.from_numpy(found.reshape(time.shape)).to(time)
+        found = _Derivatives.apply(weights, *ctx.saved_tensors, ctx.known, ctx.needs_input_grad)
+        return *found, None, None, None
+
+
+class _Derivatives(torch.autograd.Function):
+    """The first derivatives of sums of values times weights; there are no second ones."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, x1: Tensor, x2: Tensor, time: Tensor, known: tuple[Any, ...], asked: tuple[bool, ...]
+    ) -> Any:
+        (pairs, rows, project, values, slopes), (of_x1, of_x2, of_time, *_) = known, asked
+        w = weights.detach().cpu().numpy().astype(float).reshape(values.shape)
         transposed = w.swapaxes(1, 2)
-        if pairs.y is None and any(ctx.needs_input_grad[:2]):
-            of_x1, of_x2 = pairs.slopes_in_points(np.stack([w, transposed]), ctx.values)
-        else:
-            if ctx.needs_input_grad[0]:
-                (of_x1,) = pairs.slopes_in_points(w[None], ctx.values)
-            if ctx.needs_input_grad[1]:
-                (of_x2,) = pairs.swapped.slopes_in_points(transposed[None], ctx.values.swapaxes(1, 2))
-        of_points = [
-            None if found is None else _as_rows(pairs.kernel.manifold, x, found, ctx.project)
-            for x, found in zip(ctx.rows, (of_x1, of_x2))
-        ]
-        batch = time.shape[:-2]
-        tensors = [None if found is None else torch.from_numpy(found).to(weights) for found in of_points]
-        shaped = [None if found is None else found.reshape(*batch, *found.shape[-2:]) for found in tensors]
-        return *shaped, of_time, None, None, None
+
+        def like(tensor: Tensor, found: Array) -> Tensor:
+            return torch.from_numpy(found.reshape(tensor.shape)).to(tensor)
+
+        def in_rows(number: int, found: Array) -> Tensor:
+            return like((x1, x2)[number], _as_rows(pairs.kernel.manifold, rows[number], found, project))
+
+        found: list[Any] = [None, None, None]
+        if pairs.y is None and (of_x1 or of_x2):  # one set of gradients serves both
+            both = pairs.slopes_in_points(np.stack([w, transposed]), values)
+            found[:2] = in_rows(0, both[0]), in_rows(1, both[1])
+        elif of_x1:
+            found[0] = in_rows(0, pairs.slopes_in_points(w[None], values)[0])
+        if pairs.y is not None and of_x2:
+            found[1] = in_rows(1, pairs.swapped.slopes_in_points(transposed[None], values.swapaxes(1, 2))[0])
+        if of_time:
+            found[2] = like(time, np.einsum("bnm,bpnm->bp", w, slopes) / pairs.times)
+        return tuple(found)
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Tensor) -> Any:
+        raise Unsupported("HeatKernel has first derivatives only. Use a method that asks for no second ones.")
 
 
 def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: bool) -> Array:
@@ -242,7 +281,12 @@ def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: b
     points = unflatten(manifold, rows)
     if project:
         return np.asarray(manifold.project(points))
-    checked = np.asarray(check_points(manifold, points[0] if single else points, name))
+    try:
+        checked = np.asarray(check_points(manifold, points[0] if single else points, name))
+    except OffManifold as error:
+        if not np.isfinite(rows).all():
+            raise
+        raise OffManifold(f"{error} HeatKernel(..., project=True) moves points to the nearest ones.") from None
     exact = checked.astype(complex if manifold.is_complex else float)
     return np.asarray(manifold.polish(exact)).reshape(points.shape)
 
