@@ -4,4 +4,5 @@ import warnings
 
 with warnings.catch_warnings():
     warnings.filterwarnings("ignore", "`torch.jit.script` is deprecated", DeprecationWarning)
+    import botorch  # noqa: F401
     import gpytorch  # noqa: F401

@@ -5,7 +5,6 @@ import doctest
 import importlib
 import math
 import pickle
-import warnings
 
 import gpytorch
 import numpy as np
@@ -16,13 +15,18 @@ from gpytorch.kernels import AdditiveKernel, ProductKernel, RBFKernel, ScaleKern
 
 import heatgp as hg
 from catalog import CATALOG, glide, identity, is_supported
-from heatgp import SPD, Euclidean, Product, Quotient, SpecialOrthogonal, Sphere, Torus, Unitary
+from heatgp import SPD, Euclidean, Product, Quotient, SpecialOrthogonal, Sphere, Stiefel, Torus, Unitary
 from heatgp.adapters.gpytorch import HeatKernel
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.composed.product import flatten
 
 EXACT = [M for M in CATALOG if is_supported(M, "exact")]
 KLEIN = Quotient(Torus(2), (identity, glide))  # where k(x, x) depends on x
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
 
 
 def rows(M, rng, *batch, dtype=torch.float64):
@@ -158,10 +162,8 @@ def test_partial_derivatives_have_no_normal_part(rng):
 @pytest.mark.parametrize("M", [Sphere(2), SpecialOrthogonal(3), SPD(2), Unitary(2), Torus(2)], ids=repr)
 def test_derivatives_through_the_projection(M, rng):
     """Of rows near the manifold, in all directions: PyTorch's own check."""
-    x = rows(M, rng, 3)
+    x, z = rows(M, rng, 3), rows(M, rng, 2)
     x = (x + 0.05 * torch.randn_like(x)).requires_grad_()
-    x = (x + x[:, [0, 2, 1, 3]]).div(2).detach().requires_grad_() if M == SPD(2) else x
-    z = rows(M, rng, 2)
     kernel = HeatKernel(M, 0.5, project=True).double()
     assert torch.autograd.gradcheck(lambda points: kernel(points, z).to_dense(), x, atol=1e-7)
     assert torch.autograd.gradcheck(lambda points: kernel(points).to_dense(), x, atol=1e-7)
@@ -288,17 +290,31 @@ def test_sums_and_products(rng):
 
 def test_constraints_and_priors(rng):
     interval = gpytorch.constraints.Interval(0.1, 2.0)
-    kernel = HeatKernel(Sphere(2), 0.5, time_constraint=interval, time_prior=gpytorch.priors.GammaPrior(2.0, 3.0))
+    kernel = HeatKernel(Sphere(2), 0.5, time_constraint=interval, time_prior=gpytorch.priors.UniformPrior(0.6, 0.9))
     assert kernel.time.item() == pytest.approx(0.5)
     assert [name for name, *_ in kernel.named_priors()] == ["time_prior"]
     kernel.sample_from_prior("time_prior")
-    assert 0.1 <= kernel.time.item() <= 2.0
+    assert 0.6 <= kernel.time.item() <= 0.9
     with pytest.raises(InvalidInput, match=r"time = 2.0 is not inside the constraint"):
         kernel.time = 2.0
-    estimated = HeatKernel(Sphere(2), 0.5, kernel=hg.Smooth(paths=500, times=(0.2, 1.0), cache=False))
-    low, high = estimated.heat_kernel.times
-    bounds = [estimated.raw_time_constraint.lower_bound.item(), estimated.raw_time_constraint.upper_bound.item()]
-    assert bounds == pytest.approx([low, high if math.isfinite(high) else math.inf])
+    assert HeatKernel(Stiefel(5, 2)).raw_time_constraint.lower_bound.item() == pytest.approx(0.02)
+    assert HeatKernel(SPD(4)).raw_time_constraint.upper_bound.item() == 1
+    assert HeatKernel(SPD(4)).time.item() == pytest.approx(0.5)  # its kernel is known to time 1
+
+
+@pytest.mark.parametrize(
+    "method", [hg.Smooth(paths=500, times=[0.5, 1.0]), hg.Reference(references=60, paths=600)], ids=repr
+)
+def test_kernels_that_are_estimated(method, rng):
+    """Any method, and a kernel that is ready; what is not positive definite is made so."""
+    M = Sphere(2)
+    ready = method.kernel(M).as_positive_definite()
+    x = M.random(rng, 30)
+    found = dense(HeatKernel(M, 0.75, kernel=method).double(), torch.tensor(x))
+    close(dense(HeatKernel(M, 0.75, kernel=ready).double(), torch.tensor(x)), found, 0)
+    roots = np.sqrt(ready.diag(x, 0.75))
+    close(found, torch.tensor(ready(x, time=0.75) / np.outer(roots, roots)), 1e-7)
+    assert torch.linalg.eigvalsh(found).min() > -1e-8
 
 
 # Models.
@@ -432,9 +448,8 @@ def test_wrong_tensors():
         HeatKernel(Unitary(2))(torch.eye(2).reshape(1, 4).repeat(2, 1)).to_dense()
     with pytest.raises(InvalidInput, match="x1 is on the device 'meta'"):
         kernel(x.to("meta")).evaluate_kernel()
-    with pytest.raises(Unsupported, match="active_dims"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # of GPyTorch, of its own argument
-        kernel(x, last_dim_is_batch=True).to_dense()
+    with pytest.raises(Unsupported, match="active_dims"):
+        kernel.forward(x, x, last_dim_is_batch=True)
 
 
 def test_no_points():

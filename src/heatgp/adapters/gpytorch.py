@@ -12,12 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gpytorch
 import numpy as np
 import torch
-from gpytorch.constraints import GreaterThan, Interval, Positive
+from gpytorch.constraints import GreaterThan, Interval
 from gpytorch.priors import Prior
 from torch import Tensor
 
@@ -28,11 +29,13 @@ from ..estimators.kernels import chosen_kernel
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
-from ..manifolds import Homogeneous, Manifold
+from ..manifolds import Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
 from ..manifolds.composed.product import flat_size, flatten, unflatten
 from ..manifolds.gradients import gradients, partial_derivatives, through_projection
 
+SHORTEST = 1e-10
+"""The shortest time by default: optimisers try very short ones, and at this one all points are far from each other."""
 BLOCK = 32
 """Points of a batch whose pairs are computed together, though only those of the same element are asked for."""
 NUMBERS = 1 << 24
@@ -58,7 +61,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
         those of this as well. Needed for inducing points that are learned: steps of an optimiser leave the manifold.
     time_prior : Prior of GPyTorch, default None
     time_constraint : Interval of GPyTorch, default None
-        None is all positive times that the kernel knows.
+        None is all times from 1e-10 on that the kernel knows.
     batch_shape : torch.Size, default None
         That of the times, one for each element of a batch of models.
     active_dims : sequence of int, default None
@@ -92,6 +95,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
     tensor([[0.2000]])
     """
 
+    active_dims: Tensor | None
     has_lengthscale = False
     is_stationary = False  # k is no function of x1 - x2, which grids of GPyTorch ask for
 
@@ -186,11 +190,10 @@ def _start(kernel: heat.HeatKernel) -> float:
 
 
 def _constraint(kernel: heat.HeatKernel) -> Interval:
-    """All times that the kernel knows."""
+    """All times that the kernel knows, from SHORTEST on."""
     low, high = kernel.times
-    if kernel.weight_parameters or (low, high) == (0.0, math.inf):
-        return Positive()
-    return GreaterThan(low) if math.isinf(high) else Interval(low, high)
+    bounded = math.isfinite(high) and not kernel.weight_parameters
+    return Interval(max(low, SHORTEST), high) if bounded else GreaterThan(max(low, SHORTEST))
 
 
 def _time_of(module: HeatKernel) -> Tensor:
@@ -226,13 +229,15 @@ class _Covariance(torch.autograd.Function):
     ) -> Tensor:
         count = math.prod(x1.shape[:-2])
         rows = [x.detach().cpu().numpy().reshape(count, *x.shape[-2:]) for x in (x1, x2)]
-        same = np.array_equal(*rows)
+        same = np.array_equal(rows[0], rows[1])
         names = ("x1",) if same else ("x1", "x2")
         points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
         times = time.detach().cpu().numpy().astype(float).reshape(count, kernel.parameters)
         pairs = _Pairs(kernel, points[0], None if same else points[1], times)
-        values, slopes = pairs.values_and_slopes(derivatives and time.requires_grad)
-        ctx.known = pairs, rows, project, values, slopes
+        # where the points are differentiated, the times often are not: that is known later
+        derivatives = derivatives and time.requires_grad and not (x1.requires_grad or x2.requires_grad)
+        values, slopes = pairs.values_and_slopes(derivatives)
+        ctx.known = pairs, rows, project, slopes
         ctx.save_for_backward(x1, x2, time)
         return torch.from_numpy(values.reshape(*x1.shape[:-1], x2.shape[-2])).to(x1)
 
@@ -249,8 +254,8 @@ class _Derivatives(torch.autograd.Function):
     def forward(
         ctx: Any, weights: Tensor, x1: Tensor, x2: Tensor, time: Tensor, known: tuple[Any, ...], asked: tuple[bool, ...]
     ) -> Any:
-        (pairs, rows, project, values, slopes), (of_x1, of_x2, of_time, *_) = known, asked
-        w = weights.detach().cpu().numpy().astype(float).reshape(values.shape)
+        (pairs, rows, project, slopes), (of_x1, of_x2, of_time, *_) = known, asked
+        w = weights.detach().cpu().numpy().astype(float).reshape(len(rows[0]), *weights.shape[-2:])
         transposed = w.swapaxes(1, 2)
 
         def like(tensor: Tensor, found: Array) -> Tensor:
@@ -261,13 +266,14 @@ class _Derivatives(torch.autograd.Function):
 
         found: list[Any] = [None, None, None]
         if pairs.y is None and (of_x1 or of_x2):  # one set of gradients serves both
-            both = pairs.slopes_in_points(np.stack([w, transposed]), values)
+            both = pairs.slopes_in_points(np.stack([w, transposed]))
             found[:2] = in_rows(0, both[0]), in_rows(1, both[1])
         elif of_x1:
-            found[0] = in_rows(0, pairs.slopes_in_points(w[None], values)[0])
+            found[0] = in_rows(0, pairs.slopes_in_points(w[None])[0])
         if pairs.y is not None and of_x2:
-            found[1] = in_rows(1, pairs.swapped.slopes_in_points(transposed[None], values.swapaxes(1, 2))[0])
+            found[1] = in_rows(1, pairs.swapped.slopes_in_points(transposed[None])[0])
         if of_time:
+            slopes = slopes if slopes.size else pairs.values_and_slopes(True)[1]
             found[2] = like(time, np.einsum("bnm,bpnm->bp", w, slopes) / pairs.times)
         return tuple(found)
 
@@ -322,48 +328,54 @@ class _Pairs:
         number = self.kernel.parameters if derivatives else 0
         values, slopes = np.empty(shape), np.empty((shape[0], number, *shape[1:]))
         for which, time in self._times():
-
-            def table(x: Array, y: Array | None, time: Any = time) -> Array:
-                found = Normalized(self.kernel).pairs(x, y).at(time)
-                parts = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
-                return np.stack([*parts, found.value], axis=-1)
-
+            table = partial(_values_and_slopes, self.kernel, time, derivatives)
             found = _over_batch(table, self.x[which], None if self.y is None else self.y[which])
             values[which], slopes[which] = found[..., -1], np.moveaxis(found[..., :-1], -1, 1)
         return values, slopes
 
-    def slopes_in_points(self, weights: Array, values: Array) -> Array:
+    def slopes_in_points(self, weights: Array) -> Array:
         """Partial derivatives (k, B, N, *shape) in x of the sums over y of weights (k, B, N, M) times k."""
         M, y = self.kernel.manifold, self.x if self.y is None else self.y
         found = np.empty((len(weights), *self.x.shape), dtype=self.x.dtype)
         step = max(1, NUMBERS // max(1, y.shape[0] * y.shape[1] * math.prod(M.shape)))
         for which, time in self._times():
-
-            def gradient(x: Array, y: Array, time: Any = time) -> Array:
-                logs = (np.add.outer(*(self.kernel.diag(z, time, log=True) for z in (x, y)))) / 2
-                return np.exp(-logs)[(..., *(None,) * len(M.shape))] * self.kernel.gradient(x, y, time=time)
-
             for i in range(0, self.x.shape[1], step):
-                rows = (which, slice(i, i + step))
-                w = weights[(slice(None), *rows)]
-                slopes = np.einsum("kbnm,bnm...->kbn...", w, _over_batch(gradient, self.x[rows], y[which]))
-                if not isinstance(M, Homogeneous):  # where k(x, x) depends on x
-                    own = self._log_variance_gradient(self.x[rows], time)
-                    parts = (w * values[rows]).sum(axis=-1) / 2
-                    slopes = slopes - parts[(..., *(None,) * len(M.shape))] * own
-                found[(slice(None), *rows)] = partial_derivatives(M, self.x[rows], slopes)
+                x, w = self.x[which, i : i + step], weights[:, which, i : i + step]
+                slopes = _over_batch(partial(_gradients, self.kernel, time), x, y[which])
+                summed = np.einsum("kbnm,bnm...->kbn...", w, slopes)
+                found[:, which, i : i + step] = partial_derivatives(M, x, summed)
         return found
-
-    def _log_variance_gradient(self, x: Array, time: Any) -> Array:
-        """The gradients of log k(x, x), (B, N, *shape)."""
-        M, step = self.kernel.manifold, self.kernel.step_of_differences(time)
-        flat = x.reshape(-1, *M.shape)
-        return gradients(M, lambda z: self.kernel.diag(z, time, log=True), flat, step).reshape(x.shape)
 
     def _times(self) -> Iterator[tuple[Array, Any]]:
         """The elements of the batch with each time, as numbers, and the time."""
         for time in np.unique(self.times, axis=0):
             yield np.flatnonzero((self.times == time).all(axis=1)), self.kernel.check_time(time.tolist())
+
+
+def _values_and_slopes(kernel: heat.HeatKernel, time: Any, derivatives: bool, x: Array, y: Array | None) -> Array:
+    """The derivatives in the log times, and at last the values, of k(x, y) over the roots: (n, m, parameters + 1)."""
+    found = Normalized(kernel).pairs(x, y).at(time)
+    slopes = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
+    return np.stack([*slopes, found.value], axis=-1)
+
+
+def _gradients(kernel: heat.HeatKernel, time: Any, x: Array, y: Array) -> Array:
+    """The gradients in x, (n, m, *shape), of k(x, y) over the roots of k(x, x) and k(y, y)."""
+    M = kernel.manifold
+    axes = (..., *(None,) * len(M.shape))
+    roots = np.multiply.outer(*(np.sqrt(kernel.diag(z, time)) for z in (x, y)))
+    found = kernel.gradient(x, y, time=time) / roots[axes]
+    if _has_one_variance(M):
+        return found
+    values = Normalized(kernel).pairs(x, y).at(time).value
+    own = gradients(M, lambda z: np.log(kernel.diag(z, time)), x, kernel.step_of_differences(time))
+    return found - values[axes] * own[:, None] / 2
+
+
+def _has_one_variance(manifold: Manifold) -> bool:
+    """Whether k(x, x) is the same everywhere, since isometries carry any point to any other."""
+    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
+    return all(isinstance(f, Homogeneous) or (isinstance(f, Product) and _has_one_variance(f)) for f in factors)
 
 
 def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Array:
@@ -384,8 +396,8 @@ def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Ar
         return np.moveaxis(found.reshape(N, B, M, *found.shape[2:]), 1, 0)
     size, parts = max(1, BLOCK // max(N, M, 1)), []
     for i in range(0, B, size):
+        count = min(size, B - i)
         some = [None if z is None else z[i : i + size].reshape(-1, *shape) for z in (x, y)]
-        count = len(some[0]) // max(N, 1)
         found = function(*some)
         found = found.reshape(count, N, count, M, *found.shape[2:])
         parts.append(found[np.arange(count), :, np.arange(count)])
