@@ -9,7 +9,8 @@ A row of a tensor is a flattened point, complex ones as real parts followed by i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -172,22 +173,36 @@ def gen_candidates(manifold: Manifold) -> Callable[..., tuple[Tensor, Tensor]]:
             gradient = tangent_gradient(several, x, np.where(possible[:, None], -slope, 0.0))
             return np.where(possible, -found.reshape(-1), np.nan), gradient
 
-        end = None if timeout_sec is None else time.monotonic() + timeout_sec
-        found = descend(
-            several,
-            minus_acquisition,
-            starts,
-            steps=settings["maxiter"],
-            tolerance=settings["gtol"],
-            value_tolerance=settings["ftol"],
-            bounds=np.tile(box, q),
-            stop=lambda: end is not None and time.monotonic() > end,
-        )
+        end = np.inf if timeout_sec is None else time.monotonic() + timeout_sec
+        with _without_parameters(acquisition_function):
+            found = descend(
+                several,
+                minus_acquisition,
+                starts,
+                steps=settings["maxiter"],
+                tolerance=settings["gtol"],
+                value_tolerance=settings["ftol"],
+                bounds=np.tile(box, q),
+                stop=lambda: time.monotonic() > end,
+            )
         candidates = torch.from_numpy(found.x.reshape(shape)).to(initial_conditions)
         with torch.no_grad():
             return candidates, acquisition_function(candidates)
 
     return generate
+
+
+@contextmanager
+def _without_parameters(module: torch.nn.Module) -> Iterator[None]:
+    """No derivatives in the parameters of the model, which would be computed and not used."""
+    learned = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    try:
+        for parameter in learned:
+            parameter.requires_grad_(False)
+        yield
+    finally:
+        for parameter in learned:
+            parameter.requires_grad_(True)
 
 
 def _check_manifold(manifold: Any) -> None:

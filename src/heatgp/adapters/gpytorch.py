@@ -234,9 +234,7 @@ class _Covariance(torch.autograd.Function):
         points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
         times = time.detach().cpu().numpy().astype(float).reshape(count, kernel.parameters)
         pairs = _Pairs(kernel, points[0], None if same else points[1], times)
-        # where the points are differentiated, the times often are not: that is known later
-        derivatives = derivatives and time.requires_grad and not (x1.requires_grad or x2.requires_grad)
-        values, slopes = pairs.values_and_slopes(derivatives)
+        values, slopes = pairs.values_and_slopes(derivatives and time.requires_grad)
         ctx.known = pairs, rows, project, slopes
         ctx.save_for_backward(x1, x2, time)
         return torch.from_numpy(values.reshape(*x1.shape[:-1], x2.shape[-2])).to(x1)
@@ -273,7 +271,6 @@ class _Derivatives(torch.autograd.Function):
         if pairs.y is not None and of_x2:
             found[1] = in_rows(1, pairs.swapped.slopes_in_points(transposed[None])[0])
         if of_time:
-            slopes = slopes if slopes.size else pairs.values_and_slopes(True)[1]
             found[2] = like(time, np.einsum("bnm,bpnm->bp", w, slopes) / pairs.times)
         return tuple(found)
 

@@ -31,8 +31,10 @@ KEPT = 10
 """Steps that a direction is computed from."""
 SUFFICIENT = 1e-4
 """The part of the decrease which the gradient promises that a step must bring."""
-HALVINGS = 30
-"""Shorter steps that are tried before a direction is given up."""
+TRIALS = 30
+"""Steps that are tried before a direction is given up."""
+SHORTER = (0.1, 0.5)
+"""The parts of a step that may be tried next."""
 GROWTH = 4.0
 """How many times longer than the last one a step may be, if it is longer than one."""
 TINY = 1e-300
@@ -160,6 +162,13 @@ def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
     return box
 
 
+def _shorter(change: np.ndarray, promise: np.ndarray) -> np.ndarray:
+    """The part of a step to try next: to the minimum of the parabola through what is known, within limits."""
+    low, high = SHORTER
+    best = -promise / np.maximum(2 * (change - promise), TINY)
+    return np.where(np.isfinite(change), np.clip(best, low, high), low)
+
+
 @dataclass
 class _State:
     """All descents: their points, and the steps and changes of the gradient that their directions are made of."""
@@ -201,7 +210,7 @@ class _State:
 
         x, values, gradients = self.x.copy(), self.values.copy(), self.gradients.copy()
         searching = moving.copy()
-        for _ in range(HALVINGS):
+        for _ in range(TRIALS):
             rows = np.flatnonzero(searching)
             if not len(rows):
                 break
@@ -209,12 +218,12 @@ class _State:
             found, slopes = self._evaluated(function, ends)
             moved = self._in_box(way[rows], ends - self.x[rows])
             promise = self.manifold.metric(self.x[rows], gradient[rows], moved)
-            limit = self.values[rows] + SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
-            good = np.isfinite(found) & (found <= limit)
-            here = rows[good]
+            change = found - self.values[rows]
+            good = change <= SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
+            here, there = rows[good], rows[~good]
             x[here], values[here], gradients[here], way[here] = ends[good], found[good], slopes[good], moved[good]
             searching[here] = False
-            way[rows[~good]] /= 2
+            way[there] = self._times(way[there], _shorter(change[~good], promise[~good]))
         self.reach = np.minimum(np.maximum(1.0, GROWTH * self._length(self.x, way)), self.manifold.farthest / 2)
         self.ended |= searching & fresh  # not even the gradient leads down
         self._forget(searching)
