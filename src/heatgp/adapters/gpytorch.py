@@ -12,28 +12,30 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gpytorch
 import numpy as np
 import torch
-from gpytorch.constraints import GreaterThan, Interval, Positive
+from gpytorch.constraints import GreaterThan, Interval
 from gpytorch.priors import Prior
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 from ..arguments import check_flag, shown
 from ..covariance import Array, Normalized
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
-from ..manifolds import Homogeneous, Manifold
+from ..manifolds import Homogeneous, Manifold, Product
 from ..manifolds.checks import check_points
 from ..manifolds.composed.product import flat_size, flatten, unflatten
 from ..manifolds.gradients import gradients, partial_derivatives, through_projection
 
+SHORTEST = 1e-10
+"""The shortest time by default: optimisers try very short ones, and at this one all points are far from each other."""
 BLOCK = 32
 """Points of a batch whose pairs are computed together, though only those of the same element are asked for."""
 NUMBERS = 1 << 24
@@ -46,9 +48,10 @@ class HeatKernel(gpytorch.kernels.Kernel):
     Parameters
     ----------
     manifold : Manifold
-    time : positive number, default 1.0
+    time : positive number, default None
         Where learning starts. The square root of the time is the length over which functions vary. On a product a tuple
-        is a time for each factor.
+        is a time for each factor. None is 1, or another number if the kernel does not know this time, for as many times
+        as `GPRegressor` learns.
     smoothness : number, default inf
         That of a Matern kernel, as in `matern_kernel`; inf is the heat kernel.
     kernel : str, Method, HeatKernel of the library, or a list of these for a product; default "auto"
@@ -58,7 +61,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
         those of this as well. Needed for inducing points that are learned: steps of an optimiser leave the manifold.
     time_prior : Prior of GPyTorch, default None
     time_constraint : Interval of GPyTorch, default None
-        None is all positive times that the kernel knows.
+        None is all times from 1e-10 on that the kernel knows.
     batch_shape : torch.Size, default None
         That of the times, one for each element of a batch of models.
     active_dims : sequence of int, default None
@@ -86,19 +89,20 @@ class HeatKernel(gpytorch.kernels.Kernel):
     >>> kernel = HeatKernel(Sphere(2), time=0.5)
     >>> north, east = torch.tensor([[0.0, 0.0, 1.0]]), torch.tensor([[1.0, 0.0, 0.0]])
     >>> kernel(north, east).to_dense().detach()
-    tensor([[0.1232]])
+    tensor([[0.1068]])
     >>> kernel.time = 0.2
     >>> kernel.time.detach()
     tensor([[0.2000]])
     """
 
+    active_dims: Tensor | None
     has_lengthscale = False
     is_stationary = False  # k is no function of x1 - x2, which grids of GPyTorch ask for
 
     def __init__(
         self,
         manifold: Manifold,
-        time: float | Sequence[float] = 1.0,
+        time: float | Sequence[float] | None = None,
         *,
         smoothness: float = math.inf,
         kernel: str | Method | heat.HeatKernel | Sequence[Any] = "auto",
@@ -113,7 +117,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
             raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
         smoothness = check_smoothness(smoothness)
         made = with_smoothness(chosen_kernel(manifold, kernel, time), smoothness).as_positive_definite()
-        made.check_time(time)
+        time = _start(made) if time is None else made.check_time(time)
         self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
         self.register_parameter("raw_time", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, made.parameters)))
         self.register_constraint("raw_time", _constraint(made) if time_constraint is None else time_constraint)
@@ -130,11 +134,29 @@ class HeatKernel(gpytorch.kernels.Kernel):
 
     @time.setter
     def time(self, value: Any) -> None:
-        time = torch.as_tensor(value).to(self.raw_time)
+        time = torch.as_tensor(value, dtype=self.raw_time.dtype, device=self.raw_time.device)
         raw = self.raw_time_constraint.inverse_transform(time)
         if not raw.isfinite().all():
             raise InvalidInput(f"time = {shown(value)} is not inside the constraint {self.raw_time_constraint}.")
         self.initialize(raw_time=raw)
+
+    def expand_batch(self, *sizes: Any) -> HeatKernel:
+        """The kernel with its times expanded to a batch shape."""
+        return self._with_columns(super().expand_batch, *sizes)
+
+    def __getitem__(self, index: Any) -> HeatKernel:
+        """The kernel of some elements of the batch."""
+        return self._with_columns(super().__getitem__, index)
+
+    def _with_columns(self, change: Callable[..., HeatKernel], *arguments: Any) -> HeatKernel:
+        """A changed copy with the same `active_dims`, which GPyTorch would change as if they belonged to the batch."""
+        columns, self.active_dims = self.active_dims, None
+        try:
+            found = change(*arguments)
+        finally:
+            self.active_dims = columns
+        found.active_dims = columns
+        return found
 
     def forward(
         self, x1: Tensor, x2: Tensor, diag: bool = False, last_dim_is_batch: bool = False, **params: Any
@@ -161,12 +183,17 @@ class HeatKernel(gpytorch.kernels.Kernel):
         return _Covariance.apply(x1, x2, time, self.heat_kernel, self.project, torch.is_grad_enabled())
 
 
-def _constraint(kernel: heat.HeatKernel) -> Interval:
-    """All times that the kernel knows."""
+def _start(kernel: heat.HeatKernel) -> float:
+    """1, or a number between the shortest and the longest time that the kernel knows."""
     low, high = kernel.times
-    if kernel.weight_parameters or (low, high) == (0.0, math.inf):
-        return Positive()
-    return GreaterThan(low) if math.isinf(high) else Interval(low, high)
+    return 1.0 if low < 1 < high else max(2 * low, min(1.0, high / 2))
+
+
+def _constraint(kernel: heat.HeatKernel) -> Interval:
+    """All times that the kernel knows, from SHORTEST on."""
+    low, high = kernel.times
+    bounded = math.isfinite(high) and not kernel.weight_parameters
+    return Interval(max(low, SHORTEST), high) if bounded else GreaterThan(max(low, SHORTEST))
 
 
 def _time_of(module: HeatKernel) -> Tensor:
@@ -194,47 +221,62 @@ def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
 
 
 class _Covariance(torch.autograd.Function):
-    """Normalised values of a heat kernel for PyTorch, and their first derivatives."""
+    """Normalised values of a heat kernel."""
 
     @staticmethod
     def forward(
         ctx: Any, x1: Tensor, x2: Tensor, time: Tensor, kernel: heat.HeatKernel, project: bool, derivatives: bool
     ) -> Tensor:
-        rows = [x.detach().cpu().numpy().reshape(-1, *x.shape[-2:]) for x in (x1, x2)]
-        same = np.array_equal(*rows)
+        count = math.prod(x1.shape[:-2])
+        rows = [x.detach().cpu().numpy().reshape(count, *x.shape[-2:]) for x in (x1, x2)]
+        same = np.array_equal(rows[0], rows[1])
         names = ("x1",) if same else ("x1", "x2")
         points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
-        times = time.detach().cpu().numpy().astype(float).reshape(-1, kernel.parameters)
+        times = time.detach().cpu().numpy().astype(float).reshape(count, kernel.parameters)
         pairs = _Pairs(kernel, points[0], None if same else points[1], times)
         values, slopes = pairs.values_and_slopes(derivatives and time.requires_grad)
-        ctx.pairs, ctx.rows, ctx.project, ctx.values, ctx.slopes, ctx.time = pairs, rows, project, values, slopes, time
-        return torch.from_numpy(values.reshape(*x1.shape[:-1], -1)).to(x1)
+        ctx.known = pairs, rows, project, slopes
+        ctx.save_for_backward(x1, x2, time)
+        return torch.from_numpy(values.reshape(*x1.shape[:-1], x2.shape[-2])).to(x1)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, weights: Tensor) -> Any:
-        pairs, time = ctx.pairs, ctx.time
-        w = weights.detach().cpu().numpy().astype(float).reshape(ctx.values.shape)
-        of_x1, of_x2, of_time = None, None, None
-        if ctx.needs_input_grad[2]:
-            found = np.einsum("bnm,bpnm->bp", w, ctx.slopes) / pairs.times
-            of_time = torch.from_numpy(found.reshape(time.shape)).to(time)
+        found = _Derivatives.apply(weights, *ctx.saved_tensors, ctx.known, ctx.needs_input_grad)
+        return *found, None, None, None
+
+
+class _Derivatives(torch.autograd.Function):
+    """The first derivatives of sums of values times weights; there are no second ones."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, weights: Tensor, x1: Tensor, x2: Tensor, time: Tensor, known: tuple[Any, ...], asked: tuple[bool, ...]
+    ) -> Any:
+        (pairs, rows, project, slopes), (of_x1, of_x2, of_time, *_) = known, asked
+        w = weights.detach().cpu().numpy().astype(float).reshape(len(rows[0]), *weights.shape[-2:])
         transposed = w.swapaxes(1, 2)
-        if pairs.y is None and any(ctx.needs_input_grad[:2]):
-            of_x1, of_x2 = pairs.slopes_in_points(np.stack([w, transposed]), ctx.values)
-        else:
-            if ctx.needs_input_grad[0]:
-                (of_x1,) = pairs.slopes_in_points(w[None], ctx.values)
-            if ctx.needs_input_grad[1]:
-                (of_x2,) = pairs.swapped.slopes_in_points(transposed[None], ctx.values.swapaxes(1, 2))
-        of_points = [
-            None if found is None else _as_rows(pairs.kernel.manifold, x, found, ctx.project)
-            for x, found in zip(ctx.rows, (of_x1, of_x2))
-        ]
-        batch = time.shape[:-2]
-        tensors = [None if found is None else torch.from_numpy(found).to(weights) for found in of_points]
-        shaped = [None if found is None else found.reshape(*batch, *found.shape[-2:]) for found in tensors]
-        return *shaped, of_time, None, None, None
+
+        def like(tensor: Tensor, found: Array) -> Tensor:
+            return torch.from_numpy(found.reshape(tensor.shape)).to(tensor)
+
+        def in_rows(number: int, found: Array) -> Tensor:
+            return like((x1, x2)[number], _as_rows(pairs.kernel.manifold, rows[number], found, project))
+
+        found: list[Any] = [None, None, None]
+        if pairs.y is None and (of_x1 or of_x2):  # one set of gradients serves both
+            both = pairs.slopes_in_points(np.stack([w, transposed]))
+            found[:2] = in_rows(0, both[0]), in_rows(1, both[1])
+        elif of_x1:
+            found[0] = in_rows(0, pairs.slopes_in_points(w[None])[0])
+        if pairs.y is not None and of_x2:
+            found[1] = in_rows(1, pairs.swapped.slopes_in_points(transposed[None])[0])
+        if of_time:
+            found[2] = like(time, np.einsum("bnm,bpnm->bp", w, slopes) / pairs.times)
+        return tuple(found)
+
+    @staticmethod
+    def backward(ctx: Any, *weights: Tensor) -> Any:
+        raise Unsupported("HeatKernel has first derivatives only. Use a method that asks for no second ones.")
 
 
 def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: bool) -> Array:
@@ -242,7 +284,12 @@ def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: b
     points = unflatten(manifold, rows)
     if project:
         return np.asarray(manifold.project(points))
-    checked = np.asarray(check_points(manifold, points[0] if single else points, name))
+    try:
+        checked = np.asarray(check_points(manifold, points[0] if single else points, name))
+    except OffManifold as error:
+        if not np.isfinite(rows).all():
+            raise
+        raise OffManifold(f"{error} HeatKernel(..., project=True) moves points to the nearest ones.") from None
     exact = checked.astype(complex if manifold.is_complex else float)
     return np.asarray(manifold.polish(exact)).reshape(points.shape)
 
@@ -278,48 +325,54 @@ class _Pairs:
         number = self.kernel.parameters if derivatives else 0
         values, slopes = np.empty(shape), np.empty((shape[0], number, *shape[1:]))
         for which, time in self._times():
-
-            def table(x: Array, y: Array | None, time: Any = time) -> Array:
-                found = Normalized(self.kernel).pairs(x, y).at(time)
-                parts = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
-                return np.stack([*parts, found.value], axis=-1)
-
+            table = partial(_values_and_slopes, self.kernel, time, derivatives)
             found = _over_batch(table, self.x[which], None if self.y is None else self.y[which])
             values[which], slopes[which] = found[..., -1], np.moveaxis(found[..., :-1], -1, 1)
         return values, slopes
 
-    def slopes_in_points(self, weights: Array, values: Array) -> Array:
+    def slopes_in_points(self, weights: Array) -> Array:
         """Partial derivatives (k, B, N, *shape) in x of the sums over y of weights (k, B, N, M) times k."""
         M, y = self.kernel.manifold, self.x if self.y is None else self.y
         found = np.empty((len(weights), *self.x.shape), dtype=self.x.dtype)
         step = max(1, NUMBERS // max(1, y.shape[0] * y.shape[1] * math.prod(M.shape)))
         for which, time in self._times():
-
-            def gradient(x: Array, y: Array, time: Any = time) -> Array:
-                logs = (np.add.outer(*(self.kernel.diag(z, time, log=True) for z in (x, y)))) / 2
-                return np.exp(-logs)[(..., *(None,) * len(M.shape))] * self.kernel.gradient(x, y, time=time)
-
             for i in range(0, self.x.shape[1], step):
-                rows = (which, slice(i, i + step))
-                w = weights[(slice(None), *rows)]
-                slopes = np.einsum("kbnm,bnm...->kbn...", w, _over_batch(gradient, self.x[rows], y[which]))
-                if not isinstance(M, Homogeneous):  # where k(x, x) depends on x
-                    own = self._log_variance_gradient(self.x[rows], time)
-                    parts = (w * values[rows]).sum(axis=-1) / 2
-                    slopes = slopes - parts[(..., *(None,) * len(M.shape))] * own
-                found[(slice(None), *rows)] = partial_derivatives(M, self.x[rows], slopes)
+                x, w = self.x[which, i : i + step], weights[:, which, i : i + step]
+                slopes = _over_batch(partial(_gradients, self.kernel, time), x, y[which])
+                summed = np.einsum("kbnm,bnm...->kbn...", w, slopes)
+                found[:, which, i : i + step] = partial_derivatives(M, x, summed)
         return found
-
-    def _log_variance_gradient(self, x: Array, time: Any) -> Array:
-        """The gradients of log k(x, x), (B, N, *shape)."""
-        M, step = self.kernel.manifold, self.kernel.step_of_differences(time)
-        flat = x.reshape(-1, *M.shape)
-        return gradients(M, lambda z: self.kernel.diag(z, time, log=True), flat, step).reshape(x.shape)
 
     def _times(self) -> Iterator[tuple[Array, Any]]:
         """The elements of the batch with each time, as numbers, and the time."""
         for time in np.unique(self.times, axis=0):
             yield np.flatnonzero((self.times == time).all(axis=1)), self.kernel.check_time(time.tolist())
+
+
+def _values_and_slopes(kernel: heat.HeatKernel, time: Any, derivatives: bool, x: Array, y: Array | None) -> Array:
+    """The derivatives in the log times, and at last the values, of k(x, y) over the roots: (n, m, parameters + 1)."""
+    found = Normalized(kernel).pairs(x, y).at(time)
+    slopes = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
+    return np.stack([*slopes, found.value], axis=-1)
+
+
+def _gradients(kernel: heat.HeatKernel, time: Any, x: Array, y: Array) -> Array:
+    """The gradients in x, (n, m, *shape), of k(x, y) over the roots of k(x, x) and k(y, y)."""
+    M = kernel.manifold
+    axes = (..., *(None,) * len(M.shape))
+    roots = np.multiply.outer(*(np.sqrt(kernel.diag(z, time)) for z in (x, y)))
+    found = kernel.gradient(x, y, time=time) / roots[axes]
+    if _has_one_variance(M):
+        return found
+    values = Normalized(kernel).pairs(x, y).at(time).value
+    own = gradients(M, lambda z: np.log(kernel.diag(z, time)), x, kernel.step_of_differences(time))
+    return found - values[axes] * own[:, None] / 2
+
+
+def _has_one_variance(manifold: Manifold) -> bool:
+    """Whether k(x, x) is the same everywhere, since isometries carry any point to any other."""
+    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
+    return all(isinstance(f, Homogeneous) or (isinstance(f, Product) and _has_one_variance(f)) for f in factors)
 
 
 def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Array:
@@ -340,8 +393,8 @@ def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Ar
         return np.moveaxis(found.reshape(N, B, M, *found.shape[2:]), 1, 0)
     size, parts = max(1, BLOCK // max(N, M, 1)), []
     for i in range(0, B, size):
+        count = min(size, B - i)
         some = [None if z is None else z[i : i + size].reshape(-1, *shape) for z in (x, y)]
-        count = len(some[0]) // max(N, 1)
         found = function(*some)
         found = found.reshape(count, N, count, M, *found.shape[2:])
         parts.append(found[np.arange(count), :, np.arange(count)])

@@ -135,7 +135,10 @@ def through_projection(manifold: Manifold, x: np.ndarray, slope: np.ndarray) -> 
     units = unflatten(manifold, step * np.eye(size))
     start, slope = manifold.project(x)[:, None], flatten(manifold, slope)
     parts = [
-        sign * weight / step * flatten(manifold, manifold.difference(start, manifold.project(x[:, None] + sign * k * units)))
+        sign
+        * weight
+        / step
+        * flatten(manifold, manifold.difference(start, manifold.project(x[:, None] + sign * k * units)))
         for k, weight in WEIGHTS.items()
         for sign in (1, -1)
     ]

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array, check_count
+from ..arguments import EXTREME, as_array, check_count
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
-from ..manifolds.checks import check_points
+from ..manifolds.checks import TOLERANCE, check_points
 from ..manifolds.composed.product import flat_size
 from ..manifolds.gradients import to_tangent_space
 
@@ -31,8 +31,14 @@ KEPT = 10
 """Steps that a direction is computed from."""
 SUFFICIENT = 1e-4
 """The part of the decrease which the gradient promises that a step must bring."""
-HALVINGS = 30
-"""Shorter steps that are tried before a direction is given up."""
+TRIALS = 30
+"""Steps that are tried before a direction is given up."""
+SHORTER = (0.1, 0.5)
+"""The parts of a step that may be tried next."""
+GROWTH = 4.0
+"""How many times longer than the last one a step may be, if it is longer than one."""
+TINY = 1e-300
+"""Lengths that count as zero."""
 DOWNWARD = 1e-8
 """The least cosine of the angle of a direction and minus the gradient, and of a step and the change of the gradient."""
 ROUNDING = 1e-15
@@ -64,6 +70,7 @@ def descend(
     *,
     steps: int = 100,
     tolerance: float = 1e-6,
+    value_tolerance: float = 0.0,
     bounds: Any = None,
     stop: Callable[[], bool] = lambda: False,
 ) -> Descent:
@@ -78,6 +85,9 @@ def descend(
     steps : int, default 100, the most steps.
     tolerance : float, default 1e-6
         A descent ends where the gradient is no longer than this.
+    value_tolerance : float, default 0.0
+        It also ends after a step that changes the function by less than this, relative to its value where that is
+        larger than one.
     bounds : array (2, *shape), default None
         The least and the largest value of each coordinate, possibly infinite. Finite ones are for coordinates of
         Euclidean factors only.
@@ -116,7 +126,7 @@ def descend(
         moving = state.moving(tolerance)
         if not moving.any() or stop():
             return state.descent(number)
-        state.step(function, moving)
+        state.step(function, moving, value_tolerance)
     return state.descent(steps)
 
 
@@ -152,6 +162,13 @@ def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
     return box
 
 
+def _shorter(change: np.ndarray, promise: np.ndarray) -> np.ndarray:
+    """The part of a step to try next: to the minimum of the parabola through what is known, within limits."""
+    low, high = SHORTER
+    best = -promise / np.maximum(2 * (change - promise), TINY)
+    return np.where(np.isfinite(change), np.clip(best, low, high), low)
+
+
 @dataclass
 class _State:
     """All descents: their points, and the steps and changes of the gradient that their directions are made of."""
@@ -162,6 +179,8 @@ class _State:
     values: np.ndarray
     gradients: np.ndarray
     ended: np.ndarray = field(init=False)
+    reach: np.ndarray = field(init=False)
+    """The longest next step: 1, or GROWTH times the last one."""
     moves: list[np.ndarray] = field(default_factory=list)
     changes: list[np.ndarray] = field(default_factory=list)
     weights: list[np.ndarray] = field(default_factory=list)
@@ -170,6 +189,7 @@ class _State:
     def __post_init__(self) -> None:
         self.values, self.gradients = np.array(self.values, dtype=float), np.array(self.gradients)
         self.ended = ~np.isfinite(self.values)
+        self.reach = np.ones(len(self.x))
 
     def descent(self, iterations: int) -> Descent:
         return Descent(self.x, self.values, self._length(self.x, self._free(self.gradients)), iterations)
@@ -178,34 +198,38 @@ class _State:
         """Which descents have not ended."""
         return ~self.ended & (self._length(self.x, self._free(self.gradients)) > tolerance)
 
-    def step(self, function: Function, moving: np.ndarray) -> None:
+    def step(self, function: Function, moving: np.ndarray, value_tolerance: float) -> None:
         """One step of all descents that have not ended."""
         gradient = self._free(self.gradients)
         way = self._direction(gradient)
         size = self._length(self.x, gradient)
         fresh = ~(self._inner(gradient, way) < -DOWNWARD * size * self._length(self.x, way)) | self._no_history()
         self._forget(fresh)
-        way[fresh] = -self._times(gradient, 1 / np.maximum(1.0, size))[fresh]  # a first step is no longer than one
+        way[fresh] = -gradient[fresh]
+        way = self._times(way, np.minimum(1.0, self.reach / np.maximum(self._length(self.x, way), TINY)))
 
         x, values, gradients = self.x.copy(), self.values.copy(), self.gradients.copy()
         searching = moving.copy()
-        for _ in range(HALVINGS):
+        for _ in range(TRIALS):
             rows = np.flatnonzero(searching)
             if not len(rows):
                 break
             ends = self._along(self.x[rows], way[rows])
-            found, slopes = function(ends)
+            found, slopes = self._evaluated(function, ends)
             moved = self._in_box(way[rows], ends - self.x[rows])
             promise = self.manifold.metric(self.x[rows], gradient[rows], moved)
-            limit = self.values[rows] + SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
-            good = np.isfinite(found) & (found <= limit)
-            here = rows[good]
+            change = found - self.values[rows]
+            good = change <= SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
+            here, there = rows[good], rows[~good]
             x[here], values[here], gradients[here], way[here] = ends[good], found[good], slopes[good], moved[good]
             searching[here] = False
-            way[rows[~good]] /= 2
+            way[there] = self._times(way[there], _shorter(change[~good], promise[~good]))
+        self.reach = np.minimum(np.maximum(1.0, GROWTH * self._length(self.x, way)), self.manifold.farthest / 2)
         self.ended |= searching & fresh  # not even the gradient leads down
         self._forget(searching)
-        self._moved(x, values, gradients, way, moving & ~searching)
+        moved, size = moving & ~searching, np.maximum(1.0, np.maximum(np.abs(values), np.abs(self.values)))
+        self.ended |= moved & (self.values - values < value_tolerance * size)
+        self._moved(x, values, gradients, way, moved)
 
     def _moved(
         self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray, way: np.ndarray, which: np.ndarray
@@ -246,8 +270,18 @@ class _State:
 
     def _along(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The ends of geodesics, in the box, without rounding errors of many steps."""
-        ends = np.asarray(self.manifold.polish(self.manifold.exp(x, v)))
+        with np.errstate(all="ignore"):  # of steps that are too long
+            ends = np.asarray(self.manifold.polish(self.manifold.exp(x, v)))
         return ends if self.box is None else np.clip(ends, *self.box)
+
+    def _evaluated(self, function: Function, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The function and its gradients; nan where x has left the manifold or floating point."""
+        with np.errstate(all="ignore"):
+            possible = (self.manifold.defect(x) <= TOLERANCE) & (np.abs(x).reshape(len(x), -1).max(axis=1) < EXTREME)
+        values, gradients = np.full(len(x), np.nan), np.zeros_like(x)
+        if possible.any():
+            values[possible], gradients[possible] = function(x[possible])
+        return values, gradients
 
     def _in_box(self, v: np.ndarray, difference: np.ndarray) -> np.ndarray:
         """The vector v of a step, in coordinates with bounds the difference of its ends."""

@@ -1,0 +1,465 @@
+"""Heat kernels in GPyTorch: what its own tests ask of a kernel, derivatives, models, and what is refused."""
+
+import copy
+import doctest
+import importlib
+import math
+import pickle
+
+import gpytorch
+import numpy as np
+import pytest
+import torch
+from gpytorch.distributions import MultivariateNormal
+from gpytorch.kernels import AdditiveKernel, ProductKernel, RBFKernel, ScaleKernel
+
+import heatgp as hg
+from catalog import CATALOG, glide, identity, is_supported
+from heatgp import SPD, Euclidean, Product, Quotient, SpecialOrthogonal, Sphere, Stiefel, Torus, Unitary
+from heatgp.adapters.gpytorch import HeatKernel
+from heatgp.errors import InvalidInput, OffManifold, Unsupported
+from heatgp.manifolds.composed.product import flatten
+
+EXACT = [M for M in CATALOG if is_supported(M, "exact")]
+KLEIN = Quotient(Torus(2), (identity, glide))  # where k(x, x) depends on x
+
+
+@pytest.fixture(autouse=True)
+def seed():
+    torch.manual_seed(0)
+
+
+def rows(M, rng, *batch, dtype=torch.float64):
+    """Random points as a tensor (*batch, size)."""
+    points = np.asarray(flatten(M, M.random(rng, math.prod(batch))))
+    return torch.tensor(points, dtype=dtype).reshape(*batch, -1)
+
+
+def dense(kernel, *points, **options):
+    return kernel(*points, **options).to_dense().detach()
+
+
+def close(one, other, tolerance=1e-12):
+    torch.testing.assert_close(one, other, rtol=0, atol=tolerance)
+
+
+# What GPyTorch's BaseKernelTestCase checks, on every manifold with an exact kernel.
+
+
+@pytest.mark.parametrize("M", EXACT, ids=repr)
+def test_values_are_those_of_the_library(M, rng):
+    x, y = M.random(rng, 4), M.random(rng, 3)
+    exact = hg.heat_kernel(M)
+    roots = [np.exp(exact.diag(z, 0.7, log=True) / 2) for z in (x, y)]
+    found = dense(HeatKernel(M, 0.7), *(torch.tensor(np.asarray(flatten(M, z))) for z in (x, y)))
+    close(found, torch.tensor(exact(x, y, time=0.7) / np.outer(*roots)), 1e-7)  # time is in single precision
+
+
+@pytest.mark.parametrize("M", EXACT, ids=repr)
+def test_batches(M, rng):
+    """One time for a batch of points, a time for each element, and elements of the kernel."""
+    x = rows(M, rng, 3, 2, 3)
+    kernel = HeatKernel(M, 0.7).double()
+    values = dense(kernel, x)
+    close(values, torch.stack([torch.stack([dense(kernel, each) for each in row]) for row in x]))
+    close(dense(kernel.expand_batch(torch.Size([3, 2])), x), values)
+    close(kernel(x, diag=True), values.diagonal(dim1=-2, dim2=-1))
+
+    several = HeatKernel(M, 0.7, batch_shape=torch.Size([3, 2])).double()
+    several.time = torch.linspace(0.5, 0.9, 6, dtype=torch.float64).reshape(3, 2, 1, 1)
+    values = dense(several, x)
+    for i, j in np.ndindex(3, 2):
+        kernel.time = several.time[i, j]
+        close(dense(kernel, x[i, j]), values[i, j])
+    close(dense(several[1], x[1]), values[1])
+    close(dense(several[:, 1], x[:, 1]), values[:, 1])
+    close(dense(several[2, 0], x[2, 0]), values[2, 0])
+    close(several(x)[1, 0, :2, 1:].to_dense(), values[1, 0, :2, 1:])
+    close(dense(several, x[0, 0]), dense(several, x[0, 0].expand(3, 2, -1, -1)))
+
+
+@pytest.mark.parametrize("M", EXACT, ids=repr)
+def test_active_dims(M, rng):
+    x = rows(M, rng, 4)
+    size, values = x.shape[-1], dense(HeatKernel(M).double(), x)
+    more = torch.cat([torch.randn(4, 2, dtype=torch.float64), x, torch.randn(4, 1, dtype=torch.float64)], dim=-1)
+    close(dense(HeatKernel(M, active_dims=list(range(2, 2 + size))).double(), more), values)
+    mixed = torch.randperm(size)
+    close(dense(HeatKernel(M, active_dims=torch.argsort(mixed)).double(), x[:, mixed]), values)
+
+
+def curve_derivative(M, function, x, v, step=2e-3):
+    """The derivative of a function of rows along geodesics, by differences of sixth order."""
+    weights = ((1, 0.75), (2, -0.15), (3, 1 / 60))
+
+    def value(s):
+        return function(torch.tensor(np.asarray(flatten(M, M.exp(x, s * v))))).item()
+
+    return sum(w * (value(k * step) - value(-k * step)) for k, w in weights) / step
+
+
+@pytest.mark.parametrize("M", EXACT, ids=repr)
+def test_derivatives(M, rng):
+    """In the points along geodesics, and in the raw time."""
+    x, y = M.random(rng, 2), M.random(rng, 3)
+    y = np.concatenate([y[:2], M.exp(x[:1], 0.3 * M.tangent_basis(x[:1])[:, 0])])
+    z, weights = torch.tensor(np.asarray(flatten(M, y))), torch.randn(2, 3, dtype=torch.float64)
+    kernel = HeatKernel(M, 0.5).double()
+
+    def first(points):
+        return (kernel(points, z).to_dense() * weights).sum()
+
+    def second(points):
+        return (kernel(z, points).to_dense() * weights.T).sum()
+
+    v = M.tangent_basis(x)[:, -1] + M.tangent_basis(x)[:, 0] / 2
+    for function in (first, second):
+        at = torch.tensor(np.asarray(flatten(M, x)), requires_grad=True)
+        (slopes,) = torch.autograd.grad(function(at), at)
+        found = (slopes.numpy() * flatten(M, v)).sum()
+        np.testing.assert_allclose(found, curve_derivative(M, function, x, v), atol=1e-8 * slopes.abs().max().item())
+    close(*time_derivatives(kernel, lambda: first(at)), 1e-7)
+
+
+def time_derivatives(kernel, function):
+    """The derivative in the raw time by autograd, and by differences."""
+    (found,) = torch.autograd.grad(function(), kernel.raw_time)
+    start, ends = kernel.raw_time.detach().clone(), []
+    with torch.no_grad():
+        for step in (1e-4, -1e-4):
+            kernel.raw_time.copy_(start + step)
+            ends.append(function())
+        kernel.raw_time.copy_(start)
+    return found.sum(), (ends[0] - ends[1]) / 2e-4
+
+
+# Derivatives where more is to be thought of.
+
+
+@pytest.mark.parametrize("M", [Sphere(2), KLEIN, Product(SpecialOrthogonal(3), Euclidean(1)), Unitary(2)], ids=repr)
+def test_derivatives_of_points_with_themselves(M, rng):
+    """Both arguments are the same tensor; where k(x, x) depends on x, it is divided out."""
+    x = M.random(rng, 4)
+    weights, kernel = torch.randn(4, 4, dtype=torch.float64), HeatKernel(M, 0.5, smoothness=2.5).double()
+
+    def function(points):
+        return (kernel(points).to_dense() * weights).sum()
+
+    at = torch.tensor(np.asarray(flatten(M, x)), requires_grad=True)
+    (slopes,) = torch.autograd.grad(function(at), at)
+    v = M.tangent_basis(x)[:, 0]
+    found = (slopes.numpy() * flatten(M, v)).sum()
+    np.testing.assert_allclose(found, curve_derivative(M, function, x, v), atol=1e-7 * slopes.abs().max().item())
+
+
+def test_partial_derivatives_have_no_normal_part(rng):
+    M = Sphere(3)
+    x, z = rows(M, rng, 5).requires_grad_(), rows(M, rng, 6)
+    (slopes,) = torch.autograd.grad(HeatKernel(M, 0.5)(x, z).to_dense().sum(), x)
+    close((slopes * x).sum(dim=-1).detach(), torch.zeros(5, dtype=torch.float64))
+
+
+@pytest.mark.parametrize("M", [Sphere(2), SpecialOrthogonal(3), SPD(2), Unitary(2), Torus(2)], ids=repr)
+def test_derivatives_through_the_projection(M, rng):
+    """Of rows near the manifold, in all directions: PyTorch's own check."""
+    x, z = rows(M, rng, 3), rows(M, rng, 2)
+    x = (x + 0.05 * torch.randn_like(x)).requires_grad_()
+    kernel = HeatKernel(M, 0.5, project=True).double()
+    assert torch.autograd.gradcheck(lambda points: kernel(points, z).to_dense(), x, atol=1e-7)
+    assert torch.autograd.gradcheck(lambda points: kernel(points).to_dense(), x, atol=1e-7)
+
+
+def test_derivatives_in_batches(rng):
+    """Of small elements, of elements with one set of points, and of a time for each: the same as one by one."""
+    M = Sphere(2)
+    kernel = HeatKernel(M, batch_shape=torch.Size([40])).double()
+    kernel.time = torch.linspace(0.3, 0.9, 40, dtype=torch.float64).reshape(40, 1, 1).round(decimals=1)
+    weights = torch.randn(40, 2, 3, dtype=torch.float64)
+    fresh, shared = rows(M, rng, 40, 3), rows(M, rng, 3).expand(40, 3, 3)
+    for z in (fresh, shared):
+        for swap in (False, True):
+            x = rows(M, rng, 40, 2).requires_grad_()
+            values = kernel(z, x).to_dense().mT if swap else kernel(x, z).to_dense()
+            found = torch.autograd.grad((values * weights).sum(), (x, kernel.raw_time))
+            single = [(kernel[b](x[b], z[b]).to_dense() * weights[b]).sum() for b in range(40)]
+            (expected,) = torch.autograd.grad(sum(single), x)
+            close(found[0], expected, 1e-9)
+            one = kernel[7]
+            (slope,) = torch.autograd.grad((one(x[7], z[7]).to_dense() * weights[7]).sum(), one.raw_time)
+            close(found[1][7], slope)
+
+
+def test_several_times(rng):
+    P = Product(Sphere(2), Euclidean(2))
+    kernel = HeatKernel(P, (0.3, 2.0)).double()
+    assert kernel.time.shape == (1, 2)
+    x, y = P.random(rng, 3), P.random(rng, 4)
+    sphere, plane = hg.heat_kernel(Sphere(2)), hg.heat_kernel(Euclidean(2))
+    expected = sphere(x[:, :3], y[:, :3], time=0.3) / sphere.diag(x[:1, :3], 0.3)
+    expected = expected * plane(x[:, 3:], y[:, 3:], time=2.0) / plane.diag(x[:1, 3:], 2.0)
+    close(dense(kernel, torch.tensor(x), torch.tensor(y)), torch.tensor(expected), 1e-7)
+    weights = torch.randn(3, 4, dtype=torch.float64)
+    close(
+        *time_derivatives(kernel, lambda: (kernel(torch.tensor(x), torch.tensor(y)).to_dense() * weights).sum()), 1e-7
+    )
+
+
+def test_matched_points(rng):
+    """diag=True of two different sets."""
+    M = Sphere(2)
+    x, y = rows(M, rng, 2, 50).requires_grad_(), rows(M, rng, 2, 50)
+    kernel = HeatKernel(M).double()
+    pairs = kernel(x, y).to_dense().diagonal(dim1=-2, dim2=-1)
+    matched = kernel(x, y, diag=True)
+    close(matched, pairs)
+    close(*(torch.autograd.grad(values.sum(), x)[0] for values in (matched, pairs)))
+
+
+def test_no_second_derivatives(rng):
+    x = rows(Sphere(2), rng, 3).requires_grad_()
+    (slopes,) = torch.autograd.grad(HeatKernel(Sphere(2))(x, x[:1].detach()).to_dense().sum(), x, create_graph=True)
+    with pytest.raises(Unsupported, match="first derivatives only"):
+        slopes.sum().backward()
+
+
+def test_nothing_is_computed_that_is_not_asked_for(rng, monkeypatch):
+    x, kernel = rows(Sphere(2), rng, 3), HeatKernel(Sphere(2))
+    monkeypatch.setattr(hg.heat.kernel.HeatKernel, "gradient", None)
+    kernel(x).to_dense().sum().backward()
+    assert kernel.raw_time.grad is not None
+    kernel.raw_time.requires_grad_(False)
+    profile = type(kernel.heat_kernel.profile)
+    monkeypatch.setattr(profile, "prepare", no_slopes(profile.prepare))
+    kernel.heat_kernel.profile._recent.known.clear()
+    assert not kernel(x).to_dense().requires_grad
+
+
+def no_slopes(prepare):
+    def changed(self, time):
+        found = prepare(self, time)
+        object.__setattr__(found, "relative_slope", None)
+        return found
+
+    return changed
+
+
+# Types, copies, compositions.
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_types(dtype, rng):
+    x = rows(Unitary(2), rng, 4, dtype=dtype).requires_grad_()
+    kernel = HeatKernel(Unitary(2)).to(dtype)
+    values = kernel(x).to_dense()
+    assert values.dtype == kernel(x, diag=True).dtype == dtype
+    values[0, 1].backward()
+    assert x.grad.dtype == kernel.raw_time.grad.dtype == dtype
+    exact = HeatKernel(Unitary(2)).double()
+    close(values.detach().double(), dense(exact, x.detach().double()), 1e-5 if dtype == torch.float32 else 0)
+
+
+def test_copies(rng):
+    M = Product(Sphere(2), Torus(1))
+    x = rows(M, rng, 5)
+    prior = gpytorch.priors.GammaPrior(2.0, 3.0)
+    kernel = ScaleKernel(HeatKernel(M, (0.3, 0.6), smoothness=1.5, time_prior=prior)).double()
+    values = dense(kernel, x)
+    for twin in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        close(dense(twin, x), values, 0)
+    other = ScaleKernel(HeatKernel(M, (1.0, 1.0), smoothness=1.5, time_prior=prior)).double()
+    other.load_state_dict(kernel.state_dict())
+    close(dense(other, x), values, 0)
+    assert set(HeatKernel(M).state_dict()) == {"raw_time"} | {
+        f"raw_time_constraint.{b}_bound" for b in ("lower", "upper")
+    }
+
+
+def test_sums_and_products(rng):
+    M = Sphere(2)
+    x = torch.cat([rows(M, rng, 2, 6), torch.randn(2, 6, 1, dtype=torch.float64)], dim=-1)
+    heat, rbf = HeatKernel(M, active_dims=[0, 1, 2]).double(), RBFKernel(active_dims=[3]).double()
+    for kernel, rule in ((heat * rbf, torch.mul), (heat + rbf, torch.add)):
+        assert isinstance(kernel, (ProductKernel, AdditiveKernel))
+        assert not kernel.is_stationary
+        close(dense(kernel, x), rule(dense(heat, x), dense(rbf, x)), 1e-7)
+    several = heat.expand_batch(torch.Size([2]))
+    close(dense(several, x), dense(heat, x))
+    close(dense(several[1], x[1]), dense(heat, x[1]))
+    assert heat.active_dims.tolist() == [0, 1, 2]
+
+
+def test_constraints_and_priors(rng):
+    interval = gpytorch.constraints.Interval(0.1, 2.0)
+    kernel = HeatKernel(Sphere(2), 0.5, time_constraint=interval, time_prior=gpytorch.priors.UniformPrior(0.6, 0.9))
+    assert kernel.time.item() == pytest.approx(0.5)
+    assert [name for name, *_ in kernel.named_priors()] == ["time_prior"]
+    kernel.sample_from_prior("time_prior")
+    assert 0.6 <= kernel.time.item() <= 0.9
+    with pytest.raises(InvalidInput, match=r"time = 2.0 is not inside the constraint"):
+        kernel.time = 2.0
+    assert HeatKernel(Stiefel(5, 2)).raw_time_constraint.lower_bound.item() == pytest.approx(0.02)
+    assert HeatKernel(SPD(4)).raw_time_constraint.upper_bound.item() == 1
+    assert HeatKernel(SPD(4)).time.item() == pytest.approx(0.5)  # its kernel is known to time 1
+
+
+@pytest.mark.parametrize(
+    "method", [hg.Smooth(paths=500, times=[0.5, 1.0]), hg.Reference(references=60, paths=600)], ids=repr
+)
+def test_kernels_that_are_estimated(method, rng):
+    """Any method, and a kernel that is ready; what is not positive definite is made so."""
+    M = Sphere(2)
+    ready = method.kernel(M).as_positive_definite()
+    x = M.random(rng, 30)
+    found = dense(HeatKernel(M, 0.75, kernel=method).double(), torch.tensor(x))
+    close(dense(HeatKernel(M, 0.75, kernel=ready).double(), torch.tensor(x)), found, 0)
+    roots = np.sqrt(ready.diag(x, 0.75))
+    close(found, torch.tensor(ready(x, time=0.75) / np.outer(roots, roots)), 1e-7)
+    assert torch.linalg.eigvalsh(found).min() > -1e-8
+
+
+# Models.
+
+
+class Regression(gpytorch.models.ExactGP):
+    def __init__(self, x, y, likelihood, kernel):
+        super().__init__(x, y, likelihood)
+        self.mean_module, self.covar_module = gpytorch.means.ZeroMean(), kernel
+
+    def forward(self, x):
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+
+@pytest.mark.parametrize("smoothness", [math.inf, 1.5])
+@pytest.mark.parametrize("M", [Sphere(2), SPD(2), Product(SpecialOrthogonal(3), Euclidean(2))], ids=repr)
+def test_posterior_is_that_of_the_regressor(M, smoothness, rng):
+    X, new = M.random(rng, 40), M.random(rng, 15)
+    y = np.sin(2 * M.embed(X)[:, 0]) + 0.1 * rng.standard_normal(40)
+    time = (0.6, 1.7) if isinstance(M, Product) else 0.6
+    gp = hg.GPRegressor(M, smoothness=smoothness, time=time, amplitude=1.3, noise=0.01, mean="zero").fit(X, y)
+    mean, std = gp.predict(new, return_std=True)
+
+    x, z = (torch.tensor(np.asarray(flatten(M, each))) for each in (X, new))
+    kernel = ScaleKernel(HeatKernel(M, time, smoothness=smoothness)).double()
+    kernel.outputscale, kernel.base_kernel.time = torch.tensor(1.3, dtype=torch.float64), time
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+    likelihood.noise = torch.tensor(0.01, dtype=torch.float64)
+    model = Regression(x, torch.tensor(y), likelihood, kernel).eval()
+    with torch.no_grad(), gpytorch.settings.fast_computations(False, False, False):
+        found = model(z)
+        np.testing.assert_allclose(found.mean, mean, atol=1e-8)
+        np.testing.assert_allclose(found.stddev, std, atol=1e-8)
+    evidence = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model.train())
+    with gpytorch.settings.fast_computations(False, False, False):
+        found = 40 * evidence(model(x), model.train_targets).item()
+    assert found == pytest.approx(gp.posteriors_[0].log_marginal_likelihood, abs=1e-7)
+
+
+def test_exact_regression_learns(rng):
+    M = Sphere(2)
+    x, z = rows(M, rng, 60), rows(M, rng, 200)
+    y = x[:, 0] * x[:, 2] + 0.05 * torch.randn(60, dtype=torch.float64)
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+    model = Regression(x, y, likelihood, ScaleKernel(HeatKernel(M)).double())
+    evidence = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
+    best = torch.optim.Adam(model.parameters(), lr=0.1)
+    for _ in range(60):
+        best.zero_grad()
+        loss = -evidence(model(x), y)
+        loss.backward()
+        best.step()
+    model.eval()
+    with torch.no_grad():
+        error = (model(z).mean - z[:, 0] * z[:, 2]).square().mean().sqrt()
+    assert error < 0.05  # that of one observation
+    assert model.covar_module.base_kernel.time.item() != pytest.approx(1.0, abs=0.01)
+
+
+class Sparse(gpytorch.models.ApproximateGP):
+    def __init__(self, inducing, kernel):
+        distribution = gpytorch.variational.CholeskyVariationalDistribution(len(inducing))
+        super().__init__(gpytorch.variational.VariationalStrategy(self, inducing, distribution))
+        self.mean_module, self.covar_module = gpytorch.means.ConstantMean(), kernel
+
+    def forward(self, x):
+        return MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+
+def sparse_fit(M, x, y, kernel, steps):
+    likelihood = gpytorch.likelihoods.GaussianLikelihood().double()
+    model = Sparse(x[:15].clone(), kernel).double()
+    bound = gpytorch.mlls.VariationalELBO(likelihood, model, num_data=len(y))
+    best = torch.optim.Adam([*model.parameters(), *likelihood.parameters()], lr=0.05)
+    for _ in range(steps):
+        best.zero_grad()
+        loss = -bound(model(x), y)
+        loss.backward()
+        best.step()
+    return model.eval(), loss.item()
+
+
+def test_sparse_regression_learns_its_inducing_points(rng):
+    M = SpecialOrthogonal(3)
+    x, z = rows(M, rng, 100), rows(M, rng, 100)
+    y = x[:, 0] + 0.05 * torch.randn(100, dtype=torch.float64)
+    model, _ = sparse_fit(M, x, y, ScaleKernel(HeatKernel(M, project=True)), 80)
+    with torch.no_grad():
+        assert (model(z).mean - z[:, 0]).square().mean().sqrt() < 0.3 * z[:, 0].std()
+    inducing = model.variational_strategy.inducing_points.detach()
+    assert (inducing - x[:15]).abs().max() > 0.1  # they have moved
+    with pytest.raises(OffManifold, match="project=True"):
+        sparse_fit(M, x, y, ScaleKernel(HeatKernel(M)), 2)
+
+
+# What is refused.
+
+
+def test_wrong_arguments():
+    with pytest.raises(InvalidInput, match="manifold = 'sphere' must be a manifold"):
+        HeatKernel("sphere")
+    with pytest.raises(InvalidInput, match="time must be positive"):
+        HeatKernel(Sphere(2), -1.0)
+    with pytest.raises(InvalidInput, match="one for each factor"):
+        HeatKernel(Sphere(2), (1.0, 2.0))
+    with pytest.raises(InvalidInput, match="smoothness must be a number"):
+        HeatKernel(Sphere(2), smoothness=0.0)
+    with pytest.raises(InvalidInput, match="kernel = 'gauss' is not known"):
+        HeatKernel(Sphere(2), kernel="gauss")
+    with pytest.raises(InvalidInput, match=r"is a kernel of Sphere\(3\); the manifold is Sphere\(2\)"):
+        HeatKernel(Sphere(2), kernel=hg.heat_kernel(Sphere(3)))
+    with pytest.raises(InvalidInput, match="time_prior = 1 must be a prior"):
+        HeatKernel(Sphere(2), time_prior=1)
+    with pytest.raises(InvalidInput, match="project"):
+        HeatKernel(Sphere(2), project="yes")
+
+
+def test_wrong_tensors():
+    kernel, x = HeatKernel(Sphere(2)), torch.eye(3)
+    with pytest.raises(OffManifold, match=r"x1\[1\] is not on Sphere\(2\).*project=True"):
+        kernel(torch.stack([x[0], 2 * x[1]])).to_dense()
+    with pytest.raises(OffManifold, match=r"x2\[0, 2\] is not on Sphere\(2\)"):
+        kernel(x[None], torch.stack([x[0], x[0], 2 * x[1]])[None]).to_dense()
+    with pytest.raises(OffManifold, match=r"x1\[0\] is not finite"):
+        kernel(x * torch.nan).to_dense()
+    with pytest.raises(InvalidInput, match=r"x1 has dtype torch.int64; needed is torch.float64 or torch.float32"):
+        kernel(x.long()).to_dense()
+    with pytest.raises(InvalidInput, match="real parts, then its imaginary parts"):
+        HeatKernel(Unitary(2))(torch.eye(4, dtype=torch.complex128)).to_dense()
+    with pytest.raises(InvalidInput, match=r"x1 has shape \(2, 4\); a point of Unitary\(2\) is a row of 8 numbers"):
+        HeatKernel(Unitary(2))(torch.eye(2).reshape(1, 4).repeat(2, 1)).to_dense()
+    with pytest.raises(InvalidInput, match="x1 is on the device 'meta'"):
+        kernel(x.to("meta")).evaluate_kernel()
+    with pytest.raises(Unsupported, match="active_dims"):
+        kernel.forward(x, x, last_dim_is_batch=True)
+
+
+def test_no_points():
+    kernel, none, x = HeatKernel(Sphere(2)), torch.empty(0, 3), torch.eye(3)
+    assert kernel(none, x).to_dense().shape == (0, 3)
+    assert kernel(x, none).to_dense().shape == (3, 0)
+    assert kernel(torch.empty(2, 0, 3), x.expand(2, 3, 3)).to_dense().shape == (2, 0, 3)
+
+
+def test_examples():
+    found = doctest.testmod(importlib.import_module("heatgp.adapters.gpytorch"))
+    assert found.attempted > 3
+    assert not found.failed
