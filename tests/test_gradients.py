@@ -166,7 +166,16 @@ def test_gradients_in_high_precision(M, time, rng):
     check(values, found, M, x, rng, 1e-8 * np.sqrt(M.metric(x, found, found).max()), 3e-3 * length)
 
 
-@pytest.mark.parametrize("M, number", [(Stiefel(5, 2), 2), pytest.param(Stiefel(4, 1, "complex"), 1)], ids=repr)
+@pytest.mark.parametrize(
+    "M, number",
+    [
+        (Stiefel(5, 2), 2),
+        (Stiefel(4, 1, "complex"), 1),
+        pytest.param(Stiefel(7, 3), None, marks=pytest.mark.slow),
+        pytest.param(Stiefel(5, 2, "complex"), None, marks=pytest.mark.slow),
+    ],
+    ids=repr,
+)
 def test_averages_over_cosets_are_differentiated_along_horizontal_lifts(M, number, rng):
     """Against the double average itself, at exp(sW) g_x, where W has no part in the fibre."""
     kernel, time = hg.heat_kernel(M, "fibre-average", fibre=number), 0.5
@@ -202,15 +211,15 @@ def test_averages_over_cosets_are_differentiated_along_horizontal_lifts(M, numbe
 @pytest.mark.slow
 @pytest.mark.parametrize("M", [Stiefel(7, 3), Stiefel(5, 2, "complex")], ids=repr)
 def test_gradients_of_averages_are_right_to_their_error(M, rng):
-    """The gradients of the heat kernel, which is invariant under isometries: a common turn moves the completions."""
-    kernel, time = hg.heat_kernel(M, "fibre-average"), 1.5
+    """The heat kernel is invariant under isometries: a common turn of both points only moves their completions."""
+    kernel, time = hg.heat_kernel(M, "fibre-average"), 0.5
     x = M.random(rng, 1)
     y = M.exp(x, 0.5 * M.noise(x, white_noise(rng, x.shape, M.is_complex)) / math.sqrt(M.dim))
     turn = np.linalg.qr(white_noise(rng, (M.n, M.n), M.is_complex))[0]
     found = kernel.gradient(x, y, time=time)
     other = np.conj(turn.T) @ kernel.gradient(turn @ x, turn @ y, time=time)
-    error = kernel.standard_error(x, y, time=time) / kernel(x, y, time=time)
-    assert np.abs(found - other).max() < 10 * float(error.max()) * np.abs(found).max()
+    error = float(kernel.standard_error(x, y, time=time).max()) / math.sqrt(time)
+    assert 1e-6 * np.abs(found).max() < np.abs(found - other).max() < 10 * error
 
 
 def test_gradients_of_a_distance_agree_with_differences(rng):
