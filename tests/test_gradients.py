@@ -31,6 +31,7 @@ from heatgp import (
 from heatgp.array import hermitian, white_noise
 from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, NotConverged, Unsupported
+from heatgp.gp.sparse.regression import SparsePosterior
 from heatgp.heat.exact.fibre import finite_group, lift
 from heatgp.heat.kernel import HeatKernel
 from heatgp.manifolds.gradients import WEIGHTS
@@ -387,8 +388,6 @@ MODELS = {
     "linear mean": {"mean": "linear"},
     "a function as mean": {**KNOWN, "mean": lambda x: np.sin(2 * x[..., :2]), "coefficient_scale": 2.0},
     "integrated": {"integrate": "grid"},
-    "sparse": {"inference": "sparse"},
-    "sparse, linear mean": {**KNOWN, "inference": "sparse", "mean": "linear"},
     "matern": {"smoothness": 2.5},
     "densities": {**KNOWN, "normalize": False},
     "no mean, hardly any noise": {**KNOWN, "noise": 1e-8, "mean": "zero"},
@@ -417,6 +416,14 @@ def test_gradients_of_models(M, options, rng):
     if M.dim > 2 and options.get("time"):
         options = {**options, "time": (0.3, 2.0)}
     check_model(hg.GPRegressor(M, **options).fit(*data(M, 80, rng)), M, M.random(rng, 6), rng)
+
+
+@pytest.mark.parametrize("M, time, mean", [(Sphere(2), 0.3, "linear"), (ComplexProjective(2), 0.6, "constant")])
+def test_gradients_of_sparse_models(M, time, mean, rng):
+    options = KNOWN | {"time": time, "mean": mean, "inference": "sparse"}
+    gp = hg.GPRegressor(M, **options).fit(*data(M, 800, rng))
+    assert isinstance(gp.posterior_, SparsePosterior)  # of fewer data it is dense
+    check_model(gp, M, M.random(rng, 4), rng)
 
 
 @pytest.mark.parametrize(
