@@ -54,7 +54,7 @@ class Columns(Kernel):
     def diag(self, X):
         return np.ones(len(X))
 
-    def is_stationary(self):
+    def has_constant_variance(self):
         return True
 
 

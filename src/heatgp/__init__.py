@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         TorusKnot,
         Unitary,
     )
+    from .optimize import Optimizer, minimize
     from .paths.walk import walk
     from .points import landmarks_to_shape, product_to_spd, spd_to_product
 
@@ -66,6 +67,7 @@ __all__ = [
     "Implicit",
     "Manifold",
     "Method",
+    "Optimizer",
     "Orthogonal",
     "Product",
     "Quotient",
@@ -88,6 +90,7 @@ __all__ = [
     "landmarks_to_shape",
     "load_kernel",
     "matern_kernel",
+    "minimize",
     "nlpd_scorer",
     "product_to_spd",
     "shape_kernel",
@@ -103,11 +106,12 @@ _HOMES = {
     "heat.matern": ("matern_kernel",),
     "heat.methods": ("Auto", "Ball", "Exact", "FibreAverage", "Method", "Reference", "Smooth", "Strip", "heat_kernel"),
     "heat.shapes": ("shape_kernel",),
+    "optimize": ("Optimizer", "minimize"),
     "paths.walk": ("walk",),
     "points": ("landmarks_to_shape", "product_to_spd", "spd_to_product"),
 }
 """The modules of the public names; all others are manifolds."""
-_ROOMS = ("baselines", "datasets", "errors", "estimators", "manifolds", "plots", "points", "testing")
+_ROOMS = ("baselines", "datasets", "errors", "estimators", "manifolds", "optimize", "plots", "points", "testing")
 """The modules that are attributes too: heatgp.points is there without an import of its own."""
 
 

@@ -424,7 +424,7 @@ class Kernel(ABC):
         return None
 
     @property
-    def is_stationary(self) -> bool:
+    def has_constant_variance(self) -> bool:
         """Whether k(x, x) is the same at all points; False, the default, where that is not known."""
         return False
 
@@ -434,7 +434,7 @@ class Kernel(ABC):
 
     def log_variance_gradient(self, X: Any, time: Any) -> Array:
         """The gradients of log k(x, x), (N, *shape)."""
-        if self.is_stationary:
+        if self.has_constant_variance:
             return np.zeros_like(X)
         raise Unsupported("this kernel has no gradients in the points.")
 
@@ -522,19 +522,18 @@ class Normalized(DerivedKernel):
         return None if inner is None else TimeFunction(lambda time: inner.at(time).unit_rows())
 
     @property
-    def is_stationary(self) -> bool:
+    def has_constant_variance(self) -> bool:
         return True
 
     def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
         """With k(x, y) / √(k(x, x) k(y, y)) = c, the gradient is that of k over the roots, less c ∇log k(x, x) / 2."""
         found = self.kernel.with_gradients(X, Y, time)
-        if self.kernel.is_stationary:
+        if self.kernel.has_constant_variance and found.value.size:
             log_variance = self.kernel.matched(Y[:1]).at(time).log
             return replace(found, log_scale=found.log_scale - float(log_variance[0]))
         left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
-        factor = np.exp((left.log_scale + right.log_scale) / -2 + found.log_scale) / np.sqrt(
-            np.multiply.outer(left.relative_value, right.relative_value)
-        )
+        shift = math.exp(found.log_scale - (left.log_scale + right.log_scale) / 2)
+        factor = np.multiply.outer(shift / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value))
         half = self.kernel.log_variance_gradient(X, time)[:, None] / 2
         moved = found.gradient - scaled_vectors(found.value, half)
         return Gradients(factor * found.value, scaled_vectors(factor, moved))

@@ -600,7 +600,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         here = self._mean_model.values(points, covariates)
         if self._mean_model.mean is constant_basis or not callable(self._mean_model.mean):
-            of_basis = np.zeros((*here.shape, *manifold.shape))
+            of_basis = np.zeros((*here.shape, *manifold.shape), dtype=points.dtype)
         else:
             of_basis = differences(self._mean_model.values)
         try:

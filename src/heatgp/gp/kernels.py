@@ -6,26 +6,14 @@ variances of the new points: `prior` is k(new, new), or its diagonal where no co
 on the diagonal of k(X, X) are equal, new points are taken to have the same, and `prior` may be left out.
 """
 
-import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array
-from ..covariance import (
-    Array,
-    DerivedKernel,
-    Evaluation,
-    Gradients,
-    Kernel,
-    Normalized,
-    TimeFunction,
-    combined,
-    constant,
-    scaled_vectors,
-)
+from ..covariance import Array, DerivedKernel, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
 from ..errors import InvalidInput
 
 __all__ = ["Normalized", "PlusConstant", "Precomputed", "constant", "gram_kernel", "with_rows"]
@@ -55,24 +43,6 @@ class PlusConstant(DerivedKernel):
             return None
         column = constant(np.full((len(X), 1), np.sqrt(self.variance)), self.parameters)
         return TimeFunction(lambda time: combined(np.hstack, [f.at(time) for f in (inner, column)]))
-
-    @property
-    def is_stationary(self) -> bool:
-        return self.kernel.is_stationary
-
-    def with_gradients(self, X: Any, Y: Any, time: Any) -> Gradients:
-        found = self.kernel.with_gradients(X, Y, time)
-        return replace(found, value=found.value + self.variance * math.exp(-found.log_scale))
-
-    def log_variance_gradient(self, X: Any, time: Any) -> Array:
-        own, inner = self.kernel.diag(X, time), self.kernel.log_variance_gradient(X, time)
-        return scaled_vectors(own / (own + self.variance), inner)
-
-    def feature_gradients(self, X: Any, time: Any, weights: Array) -> Array:
-        return self.kernel.feature_gradients(X, time, weights[..., :-1])
-
-    def left_out_gradient(self, X: Any, time: Any, features: Array) -> Any:
-        return self.kernel.left_out_gradient(X, time, features[:, :-1])
 
     def left_out(self, X: Any, time: Any, features: Array) -> Any:
         return self.kernel.left_out(X, time, features[:, :-1])

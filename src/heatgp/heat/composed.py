@@ -93,20 +93,18 @@ class ProductKernel(HeatKernel):
         parts = [prepare(f, x, y) for f, x, y in zip(self.factors, xs, ys)]
 
         def at(time: Any) -> Evaluation:
-            times = divided(self.factors, time) if self.own_times else (time,) * len(parts)
-            return product([part.at(t) for part, t in zip(parts, times)], self.own_times)
+            return product([part.at(t) for part, t in zip(parts, self._times_of_factors(time))], self.own_times)
 
         return TimeFunction(at)
 
     @property
-    def is_stationary(self) -> bool:
-        return all(factor.is_stationary for factor in self.factors)
+    def has_constant_variance(self) -> bool:
+        return all(factor.has_constant_variance for factor in self.factors)
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         """The gradient of each factor times the values of the others."""
-        times = divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
-        parts = zip(self.factors, self.manifold.split(np.asarray(X)), self.manifold.split(np.asarray(Y)), times)
-        found = [f.with_gradients(x, y, t) for f, x, y, t in parts]
+        points = (self.manifold.split(np.asarray(Z)) for Z in (X, Y))
+        found = [f.with_gradients(*own) for f, *own in zip(self.factors, *points, self._times_of_factors(time))]
         vectors = []
         for i, own in enumerate(found):
             others = reduce(np.multiply, [f.value for j, f in enumerate(found) if j != i], np.ones(own.value.shape))
@@ -115,8 +113,10 @@ class ProductKernel(HeatKernel):
         return Gradients(value, np.asarray(self.manifold.join(*vectors)), math.fsum(f.log_scale for f in found))
 
     def tabulated(self, time: Any) -> Any:
-        times = divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
-        return tuple(f.tabulated(t) for f, t in zip(self.factors, times))
+        return tuple(f.tabulated(t) for f, t in zip(self.factors, self._times_of_factors(time)))
+
+    def _times_of_factors(self, time: Any) -> Sequence[Any]:
+        return divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
 
     def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
         parts = zip(self.factors, numbers, self.manifold.split(X), self.manifold.split(Y))
@@ -265,8 +265,8 @@ class ScaledKernel(WrappedKernel):
         return self._slower(self.base.matched(X, Y))
 
     @property
-    def is_stationary(self) -> bool:
-        return self.base.is_stationary
+    def has_constant_variance(self) -> bool:
+        return self.base.has_constant_variance
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         """The metric is s² times that of M, so that gradients are those of M over s²."""

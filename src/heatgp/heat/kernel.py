@@ -331,13 +331,13 @@ class HeatKernel(Kernel):
 
         Notes
         -----
-        Kernels of symmetric spaces are functions f of orbit coordinates, and their gradients are those of the
-        coordinates times the partial derivatives of f, by differences. Products, quotients, scaled manifolds and sums
-        use the gradients of their parts. Other kernels are differentiated along geodesics in an orthonormal basis of
-        the tangent space: one kernel of 4 dim N x M pairs.
+        Kernels of symmetric spaces are functions of orbit coordinates, and their gradients are those of the coordinates
+        times the partial derivatives of the function. Products, quotients, scaled manifolds and sums use the gradients
+        of their parts. Other kernels are differentiated along geodesics in an orthonormal basis of the tangent space:
+        one kernel of 4 dim N x M pairs.
 
         At x = y, where a Matern kernel of smoothness 1/2 or less has a cusp, the gradient is zero, the mean of those
-        around; within 0.002 √time of it, between zero and these.
+        around.
 
         Examples
         --------
@@ -354,12 +354,13 @@ class HeatKernel(Kernel):
         self.check_pairs(len(x), len(y), len(times) * (1 + math.prod(shape)))
         rows = max(1, CHUNK // max(1, len(y) * self.manifold.dim))
         starts = range(0, max(1, len(x)), rows)
-        found = [np.concatenate([self._gradients(x[i : i + rows], y, t) for i in starts]) for t in times]
-        return np.stack(found).reshape(*axes, *batches[0], *batches[1], *shape)
 
-    def _gradients(self, x: np.ndarray, y: np.ndarray, time: Any) -> np.ndarray:
-        found = self.with_gradients(x, y, time)
-        return with_scale(found.gradient, found.log_scale)
+        def vectors(start: int, time: Any) -> np.ndarray:
+            found = self.with_gradients(x[start : start + rows], y, time)
+            return with_scale(found.gradient, found.log_scale)
+
+        found = [np.concatenate([vectors(start, time) for start in starts]) for time in times]
+        return np.stack(found).reshape(*axes, *batches[0], *batches[1], *shape)
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         """By default differences along geodesics."""
@@ -373,8 +374,8 @@ class HeatKernel(Kernel):
         return Gradients(here.relative_value, found, here.log_scale)
 
     def log_variance_gradient(self, X: Array, time: Any) -> np.ndarray:
-        if self.is_stationary:
-            return np.zeros_like(X)
+        if self.has_constant_variance:
+            return super().log_variance_gradient(X, time)
         here = self.matched(X[:1]).at(time).log_scale
 
         def log_variance(moved: np.ndarray) -> np.ndarray:
@@ -638,7 +639,7 @@ class OrbitKernel(MadeKernel):
         return TimeFunction(at)
 
     @property
-    def is_stationary(self) -> bool:
+    def has_constant_variance(self) -> bool:
         return True
 
     def with_gradients(self, X: Array, Y: Array, time: float) -> Gradients:

@@ -165,8 +165,8 @@ class MaternKernel(WrappedKernel):
         return self._averaged.matched(X, Y)
 
     @property
-    def is_stationary(self) -> bool:
-        return self.base.is_stationary
+    def has_constant_variance(self) -> bool:
+        return self.base.has_constant_variance
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         return self._averaged.with_gradients(X, Y, time)

@@ -74,8 +74,8 @@ class StretchedKernel(WrappedKernel):
         return TimeFunction(at)
 
     @property
-    def is_stationary(self) -> bool:
-        return self.base.is_stationary
+    def has_constant_variance(self) -> bool:
+        return self.base.has_constant_variance
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         root = np.sqrt(time)

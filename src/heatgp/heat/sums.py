@@ -58,8 +58,8 @@ class FactorsKernel(WrappedKernel):
         return self.base.features(self.seen(X))
 
     @property
-    def is_stationary(self) -> bool:
-        return self.base.is_stationary
+    def has_constant_variance(self) -> bool:
+        return self.base.has_constant_variance
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         """Zero along the factors that are not seen."""
@@ -142,7 +142,7 @@ class SumKernel(HeatKernel):
         return self._sum(lambda correlation: correlation.matched(X, Y))
 
     @property
-    def is_stationary(self) -> bool:
+    def has_constant_variance(self) -> bool:
         return True
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:

@@ -106,7 +106,7 @@ def explore(
     model = fitted(space.manifold, X, unit, **options)
     known = np.concatenate([X, pending])
     value, with_gradient = improvement_of(believing(model, X, unit, pending), float(unit.min()))
-    lengths = space.size * np.exp(rng.uniform(*np.log(NEAR), RANDOM // 4))
+    lengths = space.size * np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), RANDOM // 4))
     starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])
     starts = starts[np.argsort(value(starts))[:STARTS]]
 

@@ -47,6 +47,10 @@ class Average(HeatKernel):
     def parameters(self) -> int:
         return self.base.parameters
 
+    @property
+    def detail(self) -> float:
+        return self.base.detail
+
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._sum(self.at_all_times(X, Y, False), (len(X), len(X if Y is None else Y)))
 
@@ -108,6 +112,10 @@ class OrbitAverage(HeatKernel):
     @property
     def parameters(self) -> int:
         return self.base.parameters
+
+    @property
+    def detail(self) -> float:
+        return self.base.detail
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X if Y is None else Y))

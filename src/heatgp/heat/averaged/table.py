@@ -86,9 +86,11 @@ class MaternProfile(Profile):
             rise = tables[0].derivative(x) * x / (self.grade * np.where(some, part, 1.0))
             return np.where(some & np.isfinite(part), np.sign(theta) * rise, 0.0)
 
-        return Slice(
-            value, slope, error, float(diagonal), lambda theta: resolved_log(value(theta), 1.0, FINE), gradient
-        )
+        def log(theta: np.ndarray) -> np.ndarray:
+            return resolved_log(value(theta), 1.0, FINE)
+
+        smooth = not errors.any()  # counts have jumps, and need longer differences
+        return Slice(value, slope, error, float(diagonal), log, gradient if smooth else None)
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,7 @@ class FibreKernel(MadeKernel):
         return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values[..., 0], len(X), axis=-1)))
 
     @property
-    def is_stationary(self) -> bool:
+    def has_constant_variance(self) -> bool:
         return True
 
     def with_gradients(self, X: Array, Y: Array, time: float) -> Gradients:
@@ -250,8 +250,8 @@ class FibreKernel(MadeKernel):
         M, k = self.manifold, self.manifold.k
         if self.fibre is None:
             found = self.group.with_gradients(lift(M, X), lift(M, Y), time)
-            columns = found.gradient.reshape(*found.value.shape, M.n, -1)[..., :k]  # those of a sphere are its points
-            return replace(found, gradient=columns)
+            columns = found.gradient[..., None] if isinstance(self.group.manifold, Sphere) else found.gradient
+            return replace(found, gradient=columns[..., :k])
         if not isinstance(self.fibre, Cosets):
             return super().with_gradients(X, Y, time)
         gx, gy = lift(M, X), lift(M, Y)

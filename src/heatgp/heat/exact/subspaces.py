@@ -65,34 +65,33 @@ class GrassmannProfile(Profile):
         parts = np.exp(logs - largest)
         total = float(parts.sum())
 
-        def reader(parts: np.ndarray) -> Function:
-            tensor = modes.tensor(parts / total)
-            waves = 2.0 * np.arange(len(tensor))
+        def tensor(parts: np.ndarray) -> np.ndarray:
+            return modes.tensor(parts / total)
 
+        def turns(theta: np.ndarray, terms: int) -> list[np.ndarray]:
+            return [np.multiply.outer(angle, 2.0 * np.arange(terms)) for angle in theta.T]
+
+        def reader(own: np.ndarray) -> Function:
             def read(theta: np.ndarray) -> np.ndarray:
-                return contract(tensor, [np.cos(np.multiply.outer(angle, waves)) for angle in theta.T])
+                return contract(own, [np.cos(turn) for turn in turns(theta, len(own))])
 
-            return in_blocks(read, self.rank, len(tensor))
+            return in_blocks(read, self.rank, len(own))
 
         def gradient(theta: np.ndarray) -> np.ndarray:
-            tensor = modes.tensor(parts / total)
-            waves = 2.0 * np.arange(len(tensor))
+            angles = turns(theta, len(values))
+            cosines, sines = ([f(turn) for turn in angles] for f in (np.cos, np.sin))
+            waves = -2.0 * np.arange(len(values))
+            each = [[*cosines[:i], waves * sines[i], *cosines[i + 1 :]] for i in range(self.rank)]
+            return np.stack([contract(values, factors) for factors in each], axis=-1)
 
-            def read(flat: np.ndarray) -> np.ndarray:
-                turns = [np.multiply.outer(angle, waves) for angle in flat.T]
-                cosines, sines = [np.cos(a) for a in turns], [-waves * np.sin(a) for a in turns]
-                each = [[*cosines[:i], sines[i], *cosines[i + 1 :]] for i in range(self.rank)]
-                return np.stack([contract(tensor, factors) for factors in each], axis=-1)
-
-            return in_blocks(read, self.rank, len(tensor), trailing=(self.rank,))(theta)
-
+        values = tensor(parts)
         scale = largest + math.log(total) - self.log_volume
         return Slice(
-            reader(parts),
-            reader(-modes.eigenvalue / 2 * parts),
+            reader(values),
+            reader(tensor(-modes.eigenvalue / 2 * parts)),
             no_error,
             scale,
-            relative_gradient=gradient,
+            relative_gradient=in_blocks(gradient, self.rank, len(values), trailing=(self.rank,)),
         )
 
     @property
