@@ -173,7 +173,11 @@ def test_catalog_is_complete():
 
 def test_public_names_are_few_sorted_and_documented():
     values = [getattr(heatgp, name) for name in heatgp.__all__]
-    counted = [v for v in values if not (inspect.isclass(v) and issubclass(v, (manifolds.Manifold, heatgp.Method)))]
+    counted = [
+        v
+        for v in values
+        if v not in vars(manifolds).values() and not (inspect.isclass(v) and issubclass(v, heatgp.Method))
+    ]
     assert len(counted) <= 15, "few names besides manifolds and methods: a new one may belong in a room"
     assert heatgp.__all__ == sorted(heatgp.__all__, key=lambda name: (not name.isupper(), name))  # as ruff does
     for name in heatgp.__all__:
