@@ -310,6 +310,10 @@ COMPOSED = {
     "matern of coordinates": (hg.matern_kernel(Euclidean(2), 1.5).with_times("coordinates"), (0.3, 2.0)),
     "matern of a product": (hg.matern_kernel(FACTORS, 2.5), 0.5),
     "a sum of factors": (SPHERE.on(FACTORS, 0) + PLANE.on(FACTORS, 1), (0.3, 2.0, 0.5)),
+    "a sum of averages": (
+        hg.heat_kernel(Stiefel(5, 2), "fibre-average", fibre=1) + hg.heat_kernel(Stiefel(5, 2)),
+        (1, 1, 1),
+    ),
     "a sum of three": (SPHERE + SPHERE + hg.matern_kernel(Sphere(2), 1.5), (0.1, 0.5, 1.0, 0.4, 2.0)),
     "both factors": (
         hg.heat_kernel(Product(Sphere(2), Torus(1))).on(Product(Sphere(2), Torus(1), Euclidean(1)), 0, 1),

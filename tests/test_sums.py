@@ -54,7 +54,7 @@ class Columns(Kernel):
     def diag(self, X):
         return np.ones(len(X))
 
-    def has_constant_variance(self):
+    def is_stationary(self):
         return True
 
 

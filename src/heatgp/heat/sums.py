@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -148,9 +149,10 @@ class SumKernel(HeatKernel):
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         weights, times = (1.0, *time[-self.weight_parameters :]), divided(self.summands, time)
         parts = [Normalized(s).with_gradients(X, Y, t) for s, t in zip(self.summands, times)]
+        factors = [weight * math.exp(part.log_scale) for weight, part in zip(weights, parts)]
         return Gradients(
-            reduce(np.add, [w * p.value for w, p in zip(weights, parts)]),
-            reduce(np.add, [w * p.gradient for w, p in zip(weights, parts)]),
+            reduce(np.add, [factor * part.value for factor, part in zip(factors, parts)]),
+            reduce(np.add, [factor * part.gradient for factor, part in zip(factors, parts)]),
         )
 
     def _sum(self, prepare: Callable[[Normalized], TimeFunction]) -> TimeFunction:

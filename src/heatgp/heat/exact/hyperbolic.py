@@ -68,7 +68,7 @@ class HyperbolicProfile(Profile):
 
     def prepare(self, time: float) -> Slice:
         p = HyperbolicSeries(self.dim, float(time))
-        return Slice(p.value, p.slope, no_error, p.log_scale, p.log, p.tables[0].derivative)
+        return Slice(p.value, p.slope, no_error, p.log_scale, p.log, p.gradient)
 
     def few(self, time: float, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """Without a table, which would be more work."""
@@ -96,6 +96,10 @@ class HyperbolicSeries:
     def slope(self, theta: np.ndarray) -> np.ndarray:
         """The derivative of p_t in t, over p_t(0)."""
         return self.tables[1](np.asarray(theta)[..., 0])
+
+    def gradient(self, theta: np.ndarray) -> np.ndarray:
+        """The derivative in theta."""
+        return self.tables[0].derivative(theta)
 
     def log(self, theta: np.ndarray) -> np.ndarray:
         """The logarithm of the ratio at any distance."""
