@@ -35,8 +35,8 @@ GIVEN, RANDOM, EXPLORED, REFINED = "given", "random", "explored", "refined"
 INITIAL = 5
 FIRST_REFINED = 15
 """Evaluations before the first local one: a region about a point that is best of a few is in the wrong place."""
-RELEARN = 10
-"""The parameters of the model of all data are learned again when there is one more for so many of them."""
+RELEARN = 1.2
+"""The parameters of the model of all data are learned again when there are so many times as many data."""
 LOWEST, IMPROVEMENT = 10, 1e-3
 """An improvement is at least the second number times the spread of so many of the lowest values."""
 SAME = 1e-10
@@ -255,7 +255,7 @@ class Optimizer:
             best, radius = self._X[self._best()], self._region.radius
             return refine(self._space, self._X, y, self._pending, best, radius, rng, self.noise), REFINED
         count, known = self._learned
-        if len(y) >= count * (1 + 1 / RELEARN):
+        if len(y) >= RELEARN * count:
             known = {}
         options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
         x, model = explore(self._space, self._X, y, self._pending, rng, **options)

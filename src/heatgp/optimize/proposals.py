@@ -108,8 +108,8 @@ def explore(
     value, with_gradient = improvement_of(believing(model, X, unit, pending), float(unit.min()))
     lengths = space.size * np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), RANDOM // 4))
     starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])
+    starts = starts[space.in_reach(starts, known)]
     starts = starts[np.argsort(value(starts))[:STARTS]]
-
     limited = only(lambda x: space.in_reach(x, known), with_gradient)
     found = descend(space.manifold, limited, starts, steps=STEPS, tolerance=SLOPE, bounds=space.box)
     return found.x[np.argmin(found.values)], model

@@ -94,8 +94,7 @@ class Space:
         return self.clipped(np.asarray(M.polish(M.exp(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape)))))))
 
     def distances(self, X: Array, x: Array) -> Array:
-        """Of all X to one x; rough ones where the manifold has no distance."""
-        x = np.broadcast_to(x, X.shape)
+        """Of X and x, which may be one point or several; rough ones where the manifold has no distance."""
         try:
             return np.asarray(self.manifold.distance(X, x))
         except Unsupported:
@@ -115,7 +114,7 @@ class Space:
         """
         if not _is_endless(self.manifold):
             return np.ones(len(x), dtype=bool)
-        return np.min([self.distances(x, one) for one in known], axis=0) < self.size / 2
+        return self.distances(x[:, None], known).min(axis=1) < self.size / 2
 
     def frame(self, x: Array) -> Array:
         """An orthonormal basis (dim, *shape) of the tangent space at x."""
