@@ -16,7 +16,7 @@ from heatgp.gp.kernels import Normalized
 from heatgp.gp.sparse.inducing import Inducing
 from heatgp.gp.sparse.source import collected
 from heatgp.gp.targets import constant_basis
-from test_docs import ROOT, needs_dask, run
+from test_docs import ROOT, needs_optional, run
 from test_docs import blocks as blocks_of_page
 
 pytestmark = pytest.mark.dask
@@ -271,5 +271,5 @@ def test_no_warning_of_large_graphs(client):
 
 def test_the_page_prints_what_it_says(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert any(needs_dask(code) for code, _ in blocks_of_page(ROOT / "docs" / "scale.md", "python"))
+    assert any(needs_optional(code) for code, _ in blocks_of_page(ROOT / "docs" / "scale.md", "python"))
     run(ROOT / "docs" / "scale.md")

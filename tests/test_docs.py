@@ -32,9 +32,13 @@ PRINTED_ELSEWHERE = {"docs/reproduce.md"}
 WITH_CODE = [page for page in PAGES if blocks(page, "python") and name(page) not in PRINTED_ELSEWHERE]
 
 
-def needs_dask(code):
-    """Blocks that tests/test_dask.py runs: Dask is not installed for all tests."""
-    return "dask" in code
+OPTIONAL = {"dask", "torch"}
+"""Modules that are not installed for all tests."""
+
+
+def needs_optional(code):
+    """Blocks that name such a module: tests/test_dask.py and tests/adapters run them."""
+    return any(module in code for module in OPTIONAL)
 
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
@@ -42,7 +46,7 @@ def test_code_prints_what_the_page_says(page, tmp_path, monkeypatch):
     """Its blocks in order, in one namespace, as a reader would type them."""
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
-    run(page, needs_dask)
+    run(page, needs_optional)
 
 
 def run(page, left_out=lambda code: False):
