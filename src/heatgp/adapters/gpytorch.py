@@ -362,17 +362,18 @@ def _gradients(kernel: heat.HeatKernel, time: Any, x: Array, y: Array) -> Array:
     axes = (..., *(None,) * len(M.shape))
     roots = np.multiply.outer(*(np.sqrt(kernel.diag(z, time)) for z in (x, y)))
     found = kernel.gradient(x, y, time=time) / roots[axes]
-    if _has_one_variance(M):
+    if kernel.is_exact and _is_homogeneous(M):  # k(x, x) is the same everywhere
         return found
     values = Normalized(kernel).pairs(x, y).at(time).value
     own = gradients(M, lambda z: np.log(kernel.diag(z, time)), x, kernel.step_of_differences(time))
     return found - values[axes] * own[:, None] / 2
 
 
-def _has_one_variance(manifold: Manifold) -> bool:
-    """Whether k(x, x) is the same everywhere, since isometries carry any point to any other."""
-    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
-    return all(isinstance(f, Homogeneous) or (isinstance(f, Product) and _has_one_variance(f)) for f in factors)
+def _is_homogeneous(manifold: Manifold) -> bool:
+    """Whether isometries carry any point to any other."""
+    return isinstance(manifold, Homogeneous) or (
+        isinstance(manifold, Product) and all(map(_is_homogeneous, manifold.factors))
+    )
 
 
 def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Array:
