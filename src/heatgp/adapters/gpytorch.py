@@ -395,8 +395,7 @@ def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Ar
     size, parts = max(1, BLOCK // max(N, M, 1)), []
     for i in range(0, B, size):
         count = min(size, B - i)
-        some = [None if z is None else z[i : i + size].reshape(-1, *shape) for z in (x, y)]
-        found = function(*some)
+        found = function(*(z[i : i + size].reshape(-1, *shape) for z in (x, other)))
         found = found.reshape(count, N, count, M, *found.shape[2:])
         parts.append(found[np.arange(count), :, np.arange(count)])
     return np.concatenate(parts)
