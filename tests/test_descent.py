@@ -118,6 +118,14 @@ def test_box(rng):
     assert (found.x[:, 9:] <= bounds[1, 9:]).all()
 
 
+def test_a_coordinate_that_is_held(rng):
+    """Equal bounds fix a coordinate."""
+    found = descend(
+        Euclidean(2), lambda x: ((x**2).sum(axis=1), 2 * x), rng.standard_normal((3, 2)), bounds=[[1, -9], [1, 9]]
+    )
+    np.testing.assert_allclose(found.x, [[1.0, 0.0]] * 3, atol=1e-6)
+
+
 def test_domain(rng):
     """A descent stays in a domain and comes close to a minimum on its boundary."""
     M = Domain(Euclidean(2), lambda x: 1 - (x**2).sum(-1), bounds=[(-1, 1), (-1, 1)])
@@ -167,8 +175,9 @@ def test_wrong_input(rng):
         descend(M, function, [[1.0, 0, 0], [1.0, 1.0, 0]])
     with pytest.raises(InvalidInput, match=r"starts have shape \(3,\); needed is \(n, 3\)"):
         descend(M, function, [1.0, 0, 0])
-    with pytest.raises(InvalidInput, match=r"bounds must be real numbers of shape \(2, 4\)"):
-        descend(P, function, P.random(rng, 1), bounds=[[0.0], [1.0]])
+    for bounds in ([[0.0], [1.0]], [[1.0] * 4, [0.0] * 4], [[np.nan] * 4, [1.0] * 4]):
+        with pytest.raises(InvalidInput, match=r"bounds must be real numbers of shape \(2, 4\)"):
+            descend(P, function, P.random(rng, 1), bounds=bounds)
     with pytest.raises(InvalidInput, match=r"coordinate 0 of .* not Euclidean there. Give -inf and inf"):
         descend(P, function, P.random(rng, 1), bounds=[[0.0] * 4, [1.0] * 4])
     with pytest.raises(InvalidInput, match="steps"):

@@ -32,7 +32,7 @@ PRINTED_ELSEWHERE = {"docs/reproduce.md"}
 WITH_CODE = [page for page in PAGES if blocks(page, "python") and name(page) not in PRINTED_ELSEWHERE]
 
 
-OPTIONAL = {"dask", "geomstats", "geometric_kernels"}
+OPTIONAL = {"dask", "geomstats", "geometric_kernels", "torch"}
 """Modules that are not installed for all tests."""
 
 

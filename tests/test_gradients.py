@@ -34,7 +34,13 @@ from heatgp.errors import InvalidInput, NotConverged, Unsupported
 from heatgp.gp.sparse.regression import SparsePosterior
 from heatgp.heat.exact.fibre import finite_group, lift
 from heatgp.heat.kernel import HeatKernel
-from heatgp.manifolds.gradients import WEIGHTS, partial_derivatives, tangent_gradient, to_tangent_space
+from heatgp.manifolds.gradients import (
+    WEIGHTS,
+    partial_derivatives,
+    tangent_gradient,
+    through_projection,
+    to_tangent_space,
+)
 from own_manifolds import TORUS, TORUS_CHART
 
 
@@ -228,6 +234,26 @@ def test_partial_derivatives_and_gradients(M, rng):
     partial = partial_derivatives(M, x, gradient)
     np.testing.assert_allclose(derivative(partial, velocity), expected, atol=limit)
     np.testing.assert_allclose(tangent_gradient(M, x, partial), gradient, atol=1e-9 * np.abs(gradient).max())
+
+
+@pytest.mark.parametrize(
+    "M", [Sphere(3), Stiefel(3, 1, "complex"), Torus(2), Product(Sphere(2), Euclidean(1))], ids=repr
+)
+def test_derivatives_through_projections(M, rng):
+    """x / |x| has the derivative (1 - uu') / |x| with u = x / |x|; tori and flat spaces have no constraints."""
+    x = M.random(rng, 4) + 0.3 * white_noise(rng, (4, *M.shape), M.is_complex)
+    slopes = white_noise(rng, x.shape, M.is_complex)
+
+    def of_unit_vectors(x, slopes):
+        size = np.linalg.norm(x, axis=1, keepdims=True)
+        return (slopes - x / size * (x / size * slopes.conj()).real.sum(axis=1, keepdims=True)) / size
+
+    expected = slopes.copy()
+    if isinstance(M, Product):
+        expected[:, :3] = of_unit_vectors(x[:, :3], slopes[:, :3])
+    elif not isinstance(M, Torus):
+        expected = of_unit_vectors(x, slopes)
+    np.testing.assert_allclose(through_projection(M, x, slopes), expected, atol=1e-9)
 
 
 @pytest.mark.slow

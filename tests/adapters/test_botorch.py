@@ -23,6 +23,7 @@ from heatgp.adapters.botorch import gen_candidates, ic_generator
 from heatgp.adapters.gpytorch import HeatKernel
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.composed.product import flat_size, flatten, unflatten
+from test_docs import ROOT, blocks, needs_optional, run
 
 POSES = Product(SpecialOrthogonal(3), Euclidean(3))
 
@@ -216,6 +217,12 @@ def test_wrong_input():
         ic_generator(M)(
             function, anywhere(M), 1, 1, 4, inequality_constraints=[(torch.tensor([0]), torch.ones(1), 0.0)]
         )
+
+
+def test_the_page_prints_what_it_says():
+    page = ROOT / "docs" / "torch.md"
+    assert all(needs_optional(code) for code, _ in blocks(page, "python"))  # the tests without PyTorch leave them out
+    run(page)
 
 
 def test_examples():

@@ -316,6 +316,17 @@ def test_kernels_that_are_estimated(method, rng):
     close(found, torch.tensor(ready(x, time=0.75) / np.outer(roots, roots)), 1e-7)
     assert torch.linalg.eigvalsh(found).min() > -1e-8
 
+    weights, kernel = torch.randn(2, 30, dtype=torch.float64), HeatKernel(M, 0.75, kernel=ready).double()
+    at, v = torch.tensor(x[:2], requires_grad=True), M.tangent_basis(x[:2])[:, 0]
+
+    def function(points):
+        return (kernel(points, torch.tensor(x)).to_dense() * weights).sum()
+
+    (slopes,) = torch.autograd.grad(function(at), at)
+    step = ready.step_of_differences(0.75)
+    expected = curve_derivative(M, function, x[:2], v, step)
+    np.testing.assert_allclose((slopes.numpy() * v).sum(), expected, atol=1e-3 * slopes.abs().max().item())
+
 
 # Models.
 

@@ -29,10 +29,10 @@ from ..estimators.kernels import chosen_kernel
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
-from ..manifolds import Homogeneous, Manifold, Product
+from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from ..manifolds.composed.product import flat_size, flatten, unflatten
-from ..manifolds.gradients import gradients, partial_derivatives, through_projection
+from ..manifolds.gradients import partial_derivatives, through_projection
 
 SHORTEST = 1e-10
 """The shortest time by default: optimisers try very short ones, and at this one all points are far from each other."""
@@ -358,21 +358,8 @@ def _values_and_slopes(kernel: heat.HeatKernel, time: Any, derivatives: bool, x:
 
 def _gradients(kernel: heat.HeatKernel, time: Any, x: Array, y: Array) -> Array:
     """The gradients in x, (n, m, *shape), of k(x, y) over the roots of k(x, x) and k(y, y)."""
-    M = kernel.manifold
-    axes = (..., *(None,) * len(M.shape))
-    roots = np.multiply.outer(*(np.sqrt(kernel.diag(z, time)) for z in (x, y)))
-    found = kernel.gradient(x, y, time=time) / roots[axes]
-    if _has_one_variance(M):
-        return found
-    values = Normalized(kernel).pairs(x, y).at(time).value
-    own = gradients(M, lambda z: np.log(kernel.diag(z, time)), x, kernel.step_of_differences(time))
-    return found - values[axes] * own[:, None] / 2
-
-
-def _has_one_variance(manifold: Manifold) -> bool:
-    """Whether k(x, x) is the same everywhere, since isometries carry any point to any other."""
-    factors = manifold.factors if isinstance(manifold, Product) else (manifold,)
-    return all(isinstance(f, Homogeneous) or (isinstance(f, Product) and _has_one_variance(f)) for f in factors)
+    found = Normalized(kernel).with_gradients(x, y, time)
+    return np.exp(found.log_scale) * found.gradient
 
 
 def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Array:
@@ -394,8 +381,7 @@ def _over_batch(function: Callable[..., Array], x: Array, y: Array | None) -> Ar
     size, parts = max(1, BLOCK // max(N, M, 1)), []
     for i in range(0, B, size):
         count = min(size, B - i)
-        some = [None if z is None else z[i : i + size].reshape(-1, *shape) for z in (x, y)]
-        found = function(*some)
+        found = function(*(z[i : i + size].reshape(-1, *shape) for z in (x, other)))
         found = found.reshape(count, N, count, M, *found.shape[2:])
         parts.append(found[np.arange(count), :, np.arange(count)])
     return np.concatenate(parts)

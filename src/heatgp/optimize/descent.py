@@ -147,10 +147,10 @@ def euclidean_coordinates(manifold: Manifold) -> np.ndarray:
 def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
     """The least and the largest coordinates, (2, *shape), or InvalidInput."""
     box = as_array(bounds, "bounds")
-    if box.dtype.kind not in "iuf" or box.shape != (2, *manifold.shape) or not (box[0] < box[1]).all():
+    if box.dtype.kind not in "iuf" or box.shape != (2, *manifold.shape) or not (box[0] <= box[1]).all():
         raise InvalidInput(
             f"bounds must be real numbers of shape (2, {', '.join(map(str, manifold.shape))}), the least and the "
-            f"largest value of each coordinate, the first below the second; got shape {box.shape}."
+            f"largest value of each coordinate, the first not above the second; got shape {box.shape}."
         )
     finite = np.isfinite(box).any(axis=0).ravel()
     curved = np.flatnonzero(finite & ~euclidean_coordinates(manifold)[: finite.size])
@@ -228,7 +228,8 @@ class _State:
         self.ended |= searching & fresh  # not even the gradient leads down
         self._forget(searching)
         moved, size = moving & ~searching, np.maximum(1.0, np.maximum(np.abs(values), np.abs(self.values)))
-        self.ended |= moved & (self.values - values < value_tolerance * size)
+        decrease = np.where(moved, self.values, 0.0) - np.where(moved, values, 0.0)  # others may be infinite
+        self.ended |= moved & (decrease < value_tolerance * np.where(moved, size, 1.0))
         self._moved(x, values, gradients, way, moved)
 
     def _moved(
@@ -247,7 +248,7 @@ class _State:
         self.weights = [*self.weights, np.where(used, 1 / np.where(used, product, 1.0), 0.0)][-KEPT:]
 
     def _direction(self, gradient: np.ndarray) -> np.ndarray:
-        """Nocedal and Wright (2006), Algorithm 7.4, with the pairs of which each descent has used some."""
+        """Nocedal and Wright (2006), Algorithm 7.4, with those of the pairs that each descent uses."""
         pairs = [(self._free(s), self._free(y), weight) for s, y, weight in zip(self.moves, self.changes, self.weights)]
         q, parts, scale = gradient, [], np.ones(len(self.x))
         for s, y, weight in reversed(pairs):
