@@ -58,5 +58,7 @@ def test_a_picture_of_other_data_is_noticed(tmp_path, monkeypatch):
     for seed in (0, 1):
         namespace = {}
         for code, _ in blocks(FOLDER / "unitary.md", "python"):
-            exec(code.replace("default_rng(0)", f"default_rng({seed})").replace("unitary.png", f"{seed}.png"), namespace)
+            exec(
+                code.replace("default_rng(0)", f"default_rng({seed})").replace("unitary.png", f"{seed}.png"), namespace
+            )
     assert difference(tmp_path / "0.png", tmp_path / "1.png") > 2 * SAME
