@@ -2,9 +2,9 @@
 
     OMP_NUM_THREADS=1 python benchmarks/bench_methods.py
 
-Seconds of processor time, one thread. Kernels: to make one, and to evaluate it between 30 random points at time 0.2, the first time; the
-error is the largest, over p_t(x, x), against the exact kernel. Models: to fit time, amplitude and noise to y = x0 x2 with
-noise of 0.1 on the sphere, and to predict 1,000 points with standard deviations.
+Seconds of processor time, one thread. Kernels: to make one, and to evaluate it between 30 random points at time 0.2,
+the first time; the error is the largest, over p_t(x, x), against the exact kernel. Models: to fit time, amplitude and
+noise to y = x0 x2 with noise of 0.1 on the sphere, and to predict 1,000 points with standard deviations.
 """
 
 from __future__ import annotations

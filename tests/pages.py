@@ -5,7 +5,6 @@
 
 import contextlib
 import io
-import os
 import re
 import sys
 from pathlib import Path

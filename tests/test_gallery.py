@@ -16,7 +16,7 @@ above it: the last test."""
 
 
 def difference(one, other):
-    """The mean difference of two pictures of one size; zero if other versions of matplotlib, with other letters, drew them."""
+    """The mean difference of two pictures of one size; zero where different versions of matplotlib drew them."""
     one, other = Image.open(one), Image.open(other)
     assert one.size == other.size
     if one.info["Software"] != other.info["Software"]:
