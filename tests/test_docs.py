@@ -89,6 +89,13 @@ def test_the_site_lists_every_page():
         assert re.search(rf"[ ]{page.relative_to(DOCS).as_posix()}\n", text), f"mkdocs.yml does not list {name(page)}"
 
 
+def test_the_site_loads_nothing_from_another_host():
+    settings = (ROOT / "mkdocs.yml").read_text()
+    assert "font: false" in settings
+    for text in (settings, (DOCS / "style.css").read_text(), (DOCS / "iframe-worker.js").read_text()):
+        assert "//" not in re.sub("^//.*$", "", text, flags=re.MULTILINE)  # comments apart
+
+
 def test_the_reference_has_every_public_name():
     text = "".join(page.read_text() for page in REFERENCE)
     assert "::: heatgp.points\n" in text
