@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 2
 # The release of PyTorch that the adapters are tested with.
 TORCH ?= torch==2.13.0
 
-.PHONY: demo docs test test-adapters test-dask test-slow test-minimum lint bench clean
+.PHONY: demo docs gallery test test-adapters test-dask test-slow test-minimum lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/heatgp reproduce all --quick
@@ -30,9 +30,14 @@ test-dask: $(VENV)/.installed-test
 test-adapters: $(VENV)/.installed-adapters
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/adapters
 
-# The site, in the folder site/: a broken link or a page that lacks a picture is an error.
+# The site, in the folder site/: code of a page that fails, a broken link or a page that is not listed is an error.
 docs: $(VENV)/.installed-docs
-	$(BIN)/mkdocs build --strict
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/test_docs.py tests/test_gallery.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+# The pictures of the gallery, drawn by the code of its pages.
+gallery: $(VENV)/.installed-test
+	$(BIN)/python tests/pages.py docs/gallery/*.md
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-minimum: $(MINIMUM)/.installed-test
@@ -65,9 +70,9 @@ $(VENV)/.installed-adapters: $(VENV)/.installed-test
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[test,adapters]"
 	touch $@
 
-$(VENV)/.installed-docs: $(VENV)/.installed
+$(VENV)/.installed-docs: $(VENV)/.installed-test
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[docs]"
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(MINIMUM) .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(MINIMUM) site .pytest_cache .mypy_cache .ruff_cache

@@ -1,35 +1,27 @@
 """README and docs: the code runs and prints what the page says, commands exist, every page is linked."""
 
 import contextlib
-import io
 import re
 import shlex
-from pathlib import Path
 
-import matplotlib
 import pytest
 
-from heatgp import errors
+import heatgp as hg
+from heatgp import errors, points
 from heatgp.cli.main import _parser
+from pages import BLOCK, ROOT, blocks, name, run
 
-ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?", re.DOTALL | re.MULTILINE)
-"""A block of code, and the block of text right after it: what the code prints."""
-
-
-def blocks(page, language):
-    """(code, output) of the blocks of a language."""
-    return [(code, output) for kind, code, output in BLOCK.findall(page.read_text()) if kind == language]
-
-
-def name(page):
-    return page.relative_to(ROOT).as_posix()
+DOCS = ROOT / "docs"
+GALLERY = sorted(set((DOCS / "gallery").glob("*.md")) - {DOCS / "gallery" / "index.md"})
+REFERENCE = sorted((DOCS / "reference").glob("*.md"))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 
 
 PRINTED_ELSEWHERE = {"docs/reproduce.md"}
 """It prints the table of the README, which tests/test_experiments.py compares."""
-WITH_CODE = [page for page in PAGES if blocks(page, "python") and name(page) not in PRINTED_ELSEWHERE]
+DRAWN = {name(page) for page in GALLERY}
+"""Their code runs in tests/test_gallery.py, which looks at the pictures too."""
+WITH_CODE = [page for page in PAGES if blocks(page, "python") and name(page) not in PRINTED_ELSEWHERE | DRAWN]
 
 
 OPTIONAL = {"dask", "geomstats", "geometric_kernels", "torch"}
@@ -43,20 +35,8 @@ def needs_optional(code):
 
 @pytest.mark.parametrize("page", WITH_CODE, ids=name)
 def test_code_prints_what_the_page_says(page, tmp_path, monkeypatch):
-    """Its blocks in order, in one namespace, as a reader would type them."""
-    matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     run(page, needs_optional)
-
-
-def run(page, left_out=lambda code: False):
-    namespace = {"__name__": "__main__"}
-    for number, (code, output) in enumerate(blocks(page, "python")):
-        if left_out(code):
-            continue
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
-            exec(compile(code, f"{name(page)}, block {number}", "exec"), namespace)
-        assert printed.getvalue() == output, f"{name(page)}, block {number}"
 
 
 def test_printed_output_is_compared():
@@ -95,8 +75,9 @@ def test_every_error_and_warning_is_explained():
 
 
 def test_readme_links_every_page():
+    """Those of the gallery and of the reference are linked from the site's own pages."""
     text = (ROOT / "README.md").read_text()
-    for page in PAGES[1:]:
+    for page in set(PAGES[1:]) - {*GALLERY, *REFERENCE, DOCS / "results" / "README.md"}:
         assert f"]({name(page)})" in text, f"README.md does not link {name(page)}"
 
 
@@ -104,3 +85,23 @@ def test_readme_links_every_page():
 def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
         assert re.match("https?://", link) or (page.parent / link).exists(), f"{name(page)}: {link}"
+
+
+def test_the_site_lists_every_page():
+    text = (ROOT / "mkdocs.yml").read_text()
+    for page in DOCS.rglob("*.md"):
+        assert re.search(rf"[ ]{page.relative_to(DOCS).as_posix()}\n", text), f"mkdocs.yml does not list {name(page)}"
+
+
+def test_the_site_loads_nothing_from_another_host():
+    settings = (ROOT / "mkdocs.yml").read_text()
+    assert "font: false" in settings
+    for text in (settings, (DOCS / "style.css").read_text(), (DOCS / "iframe-worker.js").read_text()):
+        assert "//" not in re.sub("^//.*$", "", text, flags=re.MULTILINE)  # comments apart
+
+
+def test_the_reference_has_every_public_name():
+    text = "".join(page.read_text() for page in REFERENCE)
+    assert "::: heatgp.points\n" in text
+    for public in set(hg.__all__) - set(points.__all__):
+        assert f"::: heatgp.{public}\n" in text, f"docs/reference does not have {public}"

@@ -61,6 +61,8 @@ class LogNormal:
 
         With the default edge of 2, a probability of 95 % is between them; with 1 it is 68 %.
 
+        Examples
+        --------
         >>> [round(LogNormal.between(0.1, 10.0, edge).mass(0.1, 10.0), 2) for edge in (2, 1)]
         [0.95, 0.68]
         """
