@@ -112,6 +112,9 @@ def lifted(M, c):
         x = x + np.triu(x, 1).T
         values, vectors = np.linalg.eigh(x)
         return (vectors * np.maximum(values, 1e-2)) @ vectors.T
+    if isinstance(M, hg.SpecialOrthogonal):  # the nearest rotation, also of a reflection
+        u, _, v = np.linalg.svd(c.reshape(M.shape))
+        return np.concatenate([u[:, :-1], u[:, -1:] * np.linalg.det(u @ v)], axis=1) @ v
     return M.project(c.reshape(M.shape))
 
 
