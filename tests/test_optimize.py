@@ -53,9 +53,9 @@ def test_derivatives_of_expected_improvement_against_mpmath():
 
     with mpmath.workdps(200):
         for number, (m, s) in enumerate(zip(mean, std)):
-            m, s = mpmath.mpf(float(m)), mpmath.mpf(float(s))
-            assert in_mean[number] == pytest.approx(float(mpmath.diff(lambda v: exact(v, s), m)), rel=1e-9)
-            assert in_std[number] == pytest.approx(float(mpmath.diff(lambda v: exact(m, v), s)), rel=1e-9)
+            place = mpmath.mpf(float(m)), mpmath.mpf(float(s))
+            assert in_mean[number] == pytest.approx(float(mpmath.diff(exact, place, (1, 0))), rel=1e-9)
+            assert in_std[number] == pytest.approx(float(mpmath.diff(exact, place, (0, 1))), rel=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +176,7 @@ def test_manifolds_of_users(M):
         M.distance(*M.random(np.random.default_rng(0), 2))
     kernel = hg.heat_kernel(M, "reference", references=60, paths=6000, rng=0)
     goal = M.random(np.random.default_rng(5), 1)[0]
-    found = quiet(lambda x: (M.difference(x, goal) ** 2).sum(), M, 40, kernel=kernel)
+    found = quiet(lambda x: (M.difference(x, goal) ** 2).sum(), M, 50, kernel=kernel)
     assert found.fun < 1e-6
     assert M.defect(found.points).max() < 1e-6
 
