@@ -122,7 +122,7 @@ def test_a_region_halves_and_begins_anew():
 
 
 def squared_distance(M, goal):
-    return lambda x: float(M.distance(x, goal) ** 2)
+    return lambda x: float(min(M.distance(x, goal), 10.0) ** 2)  # of points in two components it is infinite
 
 
 def found_on(M, evaluations, rng=0, **options):
@@ -161,7 +161,7 @@ def test_complex_points():
 
 @pytest.mark.slow
 def test_frames():
-    """Of all frames of two vectors those of the two least eigenvalues; Stiefel manifolds have no distance."""
+    """Of all frames of two vectors those of the two least eigenvalues; logarithms of far frames are not found."""
     M, A = hg.Stiefel(4, 2), np.diag([1.0, 2.0, 4.0, 8.0])
     found = quiet(lambda x: np.trace(x.T @ A @ x @ np.diag([2.0, 1.0])), M, 60)
     assert found.fun == pytest.approx(2 * 1 + 2, abs=1e-3)

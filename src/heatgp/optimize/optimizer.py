@@ -190,7 +190,16 @@ class Optimizer:
             self._tell(point, float(value))
 
     def points(self, x: Any, name: str = "x") -> Array:
-        """Checked points of the search, (n, *shape), from one point or several.
+        """Points in the form that the search works with.
+
+        Parameters
+        ----------
+        x : array of the shape of a point, or (n, *shape).
+        name : str, default "x", the name of x in messages.
+
+        Returns
+        -------
+        array (n, *shape)
 
         Raises
         ------

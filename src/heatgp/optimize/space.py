@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import as_array
 from ..array import Array, white_noise
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, NotConverged, Unsupported
 from ..manifolds import Euclidean, Manifold, Product
 from .descent import euclidean_coordinates
 
@@ -95,10 +95,10 @@ class Space:
         return self.clipped(np.asarray(M.polish(M.exp(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape)))))))
 
     def distances(self, X: Array, x: Array) -> Array:
-        """Of X and x, which may be one point or several; rough ones where the manifold has no distance."""
+        """Of X and x, which may be one point or several; rough ones where there is no distance, or it is not found."""
         try:
             return np.asarray(self.manifold.distance(X, x))
-        except Unsupported:
+        except (Unsupported, NotConverged):
             return np.sqrt(np.asarray(self.manifold.rough_separation(X, x)))
 
     @cached_property
@@ -126,7 +126,7 @@ class Space:
         start = np.broadcast_to(x, X.shape)
         try:
             ways = np.asarray(self.manifold.log(start, X))
-        except Unsupported:
+        except (Unsupported, NotConverged):
             ways = np.asarray(self.manifold.noise(start, self.manifold.difference(start, X)))
         return np.asarray(self.manifold.metric(x, ways[:, None], frame[None]))
 
