@@ -104,6 +104,20 @@ def test_a_box_has_the_same_coordinates_in_all_units():
     assert (np.ptp(outer[:, 9:], axis=0) > 0.9 * (high - low)).all()
 
 
+@pytest.mark.parametrize(
+    "M",
+    [hg.Sphere(2), hg.ComplexProjective(2), hg.SPD(2), hg.Stiefel(4, 2), SPHERE, TORUS_CHART, U_DOMAIN],
+    ids=repr,
+)
+def test_normal_coordinates(M, rng):
+    """Those of the ends of short geodesics are the velocities, but for squares of the lengths."""
+    space = Space.of(M)
+    x = M.random(rng, 1)[0]
+    v = 1e-3 * rng.standard_normal((20, M.dim))
+    frame = space.frame(x)
+    np.testing.assert_allclose(space.coordinates(x, frame, space.at(x, frame, v)), v, atol=1e-5)
+
+
 def test_a_region_halves_and_begins_anew():
     region = Region.of(size=4.0, dim=2)
     radii = []

@@ -127,7 +127,7 @@ class Space:
         try:
             ways = np.asarray(self.manifold.log(start, X))
         except (Unsupported, NotConverged):
-            ways = np.asarray(self.manifold.noise(start, self.manifold.difference(start, X)))
+            ways = np.asarray(self.manifold.difference(start, X))  # products with the frame project it
         return np.asarray(self.manifold.metric(x, ways[:, None], frame[None]))
 
     def at(self, x: Array, frame: Array, v: Array) -> Array:
