@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from fractions import Fraction
 from time import sleep
 
 import mpmath
@@ -331,6 +332,12 @@ def test_telling_of_other_points(search):
     assert len(search.y) == 19
 
 
+def test_telling_nothing():
+    optimizer = Optimizer(hg.Sphere(2))
+    optimizer.tell(np.empty((0, 3)), [])
+    assert optimizer.X.shape == (0, 3)
+
+
 def test_what_is_told_is_not_asked_again(search):
     search.tell([0.0, 0.0, -1.0], -1.0)
     told(search, 6)
@@ -535,6 +542,11 @@ def test_batches_over_processes():
     one, two = (quiet(height, hg.Sphere(2), 9, batch=3, n_jobs=jobs) for jobs in (None, 2))
     np.testing.assert_array_equal(one.points, two.points)
     np.testing.assert_array_equal(one.values, two.values)
+
+
+@pytest.mark.parametrize("value", [3, True, np.float32(3), np.array(3.0), Fraction(3), 10**30], ids=repr)
+def test_values_that_are_numbers(value):
+    assert quiet(lambda x: value, hg.Sphere(2), 1).fun == float(value)
 
 
 def test_functions_may_change_their_argument():

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..arguments import check_count, check_flag, check_jobs, shown
+from ..arguments import check_count, check_flag, check_jobs, is_list, shown
 from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Manifold
@@ -140,13 +141,10 @@ def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callab
 
     def value(x: Array) -> float:
         found = function(x.copy())  # what the user does to it is not the search's concern
-        try:
-            number = np.asarray(found)
-        except ValueError:  # lists of different lengths
-            number = np.empty(0)
-        if number.ndim or number.dtype.kind not in "iufb":
-            raise InvalidInput(f"function must return a number, or nan where it fails; it returned {shown(found)}.")
-        return float(number)
+        with suppress(TypeError, ValueError):
+            if not isinstance(found, (str, bytes)) and not is_list(found):
+                return float(found)
+        raise InvalidInput(f"function must return a number, or nan where it fails; it returned {shown(found)}.")
 
     if n_jobs in (None, 1):
         return lambda points: [value(x) for x in points]

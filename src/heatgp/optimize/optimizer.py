@@ -210,7 +210,7 @@ class Optimizer:
         one = points.shape == self.manifold.shape
         points = as_points(self.manifold, points[None] if one else points, name)
         inner = self._space.inner(points)
-        beyond = np.abs(inner - self._space.clipped(inner)).reshape(len(points), -1).max(axis=1, initial=0.0) > BEYOND
+        beyond = (np.abs(inner - self._space.clipped(inner)) > BEYOND).any(axis=tuple(range(1, inner.ndim)))
         if beyond.any():
             raise InvalidInput(f"{name}[{np.argmax(beyond)}] is beyond the bounds. Widen the bounds, or leave it out.")
         return points
