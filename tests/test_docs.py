@@ -19,7 +19,7 @@ PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"
 
 PRINTED_ELSEWHERE = {"docs/reproduce.md"}
 """It prints the table of the README, which tests/test_experiments.py compares."""
-DRAWN = {name(page) for page in GALLERY}
+DRAWN = {name(page) for page in [*GALLERY, DOCS / "optimize.md"]}
 """Their code runs in tests/test_gallery.py, which looks at the pictures too."""
 WITH_CODE = [page for page in PAGES if blocks(page, "python") and name(page) not in PRINTED_ELSEWHERE | DRAWN]
 

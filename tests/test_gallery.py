@@ -39,6 +39,12 @@ def test_code_prints_what_the_page_says_and_draws_its_picture(page, data, tmp_pa
     assert difference(tmp_path / picture, FOLDER / picture) < SAME, f"`make gallery` draws {picture} again"
 
 
+def test_the_page_on_minima_draws_its_picture(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(ROOT / "docs" / "optimize.md")
+    assert difference(tmp_path / "optimize.png", ROOT / "docs" / "images" / "optimize.png") < SAME
+
+
 @pytest.mark.parametrize("page", GALLERY, ids=name)
 def test_picture_is_described_and_small(page):
     ((text, picture),) = re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", page.read_text())

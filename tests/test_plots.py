@@ -27,6 +27,7 @@ from heatgp.plots import (
     COLOURS,
     along_geodesic,
     circle_figure,
+    convergence_figure,
     distance_label,
     interval_figure,
     kernel_figure,
@@ -153,6 +154,34 @@ def test_scores_have_a_mark_a_method_and_setting():
     assert axes.get_ylim()[0] > 0
     panels = scatter_figure({"a": (np.arange(3.0), np.arange(3.0), np.ones(3))}, title="30 dB").axes
     assert [axes.get_title() for axes in panels] == ["a, 30 dB"]
+
+
+def test_convergence_is_the_best_value_so_far():
+    values = [np.nan, 3.0, 5.0, np.nan, 1.0, 2.0]
+    (axes,) = convergence_figure(values, label="energy (J)", title="one").axes
+    single, best, failed = axes.get_lines()
+    np.testing.assert_array_equal(single.get_ydata(), values)
+    np.testing.assert_array_equal(best.get_ydata(), [np.nan, 3, 3, 3, 1, 1])
+    np.testing.assert_array_equal(best.get_xdata(), np.arange(1, 7))
+    np.testing.assert_array_equal(failed.get_xdata(), [1, 4])
+    assert (axes.get_xlabel(), axes.get_ylabel(), axes.get_title()) == ("evaluations", "energy (J)", "one")
+    assert axes.get_legend() is None
+
+
+def test_convergence_of_several_searches_as_regret(tmp_path):
+    figure = convergence_figure({"ours": [3.0, 1.0, 0.5], "random": [np.nan, 2.0]}, minimum=0.5)
+    (axes,) = figure.axes
+    assert axes.get_yscale() == "log"
+    assert axes.get_ylabel() == "value - minimum"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["ours", "random"]
+    ours, random = (line for line in axes.get_lines() if line.get_drawstyle() == "steps-post")
+    np.testing.assert_array_equal(ours.get_ydata(), [2.5, 0.5, 0])
+    assert ours.get_color() != random.get_color()
+    save_figure(figure, tmp_path / "a.png")  # the minimum itself, and nan, are no warnings
+    with pytest.raises(InvalidInput, match=r"ours: 0.2 is below minimum = 0.5"):
+        convergence_figure({"ours": [0.2]}, minimum=0.5)
+    with pytest.raises(InvalidInput, match=r"values: shape \(0,\); needed are the values \(N,\) of a search"):
+        convergence_figure([])
 
 
 def colours_by_label(figure):

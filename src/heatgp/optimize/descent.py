@@ -257,7 +257,8 @@ class _State:
             parts.append(part)
         for _, y, weight in pairs:  # that of the latest pair which is used
             square = self._inner(y, y)
-            scale = np.where((weight > 0) & (square > 0), 1 / np.where(weight > 0, weight * square, 1.0), scale)
+            used = (weight > 0) & (square > 0)  # in a box nothing may be left of a change
+            scale = np.where(used, 1 / np.where(used, weight * square, 1.0), scale)
         r = self._times(q, scale)
         for (s, y, weight), part in zip(pairs, reversed(parts)):
             r = r + self._times(s, part - weight * self._inner(y, r))

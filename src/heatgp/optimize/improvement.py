@@ -27,7 +27,7 @@ def log_improvement(u: Array) -> Array:
     Examples
     --------
     >>> log_improvement(np.array([0.0, -10.0, -1e5])).round(4)
-    array([-9.18900000e-01, -5.55534000e+01, -5.00000002e+09])
+    array([-9.18900000e-01, -5.55531000e+01, -5.00000002e+09])
     """
     near = np.maximum(u, -1.0)
     middle = np.clip(u, FAR, -1.0)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..arguments import as_array, check_count, check_jobs
+from ..arguments import check_count, check_flag, check_jobs, is_list, shown
 from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Manifold
-from ..manifolds.rows import as_points
 from ..progress import tracked
 from ..whole_file import check_path
 from .optimizer import Optimizer
@@ -88,19 +88,24 @@ def minimize(
     """
     if not callable(function):
         raise InvalidInput(f"function must be a function of one point; got {function!r}.")
-    evaluations, batch = check_count("evaluations", evaluations, 2), check_count("batch", batch)
+    if callback is not None and not callable(callback):
+        raise InvalidInput(f"callback must be a function of the Optimizer, or None; got {callback!r}.")
+    if show_progress is not None:
+        check_flag("show_progress", show_progress)
+    evaluations, batch = check_count("evaluations", evaluations), check_count("batch", batch)
+    evaluate = _evaluator(function, check_jobs(n_jobs))
     optimizer = Optimizer(manifold, bounds=bounds, noise=noise, rng=rng, **options)
-    starts = _starts(manifold, x0)
+    starts = optimizer.pending if x0 is None else optimizer.points(x0, "x0")  # none is pending yet
     if file is not None and os.path.exists(check_path(file, "file")):
         optimizer.load(file)
-    evaluate = _evaluator(function, check_jobs(n_jobs))
+    _keep(optimizer, file)  # a file that cannot be written is found out now
 
     def rounds() -> Iterator[None]:
         while len(optimizer.y) < evaluations:
             yield
 
-    message = f"{evaluations} evaluations were made."
-    number = math.ceil((evaluations - len(optimizer.y)) / batch)
+    ending = "evaluations were made."
+    number = math.ceil(max(0, evaluations - len(optimizer.y)) / batch)
     for _ in tracked(rounds(), number, "Evaluations" if batch == 1 else "Batches of evaluations", show_progress):
         done = len(optimizer.y)
         left = min(batch, evaluations - done)
@@ -111,27 +116,19 @@ def minimize(
         optimizer.tell(points, evaluate(points))
         _keep(optimizer, file)
         if callback is not None and callback(optimizer) is True:
-            message = f"callback ended the search after {len(optimizer.y)} evaluations."
+            ending = "evaluations were made, and callback ended the search."
             break
-    some = bool(np.isfinite(optimizer.y).any())
+    number = int(np.isfinite(optimizer.y).sum())
     return Minimum(
-        x=optimizer.x if some else None,
-        fun=optimizer.fun if some else np.nan,
+        x=optimizer.x if number else None,
+        fun=optimizer.fun if number else np.nan,
         nfev=len(optimizer.y),
         points=optimizer.X,
         values=optimizer.y,
-        model=optimizer.model() if np.isfinite(optimizer.y).sum() > 1 else None,
-        success=some,
-        message=message if some else "no evaluation had a value.",
+        model=optimizer.model() if number > 1 else None,
+        success=number > 0,
+        message=f"{len(optimizer.y)} {ending}" if number else f"none of {len(optimizer.y)} evaluations had a value.",
     )
-
-
-def _starts(manifold: Manifold, x0: Any) -> Array:
-    """Checked points to begin with."""
-    if x0 is None:
-        return np.empty((0, *manifold.shape))
-    points = as_array(x0, "x0", f"points of {manifold!r}")
-    return as_points(manifold, points[None] if points.shape == manifold.shape else points, "x0")
 
 
 def _keep(optimizer: Optimizer, file: Any) -> None:
@@ -144,12 +141,10 @@ def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callab
 
     def value(x: Array) -> float:
         found = function(x.copy())  # what the user does to it is not the search's concern
-        try:
-            return float(found)
-        except (TypeError, ValueError):
-            raise InvalidInput(
-                f"function must return a number, or nan where it fails; it returned {found!r}."
-            ) from None
+        with suppress(TypeError, ValueError):
+            if not isinstance(found, (str, bytes)) and not is_list(found):
+                return float(found)
+        raise InvalidInput(f"function must return a number, or nan where it fails; it returned {shown(found)}.")
 
     if n_jobs in (None, 1):
         return lambda points: [value(x) for x in points]

@@ -21,6 +21,8 @@ from ..arguments import as_array, check_count, check_number, generator
 from ..array import Array
 from ..errors import InvalidInput
 from ..estimators import GPRegressor
+from ..estimators.kernels import chosen_kernel
+from ..estimators.smoothness import check_model_smoothness
 from ..manifolds import Manifold
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.rows import as_points
@@ -33,6 +35,7 @@ FORMAT = 1
 GIVEN, RANDOM, EXPLORED, REFINED = "given", "random", "explored", "refined"
 """How a point was chosen."""
 INITIAL = 5
+"""Random points before the first model."""
 FIRST_REFINED = 15
 """Evaluations before the first local one: a region about a point that is best of a few is in the wrong place."""
 RELEARN = 1.2
@@ -41,6 +44,8 @@ LOWEST, IMPROVEMENT = 10, 1e-3
 """An improvement is at least the second number times the spread of so many of the lowest values."""
 SAME = 1e-10
 """Distances, over the size of the space, of points that are the same but for rounding."""
+BEYOND = 1e-9
+"""How far beyond a bound a point may be, over half the width of the bounds: rounding."""
 
 
 class Optimizer:
@@ -97,20 +102,23 @@ class Optimizer:
             raise InvalidInput(f"manifold must be a manifold, such as Sphere(2); got {manifold!r}.")
         if noise is not None and not check_number("noise", noise) >= 0:
             raise InvalidInput(f"noise = {noise} is a variance and must be 0 or positive. None learns it.")
-        self.manifold, self.noise, self.kernel, self.smoothness = manifold, noise, kernel, smoothness
-        self.initial = check_count("initial", initial, 2)
+        check_model_smoothness(smoothness, kernel)
         self._space = Space.of(manifold, bounds)
+        self.manifold, self.noise, self.smoothness = manifold, noise, smoothness
+        self.initial = check_count("initial", initial)
         self._seed = [int(word) for word in generator(rng).integers(2**32, size=4)]
+        self.kernel = chosen_kernel(manifold, kernel, None)  # made once; what has none is refused here
         number = complex if manifold.is_complex else float
         self._X, self._pending = (np.empty((0, *manifold.shape), dtype=number) for _ in range(2))
         self._y, self._chosen = np.empty(0), list[str]()
         self._asked = 0
         self._region = Region.of(self._space.size, manifold.dim)
         self._learned: tuple[int, dict[str, Any]] = (0, {})  # from how many data, and the parameters of their model
+        self._model: GPRegressor | None = None  # of all values; None where some came later
 
     @property
     def X(self) -> Array:
-        return self._space.outer(self._X)
+        return self._X.copy()
 
     @property
     def y(self) -> Array:
@@ -118,16 +126,15 @@ class Optimizer:
 
     @property
     def pending(self) -> Array:
-        return self._space.outer(self._pending)
+        return self._pending.copy()
 
     @property
     def x(self) -> Array:
-        return self._space.outer(self._X[self._best()])
+        return self._X[self._best()].copy()
 
     @property
     def fun(self) -> float:
-        number = self._best()
-        return float(self._y[number] if self.noise == 0 else self.model().predict(self.X[number][None])[0])
+        return float(self._means[self._best()])
 
     def ask(self, count: int | None = None) -> Array:
         """The next point to evaluate, or several.
@@ -149,14 +156,15 @@ class Optimizer:
         if count is not None:
             return np.stack([self.ask() for _ in range(check_count("count", count))])
         rng = np.random.default_rng([*self._seed, self._asked])
-        x, chosen = self._proposal(rng)
-        known = np.concatenate([self._X, self._pending])
-        if len(known) and self._space.distances(known, x).min() <= SAME * self._space.size:
-            x, chosen = self._space.random(rng, 1)[0], RANDOM  # its value is known, or will be
+        inner, chosen = self._proposal(rng)
+        known = self._space.inner(np.concatenate([self._X, self._pending]))
+        if len(known) and self._space.distances(known, inner).min() <= SAME * self._space.size:
+            inner, chosen = self._space.random(rng, 1)[0], RANDOM  # its value is known, or will be
+        x = self._space.outer(inner)
         self._asked += 1
         self._pending = np.concatenate([self._pending, x[None]])
         self._chosen.append(chosen)
-        return self._space.outer(x)
+        return x
 
     def tell(self, x: Any, y: Any) -> None:
         """The value of the function at a point, or the values at several; nan where the evaluation failed.
@@ -174,17 +182,38 @@ class Optimizer:
         values = as_array(y, "y", "the value of the function, or nan")
         if values.dtype.kind not in "iufb":
             raise InvalidInput(f"y must be real numbers; its dtype is {values.dtype}.")
-        points = as_array(x, "x", f"points of {self.manifold!r}")
-        one = points.shape == self.manifold.shape
-        points = as_points(self.manifold, points[None] if one else points, "x")
-        values = np.ravel(values) if one and values.size == 1 else values
+        points = self.points(x)
+        values = values.ravel() if len(points) == values.size == 1 else values
         if values.shape != (len(points),):
             raise InvalidInput(f"x has {len(points)} point(s) and y the shape {values.shape}. Give one value for each.")
-        inner = self._space.inner(points)
-        if not np.allclose(self._space.clipped(inner), inner, rtol=0, atol=1e-9):
-            raise InvalidInput("x has a point beyond the bounds. Widen the bounds, or leave it out.")
-        for point, value in zip(self._space.clipped(inner), values.astype(float)):
+        for point, value in zip(points, values.astype(float)):
             self._tell(point, float(value))
+
+    def points(self, x: Any, name: str = "x") -> Array:
+        """Points in the form that the search works with.
+
+        Parameters
+        ----------
+        x : array of the shape of a point, or (n, *shape).
+        name : str, default "x", the name of x in messages.
+
+        Returns
+        -------
+        array (n, *shape)
+
+        Raises
+        ------
+        InvalidInput : if there is another shape, or a point beyond the bounds.
+        OffManifold : if a point is not on the manifold.
+        """
+        points = as_array(x, name, f"points of {self.manifold!r}")
+        one = points.shape == self.manifold.shape
+        points = as_points(self.manifold, points[None] if one else points, name)
+        inner = self._space.inner(points)
+        beyond = (np.abs(inner - self._space.clipped(inner)) > BEYOND).any(axis=tuple(range(1, inner.ndim)))
+        if beyond.any():
+            raise InvalidInput(f"{name}[{np.argmax(beyond)}] is beyond the bounds. Widen the bounds, or leave it out.")
+        return points
 
     def model(self) -> GPRegressor:
         """A Gaussian process regression of all values: what is known of the function, in the units of the user.
@@ -196,9 +225,10 @@ class Optimizer:
         some = np.isfinite(self._y)
         if some.sum() < 2:
             raise InvalidInput(f"{some.sum()} evaluation(s) with a value: a model needs two. Tell more values.")
-        noise = None if self.noise == 0 else self.noise
-        options = {"kernel": self.kernel, "smoothness": self.smoothness, "noise": noise}
-        return fitted(self.manifold, self.X[some], self._y[some], **options)
+        if self._model is None:
+            options = {"kernel": self.kernel, "smoothness": self.smoothness, "noise": self.noise or None}
+            self._model = fitted(self.manifold, self._X[some], self._y[some], **options)
+        return self._model
 
     def save(self, path: Any) -> None:
         """Write all that the search knows to a file; `load` of another Optimizer of the same function goes on from it.
@@ -207,8 +237,7 @@ class Optimizer:
         """
         state = {
             "format": FORMAT,
-            "manifold": fingerprint(self.manifold) or repr(self.manifold),
-            "box": [self._space.low.tolist(), self._space.width.tolist()],
+            **self._problem,
             "seed": self._seed,
             "asked": self._asked,
             "chosen": self._chosen,
@@ -223,42 +252,49 @@ class Optimizer:
 
         Raises
         ------
-        InvalidInput : if there is no such file, or it is of another manifold or of other bounds.
+        InvalidInput : if there is no such file, it is damaged, or of another manifold or other bounds.
         """
         file = existing_file(path)
         try:
-            with np.load(file) as arrays:
+            with file.open("rb") as stream, np.load(stream) as arrays:
                 state = json.loads(str(arrays["state"]))
                 X, y, pending = (arrays[name] for name in ("X", "y", "pending"))
-        except (ValueError, KeyError, OSError, EOFError) as error:
+            stored, region = (state["manifold"], state["bounds"]), Region(**state["region"])
+            seed, asked, chosen, (count, learned) = (state[name] for name in ("seed", "asked", "chosen", "learned"))
+        except Exception as error:  # zip, npy and json each have their own for what a flipped bit does
             raise InvalidInput(f"{path} is not a file of an Optimizer, or it is damaged: {error}") from None
         if state["format"] != FORMAT:
             raise InvalidInput(f"{path} has format {state['format']}; this version reads format {FORMAT}.")
-        if state["manifold"] != (fingerprint(self.manifold) or repr(self.manifold)):
-            raise InvalidInput(f"{path} is of {state['manifold']}, not of {self.manifold!r}. Give another file.")
-        if state["box"] != [self._space.low.tolist(), self._space.width.tolist()]:
+        manifold, bounds = self._problem.values()
+        if stored[0] != manifold:
+            raise InvalidInput(f"{path} is of a search on {stored[0]}, not on {manifold}. Give another file.")
+        if stored[1] != bounds:
             raise InvalidInput(f"{path} is of a search with other bounds. Give these, or another file.")
         self._X, self._y, self._pending = X, y, pending
-        self._seed, self._asked, self._chosen = state["seed"], state["asked"], state["chosen"]
-        self._region = Region(**state["region"])
-        count, learned = state["learned"]
+        self._seed, self._asked, self._chosen, self._region = seed, asked, chosen, region
         self._learned = count, {k: tuple(v) if isinstance(v, list) else v for k, v in learned.items()}
+        self._model = None
+
+    @property
+    def _problem(self) -> dict[str, Any]:
+        """What two searches must share to go on from each other's files."""
+        manifold = fingerprint(self.manifold) or repr(self.manifold)
+        return {"manifold": manifold, "bounds": [self._space.low.tolist(), self._space.high.tolist()]}
 
     def _proposal(self, rng: np.random.Generator) -> tuple[Array, str]:
-        """The next point of the search, and how it was chosen."""
-        waiting = len(self._pending)
-        if len(self._y) + waiting < self.initial or np.isfinite(self._y).sum() < 2:
-            return self._space.random(rng, 1)[0], RANDOM
-        y = self._values
-        number = len(self._y) + waiting
+        """The next point of the search, in its units, and how it was chosen."""
+        space, number = self._space, len(self._y) + len(self._pending)
+        if number < self.initial or np.isfinite(self._y).sum() < 2:
+            return space.random(rng, 1)[0], RANDOM
+        X, pending, y = space.inner(self._X), space.inner(self._pending), self._values
         if number >= FIRST_REFINED and number % 2:
-            best, radius = self._X[self._best()], self._region.radius
-            return refine(self._space, self._X, y, self._pending, best, radius, rng, self.noise), REFINED
+            best = X[self._best()]
+            return refine(space, X, y, pending, best, self._region.radius, rng, self.noise), REFINED
         count, known = self._learned
         if len(y) >= RELEARN * count:
             known = {}
         options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
-        x, model = explore(self._space, self._X, y, self._pending, rng, **options)
+        x, model = explore(space, X, y, pending, rng, **options)
         if not known:
             self._learned = len(y), parameters_of(model)
         return x, EXPLORED
@@ -268,22 +304,26 @@ class Optimizer:
         """The values, the worst one in the place of those that failed: models keep away from there."""
         return np.where(np.isfinite(self._y), self._y, np.max(self._y[np.isfinite(self._y)]))
 
+    @property
+    def _means(self) -> Array:
+        """The values without their noise, as far as a model tells."""
+        if self.noise == 0 or np.isfinite(self._y).sum() < 2:
+            return self._y
+        return self.model().predict(self._X)
+
     def _best(self) -> int:
         """The number of the best evaluation."""
         if not np.isfinite(self._y).any():
             raise InvalidInput(f"{len(self._y)} evaluation(s), none with a value: there is no best point yet.")
-        values = self._values
-        if self.noise != 0 and len(values) > 2:
-            values = self.model().predict(self.X)
-        return int(np.argmin(np.where(np.isfinite(self._y), values, np.inf)))
+        return int(np.argmin(np.where(np.isfinite(self._y), self._means, np.inf)))
 
     def _tell(self, x: Array, y: float) -> None:
         """One evaluation: the region learns from it."""
-        chosen = GIVEN
+        y, chosen, space = y if math.isfinite(y) else math.nan, GIVEN, self._space
         if len(self._pending):
-            away = self._space.distances(self._pending, x)
+            away = space.distances(space.inner(self._pending), space.inner(x))
             number = int(np.argmin(away))
-            if away[number] <= SAME * self._space.size:
+            if away[number] <= SAME * space.size:
                 x, chosen = self._pending[number], self._chosen.pop(number)
                 self._pending = np.delete(self._pending, number, axis=0)
         finite = self._y[np.isfinite(self._y)]
@@ -293,8 +333,8 @@ class Optimizer:
                 spread = float(np.ptp(np.sort(finite)[:LOWEST]))
                 self._region = self._region.after(y < best - IMPROVEMENT * spread)
             elif y < best:
-                last = self._X[np.nanargmin(self._y)]
-                distance = float(self._space.distances(x[None], last)[0])
-                self._region = self._region.moved(distance)
+                last = space.inner(self._X[np.nanargmin(self._y)])
+                self._region = self._region.moved(float(space.distances(space.inner(x[None]), last)[0]))
         self._X = np.concatenate([self._X, x[None]])
-        self._y = np.append(self._y, y if math.isfinite(y) else math.nan)
+        self._y = np.append(self._y, y)
+        self._model = None

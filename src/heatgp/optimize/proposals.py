@@ -53,7 +53,7 @@ def believing(model: GPRegressor, X: Array, y: Array, pending: Array) -> GPRegre
     if not len(pending):
         return model
     X, y = np.concatenate([X, pending]), np.concatenate([y, model.predict(pending)])
-    return fitted(model.manifold, X, y, **{**model.get_params(), "inference": "dense", **parameters_of(model)})
+    return fitted(model.manifold, X, y, kernel=model.kernel, smoothness=model.smoothness, **parameters_of(model))
 
 
 def gaussian(y: Array) -> Array:

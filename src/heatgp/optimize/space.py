@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arguments import as_array
 from ..array import Array, white_noise
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, NotConverged, Unsupported
 from ..manifolds import Euclidean, Manifold, Product
 from .descent import euclidean_coordinates
 
@@ -26,13 +26,13 @@ class Space:
     Parameters
     ----------
     manifold : Manifold
-    low, width : arrays of the shape of a point: the box in the units of the user; 0 and `SIDE` elsewhere.
+    low, high : arrays of the shape of a point: the box in the units of the user; 0 and `SIDE` elsewhere.
     bounded : array of bool of the shape of a point.
     """
 
     manifold: Manifold
     low: Array
-    width: Array
+    high: Array
     bounded: Array
 
     @classmethod
@@ -56,19 +56,20 @@ class Space:
         if not (pairs[:, 0] < pairs[:, 1]).all():
             where = int(np.argmin(pairs[:, 0] < pairs[:, 1]))
             raise InvalidInput(f"bounds[{where}] = {tuple(pairs[where].tolist())}: the first must be the smaller.")
-        low, width = np.zeros(bounded.shape), np.full(bounded.shape, SIDE)
-        low[bounded], width[bounded] = pairs[:, 0], pairs[:, 1] - pairs[:, 0]
-        return cls(manifold, low, width, bounded)
+        low, high = np.zeros(bounded.shape), np.full(bounded.shape, SIDE)
+        low[bounded], high[bounded] = pairs.T
+        return cls(manifold, low, high, bounded)
 
     def inner(self, x: Array) -> Array:
         """Points of the user as points of the search."""
-        return (x - self.low) * (SIDE / self.width) if self.bounded.any() else x
+        return (x - self.low) * (SIDE / (self.high - self.low)) if self.bounded.any() else x
 
     def outer(self, x: Array) -> Array:
         """Points of the search as points of the user, inside the bounds to the last digit."""
         if not self.bounded.any():
             return x
-        return np.where(self.bounded, np.clip(self.low + x * (self.width / SIDE), self.low, self.low + self.width), x)
+        stretched = self.low + x * ((self.high - self.low) / SIDE)
+        return np.where(self.bounded, np.clip(stretched, self.low, self.high), x)
 
     @cached_property
     def box(self) -> Array | None:
@@ -94,10 +95,10 @@ class Space:
         return self.clipped(np.asarray(M.polish(M.exp(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape)))))))
 
     def distances(self, X: Array, x: Array) -> Array:
-        """Of X and x, which may be one point or several; rough ones where the manifold has no distance."""
+        """Of X and x, which may be one point or several; rough ones where there is no distance, or it is not found."""
         try:
             return np.asarray(self.manifold.distance(X, x))
-        except Unsupported:
+        except (Unsupported, NotConverged):
             return np.sqrt(np.asarray(self.manifold.rough_separation(X, x)))
 
     @cached_property
@@ -125,8 +126,8 @@ class Space:
         start = np.broadcast_to(x, X.shape)
         try:
             ways = np.asarray(self.manifold.log(start, X))
-        except Unsupported:
-            ways = np.asarray(self.manifold.noise(start, self.manifold.difference(start, X)))
+        except (Unsupported, NotConverged):
+            ways = np.asarray(self.manifold.difference(start, X))  # products with the frame project it
         return np.asarray(self.manifold.metric(x, ways[:, None], frame[None]))
 
     def at(self, x: Array, frame: Array, v: Array) -> Array:
