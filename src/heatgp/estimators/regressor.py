@@ -546,16 +546,18 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = mixture.mean(points)
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
-    def gradient(self, X: Any, *, covariates: Any = None) -> tuple[Array, Array]:
+    def gradient(self, X: Any, *, covariates: Any = None, return_prediction: bool = False) -> tuple[Array, ...]:
         """The gradients of the mean and of the standard deviation of f, tangent vectors at the points.
 
         Parameters
         ----------
         X : array of M points, as in `predict`.
         covariates : array (M, q), default None. As in `predict`; they do not move with the points.
+        return_prediction : bool, default False. Also return the mean and the standard deviation, which cost nothing.
 
         Returns
         -------
+        mean, std : arrays (M,), with return_prediction, as from `predict`.
         of_mean, of_std : arrays (M, *shape) with the shape of points; of p outputs (M, p, *shape). The derivative along
             a tangent vector v at x is `manifold.metric(x, of_mean, v)`.
 
@@ -603,11 +605,14 @@ class GPRegressor(RegressorMixin, HeatGP):
             of_basis = np.zeros((*here.shape, *manifold.shape), dtype=points.dtype)
         else:
             of_basis = differences(self._mean_model.values)
+        found: tuple[Any, ...]
         try:
-            return mixture.with_basis(here).gradients(points, of_basis)
+            found = mixture.with_basis(here).gradients(points, of_basis)
         except Unsupported:
             of_mean, of_std = np.moveaxis(differences(moments), -1 - len(manifold.shape), 0)
-            return of_mean, of_std
+            mean, std = np.moveaxis(moments(points, covariates), -1, 0) if return_prediction else (None, None)
+            found = mean, std, of_mean, of_std
+        return found if return_prediction else found[2:]
 
     @of_rows("noise", "covariates", "exposure")
     def predict_interval(

@@ -78,14 +78,14 @@ class Mixture:
         """Mean and variance: the mean variance plus the variance of the means."""
         return averaged(self.weights[:, None], *self.parts(points, noise))
 
-    def gradients(self, points: Any, of_basis: Array) -> tuple[Array, Array]:
-        """The gradients of the mean and of the standard deviation of f, (M, *shape); see `Latent.gradients`."""
+    def gradients(self, points: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and standard deviation of f, (M,), and their gradients, (M, *shape); see `Latent.gradients`."""
         parts = [np.stack(part) for part in zip(*(p.gradients(points, of_basis) for p in self.posteriors))]
         means, variances, of_means, of_variances = parts
         mean, variance = averaged(self.weights[:, None], means, variances)
         of_variances = of_variances + 2 * scaled_vectors(means - mean, of_means)
         half = 0.5 / np.sqrt(np.where(variance > 0, variance, np.inf))  # nothing where there is no deviation
-        return self._average(of_means), scaled_vectors(half, self._average(of_variances))
+        return mean, np.sqrt(variance), self._average(of_means), scaled_vectors(half, self._average(of_variances))
 
     def covariance(self, points: Any, noise: Any = False) -> Array:
         """The covariance of all pairs, (M, M): the mean covariance plus the covariance of the means."""

@@ -74,18 +74,14 @@ def improvement_of(model: Any, best: float) -> tuple[Any, Any]:
     """
     least = LEAST * math.sqrt(model.amplitude_)
 
-    def moments(x: Array) -> tuple[Array, Array]:
-        mean, std = model.predict(x, return_std=True)
-        return mean, np.maximum(std, least)
-
     def value(x: Array) -> Array:
-        return -expected_improvement(*moments(x), best)[0]
+        mean, std = model.predict(x, return_std=True)
+        return -expected_improvement(mean, np.maximum(std, least), best)[0]
 
     def with_gradient(x: Array) -> tuple[Array, Array]:
-        found, in_mean, in_std = expected_improvement(*moments(x), best)
-        of_mean, of_std = model.gradient(x)
+        mean, std, of_mean, of_std = model.gradient(x, return_prediction=True)
+        found, in_mean, in_std = expected_improvement(mean, np.maximum(std, least), best)
         axes = (..., *(None,) * (x.ndim - 1))
-        gradient = in_mean[axes] * of_mean + in_std[axes] * np.where(np.isfinite(of_std), of_std, 0.0)
-        return -found, -gradient
+        return -found, -(in_mean[axes] * of_mean + in_std[axes] * of_std)
 
     return value, with_gradient

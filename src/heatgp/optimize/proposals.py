@@ -19,8 +19,8 @@ RANDOM = 512
 """Random points among which the starts of descents are chosen."""
 STARTS = 4
 STEPS = 15
-SLOPE = 1e-3
-"""The slope of the log expected improvement at which a descent ends."""
+PRECISION = 1e-3
+"""The slope of the log expected improvement at which a descent ends, and the gain of a step after which it does."""
 NEAR = (1e-3, 0.3)
 """Distances from the best point, over the size of the space, at which starts are looked for, too."""
 WIDTH = 3.0
@@ -111,7 +111,9 @@ def explore(
     starts = starts[space.in_reach(starts, known)]
     starts = starts[np.argsort(value(starts))[:STARTS]]
     limited = only(lambda x: space.in_reach(x, known), with_gradient)
-    found = descend(space.manifold, limited, starts, steps=STEPS, tolerance=SLOPE, bounds=space.box)
+    found = descend(
+        space.manifold, limited, starts, steps=STEPS, tolerance=PRECISION, value_tolerance=PRECISION, bounds=space.box
+    )
     return found.x[np.argmin(found.values)], model
 
 
@@ -165,6 +167,6 @@ def refine(
     lengths = rng.random(RANDOM) ** (1 / dim) * 10.0 ** -np.repeat([0, 1, 2, 0], math.ceil(RANDOM / 4))[:RANDOM]
     starts = directions * lengths[:, None]
     starts = starts[np.argsort(value(starts))[:STARTS]]
-    found = descend(Euclidean(dim), limited, starts, steps=STEPS, tolerance=SLOPE)
+    found = descend(Euclidean(dim), limited, starts, steps=STEPS, tolerance=PRECISION, value_tolerance=PRECISION)
     z = found.x[np.argmin(found.values)]
     return space.at(best, frame, radius * z[None])[0]
