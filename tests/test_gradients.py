@@ -576,3 +576,12 @@ def test_logarithms_of_half_turns(n, rng):
         log = M.log(x, end)
         np.testing.assert_allclose(np.sqrt(M.metric(x, log, log)), math.pi * math.sqrt(n // 2), atol=1e-6)
         assert M.distance(M.exp(x, log), end).max() < 1e-6
+
+
+@pytest.mark.parametrize("likelihood", ["normal", "student-t"])
+def test_gradients_come_with_predictions(likelihood, rng):
+    X = Sphere(2).random(rng, 30)
+    gp = hg.GPRegressor(Sphere(2), time=0.5, amplitude=1.0, noise=0.1, likelihood=likelihood).fit(X, X[:, 0])
+    mean, std, *gradients = gp.gradient(X[:4], return_prediction=True)
+    np.testing.assert_allclose((mean, std), gp.predict(X[:4], return_std=True), rtol=1e-12)
+    np.testing.assert_array_equal(gradients, gp.gradient(X[:4]))

@@ -546,7 +546,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = mixture.mean(points)
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
-    def gradient(self, X: Any, *, covariates: Any = None, return_prediction: bool = False) -> tuple[Array, ...]:
+    def gradient(self, X: Any, *, covariates: Any = None, return_prediction: bool = False) -> Any:
         """The gradients of the mean and of the standard deviation of f, tangent vectors at the points.
 
         Parameters
@@ -605,9 +605,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             of_basis = np.zeros((*here.shape, *manifold.shape), dtype=points.dtype)
         else:
             of_basis = differences(self._mean_model.values)
-        found: tuple[Any, ...]
         try:
-            found = mixture.with_basis(here).gradients(points, of_basis)
+            found: Any = mixture.with_basis(here).gradients(points, of_basis)
         except Unsupported:
             of_mean, of_std = np.moveaxis(differences(moments), -1 - len(manifold.shape), 0)
             mean, std = np.moveaxis(moments(points, covariates), -1, 0) if return_prediction else (None, None)
