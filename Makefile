@@ -35,9 +35,11 @@ docs: $(VENV)/.installed-docs
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 tests/test_docs.py tests/test_gallery.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
-# The pictures of the gallery, drawn by the code of its pages.
+# The pictures of the gallery and of the page on minima, drawn by the code of the pages.
 gallery: $(VENV)/.installed-test
-	$(BIN)/python tests/pages.py docs/gallery/*.md
+	$(BIN)/python tests/pages.py docs/gallery/*.md docs/optimize.md
+	mv docs/optimize.png docs/images/
+	rm docs/search.npz
 
 # The oldest versions that pyproject.toml allows, in an environment of their own.
 test-minimum: $(MINIMUM)/.installed-test
