@@ -515,7 +515,9 @@ class Homogeneous(Manifold):
         slopes : function of no arguments, to the partial derivatives (N, M, r) of the function at theta. They are zero
             at the walls of the chamber, and equal where coordinates are.
 
-        By default Unsupported.
+        Raises
+        ------
+        Unsupported : by default.
         """
         raise Unsupported(f"{self!r} has no gradients of orbit coordinates. Define orbit_gradients.")
 
