@@ -596,11 +596,11 @@ def never(x):
         ((never, hg.Sphere(2)), {"kernel": "rbf"}, "kernel = 'rbf' is not known"),
         ((never, hg.Sphere(2)), {"smoothness": -2}, "smoothness"),
         ((never, hg.Sphere(2)), {"file": 3}, "file must be a path"),
-        ((never, hg.Sphere(2)), {"bounds": [(0, 1)]}, r"Sphere\(2\) has 0 Euclidean coordinate\(s\)"),
+        ((never, hg.Sphere(2)), {"bounds": [(0, 1)]}, r"for Euclidean coordinates, and Sphere\(2\) has none"),
         ((never, hg.Euclidean(2)), {}, r"has 2 Euclidean coordinate\(s\), and each needs bounds.*; got none"),
         ((never, POSE), {"bounds": [(0, 1)]}, r"has 3 Euclidean.*; got an array of shape \(1, 2\)"),
-        ((never, hg.Euclidean(1)), {"bounds": (0, np.inf)}, "pair .* of finite numbers"),
-        ((never, hg.Euclidean(2)), {"bounds": [(0, 1), (2, 1)]}, r"bounds\[1\] = \(2, 1\): the first must be"),
+        ((never, hg.Euclidean(1)), {"bounds": (0, np.inf)}, r"bounds\[0\] = \(0.0, inf\) must be two finite numbers"),
+        ((never, hg.Euclidean(2)), {"bounds": [(0, 1), (2, 1)]}, r"bounds\[1\] = \(2, 1\) must be two finite numbers"),
         ((never, hg.Euclidean(1)), {"bounds": ["a", "b"]}, "bounds must be numbers"),
         ((never, hg.Euclidean(1)), {"bounds": (0, 1), "x0": [[0.5], [1.5]]}, r"x0\[1\] is beyond the bounds"),
         ((never, hg.Sphere(2)), {"x0": [1.0, 0]}, "x0 has shape"),
@@ -648,3 +648,21 @@ def test_bad_values(x, y, message):
     with pytest.raises(InvalidInput, match="count must be a positive integer; got 0"):
         optimizer.ask(0)
     assert len(optimizer.pending) == 0
+
+
+def test_no_evaluation_of_a_batch_is_lost(tmp_path):
+    """Interrupted in the middle of a batch: each value that f returned is in the file."""
+    file, calls = tmp_path / "search.npz", []
+
+    def f(x):
+        calls.append(x)
+        if len(calls) == 8:
+            raise KeyboardInterrupt
+        return x[2]
+
+    with pytest.raises(KeyboardInterrupt):
+        hg.minimize(f, hg.Sphere(2), evaluations=9, batch=3, file=file, show_progress=False)
+    again = hg.minimize(f, hg.Sphere(2), evaluations=9, batch=3, file=file, show_progress=False)
+    assert len(calls) == 10  # nine values and the one that failed
+    whole = hg.minimize(lambda x: x[2], hg.Sphere(2), evaluations=9, batch=3, show_progress=False)
+    np.testing.assert_array_equal(again.points, whole.points)

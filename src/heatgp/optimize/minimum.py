@@ -17,7 +17,7 @@ from ..errors import InvalidInput
 from ..manifolds import Manifold
 from ..progress import tracked
 from ..whole_file import check_path
-from .optimizer import Optimizer
+from .optimizer import INITIAL, Optimizer
 
 
 class Minimum(OptimizeResult):
@@ -42,14 +42,17 @@ def minimize(
     file: Any = None,
     callback: Callable[[Any], Any] | None = None,
     show_progress: bool | None = None,
+    kernel: Any = "auto",
+    smoothness: Any = math.inf,
+    initial: int = INITIAL,
     rng: Any = 0,
-    **options: Any,
 ) -> Minimum:
     """The minimum of a function on a manifold, for functions that take long: Bayesian optimisation.
 
     Parameters
     ----------
-    function : from one point, an array of the shape `manifold.shape`, to a number. nan says that the evaluation failed.
+    function : from one point, an array of the shape `manifold.shape`, to a number. nan and infinite values say that the
+        evaluation failed.
     manifold : Manifold, also a Product: of rotations and R^3, for a pose.
     evaluations : int, default 100. How often the function is called, calls of earlier runs in `file` included.
     bounds : list of pairs (low, high), one for each coordinate of a Euclidean factor, default None.
@@ -58,11 +61,11 @@ def minimize(
     batch : int, default 1. How many points are chosen before their values are known.
     n_jobs : int, default None. Processes that evaluate the points of a batch, as in joblib.
     file : path, default None. Where all evaluations are kept as they come. A run that was interrupted goes on from
-        there, when it is called again with the same file.
+        there, when it is called again with the same file; `rng` and `x0` are then those of the first call.
     callback : function of the Optimizer, called after each batch, default None. The search ends where it returns True.
     show_progress : bool, default None: a bar on a terminal, and lines of the log elsewhere.
+    kernel, smoothness, initial : as in `Optimizer`.
     rng : seed or numpy Generator, default 0.
-    options : kernel, smoothness and initial, as in `Optimizer`.
 
     Returns
     -------
@@ -94,7 +97,8 @@ def minimize(
         check_flag("show_progress", show_progress)
     evaluations, batch = check_count("evaluations", evaluations), check_count("batch", batch)
     evaluate = _evaluator(function, check_jobs(n_jobs))
-    optimizer = Optimizer(manifold, bounds=bounds, noise=noise, rng=rng, **options)
+    model = {"kernel": kernel, "smoothness": smoothness, "noise": noise}
+    optimizer = Optimizer(manifold, bounds=bounds, initial=initial, rng=rng, **model)
     starts = optimizer.pending if x0 is None else optimizer.points(x0, "x0")  # none is pending yet
     if file is not None and os.path.exists(check_path(file, "file")):
         optimizer.load(file)
@@ -113,8 +117,9 @@ def minimize(
         if not len(points):  # else they were asked for by a run that was interrupted
             points = optimizer.ask(left)
             _keep(optimizer, file)
-        optimizer.tell(points, evaluate(points))
-        _keep(optimizer, file)
+        for x, value in zip(points, evaluate(points)):
+            optimizer.tell(x, value)
+            _keep(optimizer, file)
         if callback is not None and callback(optimizer) is True:
             ending = "evaluations were made, and callback ended the search."
             break
@@ -136,18 +141,21 @@ def _keep(optimizer: Optimizer, file: Any) -> None:
         optimizer.save(file)
 
 
-def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callable[[Array], list[float]]:
-    """From points (n, *shape) to their values, with several processes where these are asked for."""
+def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callable[[Array], Iterator[float]]:
+    """From points (n, *shape) to their values, as they come, with several processes where these are asked for."""
 
     def value(x: Array) -> float:
         found = function(x.copy())  # what the user does to it is not the search's concern
         with suppress(TypeError, ValueError):
             if not isinstance(found, (str, bytes)) and not is_list(found):
                 return float(found)
-        raise InvalidInput(f"function must return a number, or nan where it fails; it returned {shown(found)}.")
+        raise InvalidInput(
+            f"function must return a number, or nan where it fails; it returned {shown(found)}. "
+            "Of an array with one entry, return array.item()."
+        )
 
     if n_jobs in (None, 1):
-        return lambda points: [value(x) for x in points]
+        return lambda points: map(value, points)
     from joblib import Parallel, delayed
 
-    return lambda points: Parallel(n_jobs=n_jobs)(delayed(value)(x) for x in points)
+    return lambda points: Parallel(n_jobs=n_jobs, return_as="generator")(delayed(value)(x) for x in points)

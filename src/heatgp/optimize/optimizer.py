@@ -116,6 +116,9 @@ class Optimizer:
         self._learned: tuple[int, dict[str, Any]] = (0, {})  # from how many data, and the parameters of their model
         self._model: GPRegressor | None = None  # of all values; None where some came later
 
+    def __repr__(self) -> str:
+        return f"<Optimizer of {self.manifold!r}: {len(self._y)} evaluations, {len(self._pending)} pending>"
+
     @property
     def X(self) -> Array:
         return self._X.copy()
@@ -167,7 +170,7 @@ class Optimizer:
         return x
 
     def tell(self, x: Any, y: Any) -> None:
-        """The value of the function at a point, or the values at several; nan where the evaluation failed.
+        """The value of the function at a point, or the values at several; nan or infinite where the evaluation failed.
 
         Parameters
         ----------
@@ -261,8 +264,10 @@ class Optimizer:
                 X, y, pending = (arrays[name] for name in ("X", "y", "pending"))
             stored, region = (state["manifold"], state["bounds"]), Region(**state["region"])
             seed, asked, chosen, (count, learned) = (state[name] for name in ("seed", "asked", "chosen", "learned"))
-        except Exception as error:  # zip, npy and json each have their own for what a flipped bit does
-            raise InvalidInput(f"{path} is not a file of an Optimizer, or it is damaged: {error}") from None
+        except Exception:  # zip, npy and json each have their own for what a flipped bit does
+            raise InvalidInput(
+                f"{path} is not a file of an Optimizer, or it is damaged. Give another file, or remove it."
+            ) from None
         if state["format"] != FORMAT:
             raise InvalidInput(f"{path} has format {state['format']}; this version reads format {FORMAT}.")
         manifold, bounds = self._problem.values()

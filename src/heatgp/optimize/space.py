@@ -48,14 +48,22 @@ class Space:
         pairs = np.empty((0, 2)) if bounds is None else as_array(bounds, "bounds")
         if pairs.ndim == 1 and pairs.size == 2 == 2 * number:
             pairs = pairs[None]
-        if pairs.shape != (number, 2) or pairs.dtype.kind not in "iuf" or not np.isfinite(pairs).all():
+        if bounds is not None and not number:
+            raise InvalidInput(
+                f"bounds are for Euclidean coordinates, and {manifold!r} has none. Leave them out; a part of it is a "
+                "Domain."
+            )
+        if pairs.shape != (number, 2) or pairs.dtype.kind not in "iuf":
             raise InvalidInput(
                 f"{manifold!r} has {number} Euclidean coordinate(s), and each needs bounds, one pair (low, high) of "
                 f"finite numbers; got {'none' if bounds is None else f'an array of shape {pairs.shape}'}."
             )
-        if not (pairs[:, 0] < pairs[:, 1]).all():
-            where = int(np.argmin(pairs[:, 0] < pairs[:, 1]))
-            raise InvalidInput(f"bounds[{where}] = {tuple(pairs[where].tolist())}: the first must be the smaller.")
+        good = np.isfinite(pairs).all(axis=1) & (pairs[:, 0] < pairs[:, 1])
+        if not good.all():
+            where = int(np.argmin(good))
+            raise InvalidInput(
+                f"bounds[{where}] = {tuple(pairs[where].tolist())} must be two finite numbers, the first the smaller."
+            )
         low, high = np.zeros(bounded.shape), np.full(bounded.shape, SIDE)
         low[bounded], high[bounded] = pairs.T
         return cls(manifold, low, high, bounded)
