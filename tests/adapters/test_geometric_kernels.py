@@ -10,6 +10,8 @@ import pytest
 import heatgp as hg
 from heatgp.adapters import geometric_kernels as adapter
 from heatgp.adapters.geometric_kernels import from_geometric_kernels, manifold_of, to_geometric_kernels
+from heatgp.adapters.gpytorch import HeatKernel as HeatKernelOfGPyTorch
+from heatgp.adapters.sklearn import HeatKernel as HeatKernelOfSklearn
 from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from test_docs import ROOT, run
@@ -275,3 +277,27 @@ def test_examples_in_docstrings():
 
 def test_the_page_prints_what_it_says():
     run(ROOT / "docs" / "geomstats.md")
+
+
+@OLD_NUMPY
+@pytest.mark.parametrize("smoothness", [2.5, "learn"])
+@pytest.mark.parametrize("own", [np.inf, 1.5])
+def test_models_give_no_smoothness_to_kernels_whose_values_are_no_densities(smoothness, own):
+    theirs = from_geometric_kernels(MaternGeometricKernel(Hypersphere(2), num=10), own)
+    both = from_geometric_kernels(ProductGeometricKernel(*[MaternGeometricKernel(Circle(), num=10)] * 2), own)
+    X = np.asarray(theirs.manifold.random(np.random.default_rng(0), 5))
+    remedy = r"has its own.*from_geometric_kernels\(kernel, smoothness=\.\.\.\)"
+    for manifold, kernel in ((hg.Sphere(2), theirs), (both.manifold, both)):
+        with pytest.raises(InvalidInput, match=remedy):
+            hg.GPRegressor(manifold, smoothness=smoothness, kernel=kernel).fit(X, X[:, 0])
+    if smoothness != "learn":
+        with pytest.raises(InvalidInput, match=remedy):
+            HeatKernelOfGPyTorch(hg.Sphere(2), smoothness=smoothness, kernel=theirs)
+        with pytest.raises(InvalidInput, match=remedy):
+            HeatKernelOfSklearn(hg.Sphere(2), smoothness=smoothness, kernel=theirs)(X)
+
+
+def test_a_model_states_the_smoothness_that_the_kernel_has():
+    theirs = from_geometric_kernels(MaternGeometricKernel(Hypersphere(2), num=10), 1.5)
+    X = np.asarray(theirs.manifold.random(np.random.default_rng(0), 5))
+    assert hg.GPRegressor(hg.Sphere(2), kernel=theirs, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).smoothness_ == 1.5

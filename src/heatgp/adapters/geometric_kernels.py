@@ -108,7 +108,7 @@ def from_geometric_kernels(kernel: Any, smoothness: float = math.inf) -> HeatKer
         One of points of the spaces that `manifold_of` knows, such as `MaternGeometricKernel(Hypersphere(2))`, or a
         `ProductGeometricKernel` of these.
     smoothness : float, default inf
-        Its parameter "nu"; inf is the heat kernel.
+        Its parameter "nu"; inf is the heat kernel. Models take it from here: give them none.
 
     Returns
     -------
@@ -150,6 +150,7 @@ class GeometricKernel(HeatKernel):
     smoothness: float = math.inf
     manifold: Manifold = field(init=False)
     method: ClassVar[str] = "geometric_kernels"
+    smoothness_given_by: ClassVar[str] = "from_geometric_kernels(kernel, smoothness=...)"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "manifold", manifold_of(self.base.space))

@@ -26,6 +26,7 @@ from ..arguments import check_flag, shown
 from ..covariance import Array, Normalized
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
+from ..estimators.smoothness import check_model_smoothness
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
@@ -116,6 +117,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
         if not isinstance(manifold, Manifold):
             raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
         smoothness = check_smoothness(smoothness)
+        check_model_smoothness(smoothness, kernel)
         made = with_smoothness(chosen_kernel(manifold, kernel, time), smoothness).as_positive_definite()
         time = _start(made) if time is None else made.check_time(time)
         self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
