@@ -300,4 +300,7 @@ def test_models_give_no_smoothness_to_kernels_whose_values_are_no_densities(smoo
 def test_a_model_states_the_smoothness_that_the_kernel_has():
     theirs = from_geometric_kernels(MaternGeometricKernel(Hypersphere(2), num=10), 1.5)
     X = np.asarray(theirs.manifold.random(np.random.default_rng(0), 5))
-    assert hg.GPRegressor(hg.Sphere(2), kernel=theirs, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).smoothness_ == 1.5
+    assert (
+        hg.GPRegressor(hg.Sphere(2), kernel=theirs, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).smoothness_
+        == 1.5
+    )
