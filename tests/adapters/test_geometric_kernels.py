@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 import heatgp as hg
 from heatgp.adapters import geometric_kernels as adapter
@@ -23,6 +24,7 @@ from geometric_kernels.kernels import (  # isort: skip
     MaternGeometricKernel,
     ProductGeometricKernel,
 )
+from geometric_kernels.frontends.gpytorch import GPyTorchGeometricKernel  # isort: skip
 from geometric_kernels.kernels.base import BaseGeometricKernel  # isort: skip
 from geometric_kernels.spaces import (  # isort: skip
     Circle,
@@ -304,3 +306,10 @@ def test_a_model_states_the_smoothness_that_the_kernel_has():
         hg.GPRegressor(hg.Sphere(2), kernel=theirs, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).smoothness_
         == 1.5
     )
+
+
+def test_their_frontend_of_gpytorch_is_told_of_our_kernel():
+    kernel = to_geometric_kernels(hg.Sphere(2))
+    assert repr(kernel) == "to_geometric_kernels(heat_kernel(Sphere(2), method='exact'))"
+    with pytest.raises(InvalidInput, match=r"In GPyTorch use heatgp\.adapters\.gpytorch\.HeatKernel"):
+        GPyTorchGeometricKernel(kernel)(torch.eye(3, dtype=torch.float64)).to_dense()

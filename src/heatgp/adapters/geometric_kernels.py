@@ -285,6 +285,9 @@ class ExactGeometricKernel(BaseGeometricKernel):
         super().__init__(space)
         self.heat = heat
 
+    def __repr__(self) -> str:
+        return f"to_geometric_kernels({self.heat!r})"
+
     def init_params(self) -> dict[str, np.ndarray]:
         return {"nu": np.array([np.inf]), "lengthscale": np.array([1.0])}
 
@@ -319,7 +322,7 @@ def _number(params: Any, name: str) -> float:
         value = value[0]
     if not isinstance(value, (int, float, np.integer, np.floating)) or not value > 0:
         raise InvalidInput(
-            f"params[{name!r}] must be a positive number in a NumPy array of shape (1,); got {value!r}. Kernels of "
-            "heatgp compute with NumPy."
+            f"params[{name!r}] must be a positive number in a NumPy array of shape (1,); got {value!r}. This kernel "
+            "computes with NumPy. In GPyTorch use heatgp.adapters.gpytorch.HeatKernel."
         )
     return float(value)
