@@ -229,7 +229,7 @@ def _refuse(**given: Any) -> None:
 
 def _check_bounds(acquisition: torch.nn.Module, bounds: Any) -> None:
     """InvalidInput unless starts can have the type of the bounds."""
-    if not (isinstance(bounds, Tensor) and bounds.dtype in (torch.float32, torch.float64) and len(bounds) == 2):
+    if not (isinstance(bounds, Tensor) and bounds.dtype in (torch.float32, torch.float64) and bounds.ndim == 2):
         kind = f"{bounds.dtype}" if isinstance(bounds, Tensor) else type(bounds).__name__
         raise InvalidInput(
             f"bounds = {shown(bounds)} ({kind}) must be a tensor (2, columns) of torch.float64 or torch.float32, such "
