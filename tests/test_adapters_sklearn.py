@@ -188,7 +188,7 @@ def test_what_scikit_learn_expects_of_a_kernel():
     assert kernel == clone(kernel) != HeatKernel(S2, time=2.5, time_bounds=(0.1, 10))
     assert kernel != HeatKernel(Sphere(3), kernel.time, time_bounds=(0.1, 10))
     assert kernel.requires_vector_input
-    assert HeatKernel(S2, smoothness=1.5, time=0.25).set_params(time=1.0) == HeatKernel(S2, smoothness=1.5)
+    assert HeatKernel(S2, smoothness=1.5, time=0.25).set_params(time=None) == HeatKernel(S2, smoothness=1.5)
     np.testing.assert_array_equal(
         kernel.set_params(smoothness=0.5)(X), HeatKernel(S2, kernel.time, smoothness=0.5)(X)
     )  # it is made again
@@ -276,7 +276,10 @@ def test_points_are_prepared_once_for_a_fit(monkeypatch):
             X,
             r"columns = \[1, 2, 3\] of a table that has 3: index 3 is out of bounds",
         ),
-        (HeatKernel(S2, columns="x"), X, "columns = 'x' of a table that has 3: only integers"),
+        (HeatKernel(S2, columns="x"), X, "columns = 'x' must be positions, not names: scikit-learn removes the names"),
+        (HeatKernel(S2, columns=["x", "y", "z"]), X, r"columns = \['x', 'y', 'z'\] must be positions, not names"),
+        (HeatKernel(S2, columns=0.5), X, r"columns = 0\.5 of a table that has 3: only integers"),
+        (Columns(RBF(), slice(7, 9)), X, r"columns = slice\(7, 9, None\) of a table that has 3: there are none"),
         (Columns(RBF(), 3), X, "columns = 3 of a table that has 3: index 3"),
         (HeatKernel(ComplexProjective(2)), X[:, :2], r"a point of ComplexProjective\(2\) is a row of 6 numbers"),
         (HeatKernel(S2, time=0.0), X, r"time must be positive and finite; got 0\.0"),
@@ -327,3 +330,22 @@ def test_examples():
     failed, tried = doctest.testmod(adapter)
     assert tried > 5
     assert failed == 0
+
+
+def test_the_default_has_as_many_times_as_our_model():
+    """On a product with R^n one for each factor; a number is one time for all."""
+    poses = Product(Euclidean(2), SpecialOrthogonal(3))
+    rng = np.random.default_rng(0)
+    rows = np.asarray(poses.random(rng, 25)).reshape(25, -1)
+    values = np.sin(rows[:, 0]) + rows[:, 2]
+    for kernel in (HeatKernel(poses), Columns(HeatKernel(poses), slice(0, 11)), 2 * HeatKernel(poses)):
+        np.testing.assert_array_equal(kernel.theta[-2:], 0)
+        np.testing.assert_array_equal(kernel(rows), kernel.clone_with_theta(kernel.theta)(rows))
+    np.testing.assert_array_equal(HeatKernel(poses)(rows), HeatKernel(poses, time=(1.0, 1.0))(rows))
+    assert HeatKernel(poses, time=1.0).theta.shape == HeatKernel(S2).theta.shape == (1,)
+    assert HeatKernel(poses, time_bounds="fixed").theta.shape == (0,)
+    assert repr(HeatKernel(poses).clone_with_theta(np.zeros(2))).endswith("SpecialOrthogonal(3)), time=(1, 1))")
+    theirs = GaussianProcessRegressor(HeatKernel(poses), alpha=1e-4).fit(rows, values)
+    ours = GPRegressor(poses, amplitude=1.0, noise=1e-4, mean="zero").fit(rows, values)
+    found = theirs.log_marginal_likelihood(np.log(ours.time_))
+    np.testing.assert_allclose(theirs.log_marginal_likelihood_value_, found, rtol=0, atol=0.01)

@@ -201,7 +201,9 @@ def test_wrong_input():
         gen_candidates("sphere")
     with pytest.raises(InvalidInput, match="manifold = 3 must be a manifold"):
         ic_generator(3)
-    with pytest.raises(OffManifold, match=r"initial conditions\[0\] is not on Product\(Sphere\(2\)\)"):
+    with pytest.raises(
+        OffManifold, match=r"initial conditions\[0\] is not on Product\(Sphere\(2\)\).*both ic_generator"
+    ):
         gen_candidates(M)(2 * start, function)
     with pytest.raises(InvalidInput, match=r"shape \(1, 1, 2\); needed is \(restarts, q, 3\)"):
         gen_candidates(M)(start[..., :2], function)
@@ -216,6 +218,37 @@ def test_wrong_input():
     with pytest.raises(Unsupported, match="inequality constraints do not hold along geodesics"):
         ic_generator(M)(
             function, anywhere(M), 1, 1, 4, inequality_constraints=[(torch.tensor([0]), torch.ones(1), 0.0)]
+        )
+
+
+def test_wrong_bounds(rng):
+    M, function = Euclidean(2), UpperHemisphere(None)
+    box = torch.tensor([[0.0, 0.0], [1.0, 1.0]])
+
+    def starts(bounds, function=function):
+        return ic_generator(M)(function, bounds, q=1, num_restarts=1, raw_samples=4)
+
+    with pytest.raises(InvalidInput, match=r"bounds of column 0 are 1 to 0\. Give the smaller number first"):
+        starts(box.flip(0))
+    with pytest.raises(InvalidInput, match="bounds of column 0 are nan to nan"):
+        starts(box * torch.nan)
+    with pytest.raises(InvalidInput, match="bounds are on the device 'meta'"):
+        starts(box.to("meta"))
+    for wrong, kind in ((box.long(), r"torch\.int64"), (box.numpy(), "ndarray"), (box.tolist(), "list")):
+        with pytest.raises(InvalidInput, match=rf"\({kind}\) must be a tensor \(2, columns\) of torch\.float64"):
+            starts(wrong)
+    fitted, *_ = model(M, rng)
+    with pytest.raises(InvalidInput, match=r"dtype torch\.float32, the model torch\.float64\. Give bounds\.to\(torch"):
+        starts(box, UpperConfidenceBound(fitted, beta=2.0))
+
+
+def test_both_functions_are_needed(rng):
+    M = Sphere(2)
+    fitted, *_ = model(M, rng)
+    box = torch.tensor([[-1.0] * 3, [1.0] * 3], dtype=torch.float64)
+    with pytest.raises(OffManifold, match="both ic_generator and gen_candidates"):
+        optimize_acqf(
+            UpperConfidenceBound(fitted, beta=2.0), box, 1, 2, raw_samples=4, gen_candidates=gen_candidates(M)
         )
 
 

@@ -6,10 +6,13 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 
 import heatgp as hg
 from heatgp.adapters import geometric_kernels as adapter
 from heatgp.adapters.geometric_kernels import from_geometric_kernels, manifold_of, to_geometric_kernels
+from heatgp.adapters.gpytorch import HeatKernel as HeatKernelOfGPyTorch
+from heatgp.adapters.sklearn import HeatKernel as HeatKernelOfSklearn
 from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from test_docs import ROOT, run
@@ -21,6 +24,7 @@ from geometric_kernels.kernels import (  # isort: skip
     MaternGeometricKernel,
     ProductGeometricKernel,
 )
+from geometric_kernels.frontends.gpytorch import GPyTorchGeometricKernel  # isort: skip
 from geometric_kernels.kernels.base import BaseGeometricKernel  # isort: skip
 from geometric_kernels.spaces import (  # isort: skip
     Circle,
@@ -275,3 +279,37 @@ def test_examples_in_docstrings():
 
 def test_the_page_prints_what_it_says():
     run(ROOT / "docs" / "geomstats.md")
+
+
+@OLD_NUMPY
+@pytest.mark.parametrize("smoothness", [2.5, "learn"])
+@pytest.mark.parametrize("own", [np.inf, 1.5])
+def test_models_give_no_smoothness_to_kernels_whose_values_are_no_densities(smoothness, own):
+    theirs = from_geometric_kernels(MaternGeometricKernel(Hypersphere(2), num=10), own)
+    both = from_geometric_kernels(ProductGeometricKernel(*[MaternGeometricKernel(Circle(), num=10)] * 2), own)
+    X = np.asarray(theirs.manifold.random(np.random.default_rng(0), 5))
+    remedy = r"has its own.*from_geometric_kernels\(kernel, smoothness=\.\.\.\)"
+    for manifold, kernel in ((hg.Sphere(2), theirs), (both.manifold, both)):
+        with pytest.raises(InvalidInput, match=remedy):
+            hg.GPRegressor(manifold, smoothness=smoothness, kernel=kernel).fit(X, X[:, 0])
+    if smoothness != "learn":
+        with pytest.raises(InvalidInput, match=remedy):
+            HeatKernelOfGPyTorch(hg.Sphere(2), smoothness=smoothness, kernel=theirs)
+        with pytest.raises(InvalidInput, match=remedy):
+            HeatKernelOfSklearn(hg.Sphere(2), smoothness=smoothness, kernel=theirs)(X)
+
+
+def test_a_model_states_the_smoothness_that_the_kernel_has():
+    theirs = from_geometric_kernels(MaternGeometricKernel(Hypersphere(2), num=10), 1.5)
+    X = np.asarray(theirs.manifold.random(np.random.default_rng(0), 5))
+    assert (
+        hg.GPRegressor(hg.Sphere(2), kernel=theirs, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).smoothness_
+        == 1.5
+    )
+
+
+def test_their_frontend_of_gpytorch_is_told_of_our_kernel():
+    kernel = to_geometric_kernels(hg.Sphere(2))
+    assert repr(kernel) == "to_geometric_kernels(heat_kernel(Sphere(2), method='exact'))"
+    with pytest.raises(InvalidInput, match=r"In GPyTorch use heatgp\.adapters\.gpytorch\.HeatKernel"):
+        GPyTorchGeometricKernel(kernel)(torch.eye(3, dtype=torch.float64)).to_dense()

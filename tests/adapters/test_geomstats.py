@@ -40,6 +40,8 @@ with quiet_import():
     from geomstats.geometry.special_orthogonal import SpecialOrthogonal
     from geomstats.geometry.stiefel import Stiefel
     from geomstats.geometry.symmetric_matrices import SymmetricMatrices
+    from geomstats.information_geometry.dirichlet import DirichletDistributions
+    from geomstats.information_geometry.normal import NormalDistributions
 
 ROOT2 = 2**0.5
 
@@ -273,11 +275,13 @@ def test_spaces_that_are_not_known_are_errors():
     spheres = "Hypersphere with HypersphereMetric, SpecialOrthogonalMatrices with BiInvariantMetric"
     with pytest.raises(Unsupported, match=rf"^SPDMatrices with SPDBuresWassersteinMetric is none of .* {spheres}, .*"):
         from_geomstats(SPDMatrices(2, equip=False).equip_with_metric(SPDBuresWassersteinMetric))
-    with pytest.raises(Unsupported, match=r"KleinBottle with .*GeomstatsManifold\(space\) is a manifold"):
+    with pytest.raises(
+        Unsupported, match=r"KleinBottle with .*and is compact, GeomstatsManifold\(space\) is a manifold"
+    ):
         from_geomstats(ProductManifold((KleinBottle(), Hypersphere(2))))
     with pytest.raises(Unsupported, match="SymmetricMatrices with MatricesMetric is none of"):
         from_geomstats(SymmetricMatrices(2))
-    with pytest.raises(Unsupported, match="Hypersphere with no metric"):
+    with pytest.raises(Unsupported, match=r"Hypersphere with no metric .* space\.equip_with_metric\(\)"):
         from_geomstats(Hypersphere(2, equip=False))
     with pytest.raises(Unsupported, match=r"intrinsic coordinates. Take Hypersphere\(2\)"):
         from_geomstats(Hypersphere(2, intrinsic=True))
@@ -285,6 +289,10 @@ def test_spaces_that_are_not_known_are_errors():
         from_geomstats(shapes(5, 3))
     with pytest.raises(InvalidInput, match="needs a space of geomstats; got 3"):
         from_geomstats(3)
+    with pytest.raises(
+        InvalidInput, match=r"takes a manifold of heatgp, .* got Hypersphere\. A space of geomstats goes"
+    ):
+        to_geomstats(Hypersphere(2))
     with pytest.raises(Unsupported, match=r"no space for TorusKnot\(2, 3\). It has spaces for Sphere,"):
         to_geomstats(hg.TorusKnot(2, 3))
     with pytest.raises(Unsupported, match=r"no space for Stiefel\(4, 2, 'complex'\)"):
@@ -320,3 +328,45 @@ def test_the_import_prints_nothing_and_leaves_the_logging_as_it_is():
 def test_examples_in_docstrings():
     assert doctest.testmod(adapter).failed == 0
     assert doctest.testmod(adapter).attempted > 10
+
+
+class Plane(KleinBottle):
+    """Not compact, of a class that does not say so."""
+
+    def __init__(self):
+        super().__init__()
+        self.metric = Euclidean(2).metric
+
+    def belongs(self, point, atol=1e-6):
+        return np.ones(len(point), dtype=bool)
+
+
+NOT_COMPACT = [
+    Hyperbolic(2),
+    SPDMatrices(2),
+    Euclidean(2),
+    NormalDistributions(1),
+    DirichletDistributions(3),
+    SpecialEuclidean(2),
+    ProductManifold((Hypersphere(2), Euclidean(1))),
+    Plane(),
+]
+
+
+@pytest.mark.parametrize("space", NOT_COMPACT, ids=name)
+def test_models_refuse_spaces_that_are_not_compact(space):
+    manifold = GeomstatsManifold(space)
+    X = manifold.random(np.random.default_rng(0), 3)
+    with pytest.raises(Unsupported, match=r"is not compact: .* Chart with bounds, .* from_geomstats"):
+        hg.GPRegressor(manifold, time=1.0).fit(X, np.arange(3.0))
+    with pytest.raises(InvalidInput, match=r"volume = 2\.0, but .* is not compact\. Leave it out"):
+        GeomstatsManifold(space, volume=2.0)
+
+
+@pytest.mark.parametrize("space", [Hypersphere(5), SpecialOrthogonal(3), Grassmannian(4, 2), KleinBottle()], ids=name)
+def test_compact_spaces_are_not_taken_for_others(space):
+    assert GeomstatsManifold(space, volume=2.0).volume == 2.0
+
+
+def test_a_correspondence_shows_its_manifold_and_space():
+    assert repr(from_geomstats(Hypersphere(2))) == "Correspondence(Sphere(2), Hypersphere with HypersphereMetric)"

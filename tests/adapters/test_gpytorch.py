@@ -459,8 +459,14 @@ def test_wrong_tensors():
         HeatKernel(Unitary(2))(torch.eye(2).reshape(1, 4).repeat(2, 1)).to_dense()
     with pytest.raises(InvalidInput, match="x1 is on the device 'meta'"):
         kernel(x.to("meta")).evaluate_kernel()
+    with pytest.raises(InvalidInput, match="the time of the kernel is on the device 'meta'"):
+        HeatKernel(Sphere(2)).to("meta")(x).to_dense()
     with pytest.raises(Unsupported, match="active_dims"):
         kernel.forward(x, x, last_dim_is_batch=True)
+
+
+def test_the_manifold_is_shown():
+    assert "heat_kernel(Sphere(2), method='exact')" in repr(HeatKernel(Sphere(2)))
 
 
 def test_no_points():

@@ -20,7 +20,7 @@ from botorch.optim.initializers import gen_batch_initial_conditions
 from torch import Tensor
 
 from ..arguments import shown
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, OffManifold, Unsupported
 from ..manifolds import Manifold, Product
 from ..manifolds.composed.product import flat_size, flatten
 from ..manifolds.gradients import tangent_gradient
@@ -50,7 +50,8 @@ def ic_generator(manifold: Manifold) -> Callable[..., Tensor]:
 
     Raises
     ------
-    InvalidInput : when called, if the bounds have another number of columns or leave out a part of the manifold.
+    InvalidInput : when called, if the bounds are no tensor of the type of the model, have another number of columns,
+        are reversed or not numbers, or leave out a part of the manifold.
     Unsupported : when called, for fixed features and linear constraints.
 
     Examples
@@ -79,6 +80,7 @@ def ic_generator(manifold: Manifold) -> Callable[..., Tensor]:
         **more: Any,
     ) -> Tensor:
         _refuse(fixed_features=fixed_features, inequality=inequality_constraints, equality=equality_constraints)
+        _check_bounds(acq_function, bounds)
         box = _box(manifold, *bounds)
         if isinstance(acq_function, OneShotAcquisitionFunction):
             q = acq_function.get_augmented_q_batch_size(q)
@@ -161,7 +163,10 @@ def gen_candidates(manifold: Manifold) -> Callable[..., tuple[Tensor, Tensor]]:
         q, box = shape[-2], _box(manifold, lower_bounds, upper_bounds)
         several = Product(*[manifold] * q)
         rows = initial_conditions.detach().cpu().numpy().reshape(-1, q * shape[-1])
-        starts = as_points(several, rows, "initial conditions")
+        try:
+            starts = as_points(several, rows, "initial conditions")
+        except OffManifold as error:
+            raise OffManifold(f"{error} Give optimize_acqf both ic_generator and gen_candidates.") from None
 
         def minus_acquisition(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             X = torch.from_numpy(x.reshape(-1, *shape[-2:])).to(initial_conditions).requires_grad_()
@@ -222,16 +227,39 @@ def _refuse(**given: Any) -> None:
             )
 
 
+def _check_bounds(acquisition: torch.nn.Module, bounds: Any) -> None:
+    """InvalidInput unless starts can have the type of the bounds."""
+    if not (isinstance(bounds, Tensor) and bounds.dtype in (torch.float32, torch.float64) and bounds.ndim == 2):
+        kind = f"{bounds.dtype}" if isinstance(bounds, Tensor) else type(bounds).__name__
+        raise InvalidInput(
+            f"bounds = {shown(bounds)} ({kind}) must be a tensor (2, columns) of torch.float64 or torch.float32, such "
+            "as torch.tensor(bounds, dtype=torch.float64)."
+        )
+    types = {parameter.dtype for parameter in acquisition.parameters()}
+    if types and bounds.dtype not in types:
+        wanted = min(types, key=str)
+        raise InvalidInput(f"bounds have dtype {bounds.dtype}, the model {wanted}. Give bounds.to({wanted}).")
+
+
 def _box(manifold: Manifold, low: Any, high: Any) -> np.ndarray:
     """The bounds (2, size) of coordinates of Euclidean factors, infinite for all others, or InvalidInput."""
     size, box = flat_size(manifold), []
     for bound, default in ((low, -np.inf), (high, np.inf)):
+        if isinstance(bound, Tensor) and bound.device.type == "meta":
+            raise InvalidInput("bounds are on the device 'meta' and have no numbers. Make them on one that has memory.")
         values = (
             np.full(size, default) if bound is None else torch.as_tensor(bound).detach().cpu().numpy().astype(float)
         )
         if values.shape not in ((), (size,)):
             raise InvalidInput(f"bounds have shape {values.shape}; a point of {manifold!r} is {size} numbers.")
         box.append(np.broadcast_to(values, (size,)))
+    wrong = ~(box[0] <= box[1])  # nan too
+    if wrong.any():
+        where = int(np.argmax(wrong))
+        raise InvalidInput(
+            f"bounds of column {where} are {box[0][where]:g} to {box[1][where]:g}. Give the smaller number first; -inf "
+            "and inf are no bounds."
+        )
     curved = ~euclidean_coordinates(manifold)
     points = np.asarray(flatten(manifold, manifold.random(np.random.default_rng(0), 256)))
     outside = curved & ((points < box[0] - 1e-6) | (points > box[1] + 1e-6)).any(axis=0)

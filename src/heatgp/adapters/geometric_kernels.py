@@ -108,7 +108,7 @@ def from_geometric_kernels(kernel: Any, smoothness: float = math.inf) -> HeatKer
         One of points of the spaces that `manifold_of` knows, such as `MaternGeometricKernel(Hypersphere(2))`, or a
         `ProductGeometricKernel` of these.
     smoothness : float, default inf
-        Its parameter "nu"; inf is the heat kernel.
+        Its parameter "nu"; inf is the heat kernel. Models take it from here: give them none.
 
     Returns
     -------
@@ -150,6 +150,7 @@ class GeometricKernel(HeatKernel):
     smoothness: float = math.inf
     manifold: Manifold = field(init=False)
     method: ClassVar[str] = "geometric_kernels"
+    smoothness_given_by: ClassVar[str] = "from_geometric_kernels(kernel, smoothness=...)"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "manifold", manifold_of(self.base.space))
@@ -284,6 +285,9 @@ class ExactGeometricKernel(BaseGeometricKernel):
         super().__init__(space)
         self.heat = heat
 
+    def __repr__(self) -> str:
+        return f"to_geometric_kernels({self.heat!r})"
+
     def init_params(self) -> dict[str, np.ndarray]:
         return {"nu": np.array([np.inf]), "lengthscale": np.array([1.0])}
 
@@ -318,7 +322,7 @@ def _number(params: Any, name: str) -> float:
         value = value[0]
     if not isinstance(value, (int, float, np.integer, np.floating)) or not value > 0:
         raise InvalidInput(
-            f"params[{name!r}] must be a positive number in a NumPy array of shape (1,); got {value!r}. Kernels of "
-            "heatgp compute with NumPy."
+            f"params[{name!r}] must be a positive number in a NumPy array of shape (1,); got {value!r}. This kernel "
+            "computes with NumPy. In GPyTorch use heatgp.adapters.gpytorch.HeatKernel."
         )
     return float(value)

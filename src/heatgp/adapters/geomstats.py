@@ -22,6 +22,9 @@ from .quiet import quiet_import
 
 with quiet_import():
     import geomstats.backend as gs
+    from geomstats.geometry._hyperbolic import _Hyperbolic
+    from geomstats.geometry.base import VectorSpace as LinearSpace
+    from geomstats.geometry.base import VectorSpaceOpenSet
     from geomstats.geometry.complex_manifold import ComplexManifold
     from geomstats.geometry.complex_poincare_disk import ComplexPoincareDisk, ComplexPoincareDiskMetric
     from geomstats.geometry.euclidean import CanonicalEuclideanMetric
@@ -44,12 +47,14 @@ with quiet_import():
     from geomstats.geometry.special_euclidean import (
         SpecialEuclideanMatricesCanonicalLeftMetric,
         _SpecialEuclideanMatrices,
+        _SpecialEuclideanVectors,
     )
     from geomstats.geometry.special_orthogonal import SpecialOrthogonal as RotationSpace
     from geomstats.geometry.special_orthogonal import _SpecialOrthogonal3Vectors, _SpecialOrthogonalMatrices
     from geomstats.geometry.stiefel import Stiefel as FrameSpace
     from geomstats.geometry.stiefel import StiefelCanonicalMetric
     from geomstats.geometry.symmetric_matrices import SymmetricMatrices
+    from geomstats.information_geometry.base import InformationManifoldMixin
 
 from ..arguments import is_number
 from ..array import Array
@@ -84,7 +89,7 @@ from ..points.subspaces import subspace_to_projector
 Convert = Callable[[np.ndarray], np.ndarray]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Correspondence:
     """A manifold and a space of geomstats that are the same, and their points in both forms.
 
@@ -110,6 +115,9 @@ class Correspondence:
     space: Any
     convert: Convert
     convert_back: Convert
+
+    def __repr__(self) -> str:
+        return f"Correspondence({self.manifold!r}, {_named(self.space)})"
 
     def to_points(self, X: ArrayLike) -> np.ndarray:
         """Points of the space (..., *space.shape) as points of the manifold (..., *manifold.shape).
@@ -179,6 +187,8 @@ def from_geomstats(space: Any) -> Correspondence:
     if not isinstance(space, (Space, ComplexManifold)):
         raise InvalidInput(f"from_geomstats needs a space of geomstats; got {space!r}.")
     metric = getattr(space, "metric", None)
+    if metric is None:
+        raise Unsupported(f"{_named(space)} has no distances. Give it its metric: space.equip_with_metric().")
     scale = 1.0
     if isinstance(metric, ScalarProductMetric):
         metric, scale = metric.underlying_metric, math.sqrt(metric.scale)
@@ -188,8 +198,8 @@ def from_geomstats(space: Any) -> Correspondence:
             return Correspondence(_scaled(manifold, scale), space, *conversions)
     known = ", ".join(f"{Class.__name__.lstrip('_')} with {Metric.__name__}" for Class, Metric, _ in RULES)
     raise Unsupported(
-        f"{_named(space)} is none of the spaces whose heat kernels are known: {known}. If it has an exponential map, "
-        "GeomstatsManifold(space) is a manifold, whose heat kernels are simulated."
+        f"{_named(space)} is none of the spaces whose heat kernels are known: {known}. If it has an exponential map "
+        "and is compact, GeomstatsManifold(space) is a manifold, whose heat kernels are simulated."
     )
 
 
@@ -222,6 +232,11 @@ def to_geomstats(manifold: Manifold) -> Correspondence:
     True
     """
     _require_numpy()
+    if not isinstance(manifold, Manifold):
+        raise InvalidInput(
+            f"to_geomstats takes a manifold of heatgp, such as Sphere(2); got {type(manifold).__name__}. A space of "
+            "geomstats goes to from_geomstats."
+        )
     if isinstance(manifold, Product):
         parts = [to_geomstats(factor) for factor in manifold.factors]
         space = _flat_product([part.space for part in parts])
@@ -499,6 +514,24 @@ def _require_numpy() -> None:
 
 # Any other space.
 
+NOT_COMPACT = (
+    LinearSpace,
+    VectorSpaceOpenSet,
+    InformationManifoldMixin,
+    _Hyperbolic,
+    _SpecialEuclideanMatrices,
+    _SpecialEuclideanVectors,
+)
+"""Classes of geomstats, such as open sets of vector spaces, whose spaces are not compact."""
+
+
+def _is_compact(space: Any) -> bool:
+    if isinstance(space, NOT_COMPACT):
+        return False
+    if isinstance(space, ProductManifold):
+        return all(map(_is_compact, space.factors))
+    return not isinstance(space, NFoldManifold) or _is_compact(space.base_manifold)
+
 
 @contextmanager
 def _global_seed(rng: np.random.Generator) -> Iterator[None]:
@@ -515,7 +548,9 @@ def _global_seed(rng: np.random.Generator) -> Iterator[None]:
 class GeomstatsManifold(Manifold):
     """A space of geomstats as a manifold, from its exponential map: for spaces that `from_geomstats` does not know.
 
-    Heat kernels are simulated (`method="reference"`), which needs a compact space. Points are those of the space.
+    Heat kernels are simulated (`method="reference"`), which needs a compact space: models refuse vector spaces and
+    their open sets, hyperbolic spaces, rigid motions, distributions, and spaces in which long geodesics end farther and
+    farther away. Points are those of the space.
     Random points are those of `space.random_uniform`, or of `space.random_point` where there is none; their law must be
     uniform, which `heatgp.testing.check_manifold` tests where the volume is given.
 
@@ -525,10 +560,12 @@ class GeomstatsManifold(Manifold):
         With `belongs`, `to_tangent`, `random_point`, and a metric with `inner_product` and `exp`. `projection`,
         `metric.dist` and `metric.log` are used where they are implemented.
     volume : float, optional
-        The Riemannian volume; without it kernels estimate it and warn.
+        The Riemannian volume; without it kernels estimate it and warn. That of a space that is not compact is inf.
 
     Raises
     ------
+    InvalidInput
+        For a volume that is no positive number, or of a space that is not compact.
     Unsupported
         If the space is complex or one of these is missing, and if geomstats does not compute with NumPy.
 
@@ -561,6 +598,26 @@ class GeomstatsManifold(Manifold):
                 f"{_named(space)} lacks what Brownian motion needs: {error or type(error).__name__}. Needed are "
                 "belongs, to_tangent, random_point, and a metric with inner_product and exp."
             ) from error
+        with np.errstate(all="ignore"):
+            is_compact = _is_compact(space) and not self._goes_on()
+        if not is_compact:
+            if volume is not None:
+                raise InvalidInput(f"volume = {volume!r}, but {_named(space)} is not compact. Leave it out.")
+            self._volume = math.inf
+
+    def _goes_on(self) -> bool:
+        """Whether geodesics end much farther away than random points are from each other: it is not compact.
+
+        False where geomstats has no distance.
+        """
+        x = self.random(np.random.default_rng(0), 16)
+        try:
+            usual = self._of(self.space.metric.dist, x, np.roll(x, 1, axis=0)).max()
+            v = self.noise(x, np.random.default_rng(1).standard_normal(x.shape))
+            v = v * 6 * usual / np.expand_dims(np.sqrt(self.metric(x, v, v)), tuple(range(1, x.ndim)))
+            return bool((self._of(self.space.metric.dist, x, self.exp(x, v)) > 3 * usual).any())
+        except (NotImplementedError, AttributeError):
+            return False
 
     @property
     def shape(self) -> tuple[int, ...]:

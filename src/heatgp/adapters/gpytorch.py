@@ -26,6 +26,7 @@ from ..arguments import check_flag, shown
 from ..covariance import Array, Normalized
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
+from ..estimators.smoothness import check_model_smoothness
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
@@ -112,10 +113,12 @@ class HeatKernel(gpytorch.kernels.Kernel):
         batch_shape: torch.Size | None = None,
         active_dims: Sequence[int] | None = None,
     ) -> None:
+        """Make the kernel; the arguments are explained in the class."""
         super().__init__(batch_shape=batch_shape, active_dims=active_dims)
         if not isinstance(manifold, Manifold):
             raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
         smoothness = check_smoothness(smoothness)
+        check_model_smoothness(smoothness, kernel)
         made = with_smoothness(chosen_kernel(manifold, kernel, time), smoothness).as_positive_definite()
         time = _start(made) if time is None else made.check_time(time)
         self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
@@ -126,6 +129,9 @@ class HeatKernel(gpytorch.kernels.Kernel):
                 raise InvalidInput(f"time_prior = {shown(time_prior)} must be a prior of gpytorch.priors.")
             self.register_prior("time_prior", time_prior, _time_of, _set_time)
         self.time = time
+
+    def extra_repr(self) -> str:
+        return repr(self.heat_kernel)
 
     @property
     def time(self) -> Tensor:
@@ -169,6 +175,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
             )
         for name, x in (("x1", x1), ("x2", x2)):
             _check_tensor(self.manifold, x, name)
+        _check_memory(self.raw_time, "the time of the kernel")
         if diag and torch.equal(x1, x2):
             batch = torch.broadcast_shapes(x1.shape[:-2], self.batch_shape)
             return torch.ones(*batch, x1.shape[-2], dtype=x1.dtype, device=x1.device)
@@ -211,13 +218,17 @@ def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
             f"{name} has dtype {x.dtype}; needed is torch.float64 or torch.float32. A complex point is a row of its "
             "real parts, then its imaginary parts."
         )
-    if x.device.type == "meta":
-        raise InvalidInput(f"{name} is on the device 'meta' and has no numbers. Move it to a device that has memory.")
+    _check_memory(x, name)
     if x.shape[-1] != flat_size(manifold):
         raise InvalidInput(
             f"{name} has shape {tuple(x.shape)}; a point of {manifold!r} is a row of {flat_size(manifold)} numbers. "
             "active_dims says which columns of a longer row are the point."
         )
+
+
+def _check_memory(x: Tensor, name: str) -> None:
+    if x.device.type == "meta":
+        raise InvalidInput(f"{name} is on the device 'meta' and has no numbers. Make it on a device that has memory.")
 
 
 class _Covariance(torch.autograd.Function):
@@ -289,7 +300,10 @@ def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: b
     except OffManifold as error:
         if not np.isfinite(rows).all():
             raise
-        raise OffManifold(f"{error} HeatKernel(..., project=True) moves points to the nearest ones.") from None
+        raise OffManifold(
+            f"{error} HeatKernel(..., project=True) moves points to the nearest ones. In optimize_acqf of BoTorch give "
+            "both ic_generator and gen_candidates of heatgp.adapters.botorch."
+        ) from None
     exact = checked.astype(complex if manifold.is_complex else float)
     return np.asarray(manifold.polish(exact)).reshape(points.shape)
 

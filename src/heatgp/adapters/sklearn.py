@@ -37,9 +37,10 @@ class HeatKernel(Kernel):
     Parameters
     ----------
     manifold : Manifold
-    time : positive number, default 1.0
-        The square root of the time is the length over which functions vary. On a product a tuple is a time for each
-        factor. It is learned unless `time_bounds` is "fixed".
+    time : positive number, default None
+        Where learning starts. The square root of the time is the length over which functions vary. On a product a tuple
+        is a time for each factor, and a number one time for all. None is 1.0, or the nearest number that the kernel
+        knows, for as many times as `GPRegressor` learns. They are learned unless `time_bounds` is "fixed".
     time_bounds : pair of positive numbers, a list of them for several times, or "fixed"; default None
         Where the time is searched for. None is from 1e-5 to 1e5, as far as the kernel knows these times.
     columns : slice, int, list of int or array of bool, default None
@@ -69,7 +70,7 @@ class HeatKernel(Kernel):
     >>> y = X[:, 0] * X[:, 2] + 0.02 * rng.standard_normal(50)
     >>> kernel = ConstantKernel() * HeatKernel(Sphere(2)) + WhiteKernel()
     >>> kernel
-    1**2 * HeatKernel(Sphere(2), time=1) + WhiteKernel(noise_level=1)
+    1**2 * HeatKernel(Sphere(2)) + WhiteKernel(noise_level=1)
     >>> GaussianProcessRegressor(kernel).fit(X, y).predict([[0.6, 0.0, 0.8]]).round(2)
     array([0.49])
     """
@@ -77,7 +78,7 @@ class HeatKernel(Kernel):
     def __init__(
         self,
         manifold: Manifold,
-        time: float | Sequence[float] = 1.0,
+        time: float | Sequence[float] | None = None,
         time_bounds: Any = None,
         *,
         columns: Any = None,
@@ -94,8 +95,10 @@ class HeatKernel(Kernel):
         self._kept: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{time:.3g}" for time in np.atleast_1d(self.time))
-        words = [repr(self.manifold), f"time=({times})" if np.ndim(self.time) else f"time={times}"]
+        words = [repr(self.manifold)]
+        if self.time is not None:
+            times = ", ".join(f"{time:.3g}" for time in np.atleast_1d(self.time))
+            words.append(f"time=({times})" if np.ndim(self.time) else f"time={times}")
         words += [] if self.smoothness == math.inf else [f"smoothness={self.smoothness:g}"]
         words += [] if self.columns is None else [f"columns={self.columns!r}"]
         return f"HeatKernel({', '.join(words)})"
@@ -110,9 +113,28 @@ class HeatKernel(Kernel):
         return vars(self) | {"_kept": ()}
 
     @property
+    def theta(self) -> Array:
+        """The logarithms of the times that are learned."""
+        if self.time is not None:
+            return super().theta
+        return np.empty(0) if self.hyperparameter_time.fixed else np.log(np.atleast_1d(self._checked_time()))
+
+    @theta.setter
+    def theta(self, theta: Array) -> None:
+        Kernel.theta.fset(self, theta)
+
+    def _checked_time(self) -> Any:
+        """The time, or all numbers that the kernel takes where there are several."""
+        kernel = self._heat_kernel
+        if self.time is not None:
+            return kernel.check_time(self.time)
+        start = float(np.clip(1.0, *kernel.times))
+        return kernel.check_time(start if kernel.parameters == 1 else (start,) * kernel.parameters)
+
+    @property
     def hyperparameter_time(self) -> Hyperparameter:
         kernel, bounds = self._heat_kernel, self.time_bounds
-        kernel.check_time(self.time)  # its logarithm is asked for next
+        self._checked_time()  # its logarithm is asked for next
         if not (isinstance(bounds, str) and bounds == "fixed"):
             bounds = self._intervals(kernel)
         return Hyperparameter("time", "numeric", bounds, kernel.parameters)
@@ -144,7 +166,8 @@ class HeatKernel(Kernel):
     @property
     def _heat_kernel(self) -> heat.HeatKernel:
         """The kernel that the arguments ask for, which may take a simulation; made again where one was changed."""
-        arguments = self.manifold, self.kernel, self.smoothness, np.size(self.time)
+        number = None if self.time is None else np.size(self.time)
+        arguments = self.manifold, self.kernel, self.smoothness, number
         if self._made and all(map(_is_same, self._made, arguments)):
             return self._made[-1]
         if not isinstance(self.manifold, Manifold):
@@ -172,7 +195,7 @@ class HeatKernel(Kernel):
         if eval_gradient and Y is not None:
             raise InvalidInput("the derivative is that of k(X, X): eval_gradient=True goes without Y.")
         kernel = self._heat_kernel
-        time = kernel.check_time(self.time)
+        time = self._checked_time()
         if Y is None:
             found = self._pairs(X, kernel, keep=eval_gradient).at(time)
             if not eval_gradient:
@@ -244,6 +267,14 @@ class Columns(Kernel):
         return own | {f"kernel__{name}": value for name, value in self.kernel.get_params().items() if deep}
 
     @property
+    def theta(self) -> Array:
+        return self.kernel.theta
+
+    @theta.setter
+    def theta(self, theta: Array) -> None:
+        self.kernel.theta = theta
+
+    @property
     def hyperparameters(self) -> list[Hyperparameter]:
         return [each._replace(name=f"kernel__{each.name}") for each in self.kernel.hyperparameters]
 
@@ -268,9 +299,17 @@ def chosen_columns(X: Any, columns: Any) -> Array:
             f"X has shape {X.shape}; columns = {columns!r} are those of a table, one row for each point."
         )
     try:
-        return X[:, np.atleast_1d(np.arange(X.shape[1])[columns])]
+        chosen = np.atleast_1d(np.arange(X.shape[1])[columns])
     except IndexError as error:
+        if any(isinstance(column, str) for column in np.ravel(columns).tolist()):
+            raise InvalidInput(
+                f"columns = {columns!r} must be positions, not names: scikit-learn removes the names. Give numbers, "
+                "such as slice(0, 3)."
+            ) from None
         raise InvalidInput(f"columns = {columns!r} of a table that has {X.shape[1]}: {error}.") from None
+    if not chosen.size:
+        raise InvalidInput(f"columns = {columns!r} of a table that has {X.shape[1]}: there are none of them.")
+    return X[:, chosen]
 
 
 def _is_same(one: Any, other: Any) -> bool:

@@ -12,7 +12,7 @@ from ..gp.sparse.local import LocalPosterior
 from ..heat.composed import ProductKernel, WrappedKernel
 from ..heat.kernel import HeatKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
-from ..heat.sums import FactorsKernel, SumKernel
+from ..heat.sums import SumKernel
 from .kernels import without_normalization
 
 CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
@@ -36,7 +36,15 @@ def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
     if isinstance(kernel, str) and kernel == "precomputed":
         raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
     for part in kernel if isinstance(kernel, (list, tuple)) else [kernel]:
-        if isinstance(part, HeatKernel) and smoothness_of(part) < math.inf:
+        if not isinstance(part, HeatKernel):
+            continue
+        for simple in simple_parts(part):
+            if simple.smoothness_given_by:
+                raise InvalidInput(
+                    f"smoothness = {smoothness!r}, but {simple!r} has its own. Leave it out, and give it where the "
+                    f"kernel is made: {simple.smoothness_given_by}."
+                )
+        if smoothness_of(part) < math.inf:
             raise InvalidInput(
                 f"smoothness = {smoothness!r}, but {part!r} has its own. Leave one of them out, or give its heat "
                 "kernel."
@@ -45,12 +53,17 @@ def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
 
 def smoothness_of(kernel: Any) -> float:
     """The smoothness of a model's kernel, the least of its parts; that of heat kernels, and of others, is inf."""
-    kernel = without_normalization(kernel)
-    if isinstance(kernel, MaternKernel):
-        return kernel.smoothness
+    return min(getattr(part, "smoothness", math.inf) for part in simple_parts(without_normalization(kernel)))
+
+
+def simple_parts(kernel: Any) -> list[Any]:
+    """The Matern kernels, and other kernels that are no sums, products or changes of others, that make up a kernel."""
     if isinstance(kernel, (SumKernel, ProductKernel)):
-        return min(map(smoothness_of, kernel.summands if isinstance(kernel, SumKernel) else kernel.factors))
-    return smoothness_of(kernel.base) if isinstance(kernel, (WrappedKernel, FactorsKernel)) else math.inf
+        parts = kernel.summands if isinstance(kernel, SumKernel) else kernel.factors
+        return [simple for part in parts for simple in simple_parts(part)]
+    if isinstance(kernel, WrappedKernel) and not isinstance(kernel, MaternKernel):
+        return simple_parts(kernel.base)
+    return [kernel]
 
 
 def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:

@@ -228,6 +228,8 @@ class HeatKernel(Kernel):
     """
 
     manifold: Manifold
+    smoothness_given_by: ClassVar[str] = ""
+    """How to make it with another smoothness, where averages over its times are no Matern kernels."""
 
     if TYPE_CHECKING:  # at run time a class variable, a field or a property may provide it
 

@@ -224,7 +224,8 @@ def refuse_infinite(manifold: Manifold, volume: float) -> None:
     """Raise Unsupported where there are no uniform points."""
     if not math.isfinite(volume):
         raise Unsupported(
-            f"{manifold!r} is not compact: it has no uniform reference points. Cut it off with Domain, or use 'exact'."
+            f"{manifold!r} is not compact: it has no uniform reference points. Cut it off with Domain or a "
+            "Chart with bounds, or use 'exact', for spaces of geomstats by from_geomstats."
         )
 
 
