@@ -305,7 +305,7 @@ class Optimizer:
 
     @property
     def _values(self) -> Array:
-        """The values for models: the worst one where evaluations failed, zero where squares would leave floating point."""
+        """The values for models: the worst one where evaluations failed, zero where squares would be zero."""
         values = np.where(np.abs(self._y) < 1 / EXTREME, 0.0, self._y)
         return np.where(np.isfinite(values), values, np.nanmax(values))
 
