@@ -223,6 +223,10 @@ class Optimizer:
     def model(self) -> GPRegressor:
         """A Gaussian process regression of all values: what is known of the function, in the units of the user.
 
+        Returns
+        -------
+        GPRegressor, fitted.
+
         Raises
         ------
         InvalidInput : if fewer than two evaluations have a value.
@@ -236,6 +240,10 @@ class Optimizer:
         """Write all that the search knows to a file; `load` of another Optimizer of the same function goes on from it.
 
         The file is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
         """
         state = {
             "format": FORMAT,
@@ -251,6 +259,10 @@ class Optimizer:
 
     def load(self, path: Any) -> None:
         """Go on from what `save` wrote, as if the search had not been interrupted.
+
+        Parameters
+        ----------
+        path : str or Path
 
         Raises
         ------
