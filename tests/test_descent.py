@@ -182,3 +182,6 @@ def test_wrong_input(rng):
         descend(P, function, P.random(rng, 1), bounds=[[0.0] * 4, [1.0] * 4])
     with pytest.raises(InvalidInput, match="steps"):
         descend(M, function, M.random(rng, 1), steps=-1)
+    for name in ("tolerance", "value_tolerance"):
+        with pytest.raises(InvalidInput, match=f"^{name} must be a finite number; got 'small'"):
+            descend(M, function, M.random(rng, 1), **{name: "small"})

@@ -272,6 +272,14 @@ def test_extreme_units_of_the_values(scale):
     assert found.fun < -0.9 * scale
 
 
+@pytest.mark.parametrize("noise", [0.0, None])
+def test_values_whose_squares_leave_floating_point(noise):
+    found = quiet(lambda x: 1e-200 * height(x), hg.Sphere(2), 17, noise=noise)
+    assert found.values.min() < 0
+    found = quiet(lambda x: 1e200 if x[0] > 0 else height(x), hg.Sphere(2), 17, noise=noise)
+    np.testing.assert_array_equal(np.isnan(found.values), found.points[:, 0] > 0)
+
+
 # Asking and telling
 
 
@@ -332,6 +340,14 @@ def test_telling_of_other_points(search):
     assert len(search.y) == 19
 
 
+def test_telling_in_single_precision():
+    optimizer = Optimizer(hg.Sphere(2))
+    asked = optimizer.ask(4)
+    optimizer.tell(asked.astype(np.float32), asked[:, 2])
+    assert not len(optimizer.pending)
+    np.testing.assert_array_equal(optimizer.X, asked)
+
+
 def test_telling_nothing():
     optimizer = Optimizer(hg.Sphere(2))
     optimizer.tell(np.empty((0, 3)), [])
@@ -384,7 +400,7 @@ def test_nothing_but_failures(noise):
     assert found.x is None
     assert found.model is None
     assert np.isnan(found.fun)
-    assert found.message == "none of 7 evaluations had a value."
+    assert found.message == "none of 7 evaluations had a value of at most 1e100."
     with pytest.raises(InvalidInput, match="none with a value: there is no best point yet"):
         Optimizer(hg.Sphere(2)).fun  # noqa: B018
     with pytest.raises(InvalidInput, match="a model needs two"):
@@ -409,6 +425,19 @@ def test_noise(noise):
     assert abs(found.fun - 2 * height(found.x)) < 0.2
     assert found.values.min() < found.fun
     assert 0.1 < found.model.noise_**0.5 < 0.4
+
+
+def test_noise_does_not_depend_on_the_units_of_the_bounds():
+    """The same search, with one coordinate in units of a thousandth."""
+
+    def means(unit):
+        optimizer = Optimizer(hg.Euclidean(2), bounds=[(0, 1), (0, unit)], noise=0.01)
+        points = np.random.default_rng(0).random((30, 2))
+        optimizer.tell(points * [1, unit], np.random.default_rng(1).normal(((points - 0.5) ** 2).sum(axis=1), 0.1))
+        return optimizer.fun, optimizer.x / [1, unit]
+
+    for one, other in zip(means(1), means(1000)):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
 # Files
@@ -523,6 +552,11 @@ def test_given_points_stay_as_they_are():
     start = [0.1 + 0.2, 700.0 / 3]
     found = quiet(sum, hg.Euclidean(2), 2, x0=start, bounds=[(0, 1), (1, 1000)])
     np.testing.assert_array_equal(found.points[0], start)
+
+
+@pytest.mark.parametrize("answer, evaluations", [(np.True_, 1), (1, 3), (np.zeros(2), 3), (None, 3)])
+def test_callback_answers(answer, evaluations):
+    assert quiet(height, hg.Sphere(2), 3, callback=lambda optimizer: answer).nfev == evaluations
 
 
 def test_callback_ends_the_search():

@@ -207,6 +207,8 @@ def test_wrong_input():
         gen_candidates(M)(2 * start, function)
     with pytest.raises(InvalidInput, match=r"shape \(1, 1, 2\); needed is \(restarts, q, 3\)"):
         gen_candidates(M)(start[..., :2], function)
+    with pytest.raises(InvalidInput, match=r"have dtype torch.int64; needed is torch.float64 or torch.float32"):
+        gen_candidates(M)(torch.tensor([[[1, 0, 0]]]), function)
     with pytest.raises(InvalidInput, match="options has 'method'; known is 'maxiter'"):
         gen_candidates(M)(start, function, options={"method": "SLSQP"})
     with pytest.raises(InvalidInput, match=r"bounds of column 0, 0 to 1, leave out points of .*Domain"):

@@ -15,8 +15,8 @@ from gpytorch.kernels import AdditiveKernel, ProductKernel, RBFKernel, ScaleKern
 
 import heatgp as hg
 from catalog import CATALOG, glide, identity, is_supported
-from heatgp import SPD, Euclidean, Product, Quotient, SpecialOrthogonal, Sphere, Stiefel, Torus, Unitary
-from heatgp.adapters.gpytorch import HeatKernel
+from heatgp import SPD, Euclidean, Product, Quotient, Scaled, SpecialOrthogonal, Sphere, Stiefel, Torus, Unitary
+from heatgp.adapters.gpytorch import MARGIN, HeatKernel
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.composed.product import flatten
 
@@ -297,9 +297,21 @@ def test_constraints_and_priors(rng):
     assert 0.6 <= kernel.time.item() <= 0.9
     with pytest.raises(InvalidInput, match=r"time = 2.0 is not inside the constraint"):
         kernel.time = 2.0
-    assert HeatKernel(Stiefel(5, 2)).raw_time_constraint.lower_bound.item() == pytest.approx(0.02)
-    assert HeatKernel(SPD(4)).raw_time_constraint.upper_bound.item() == 1
+    assert 1 < HeatKernel(Stiefel(5, 2)).raw_time_constraint.lower_bound.item() / 0.02 < 1 + 2 * MARGIN
+    assert 1 - 2 * MARGIN < HeatKernel(SPD(4)).raw_time_constraint.upper_bound.item() < 1
     assert HeatKernel(SPD(4)).time.item() == pytest.approx(0.5)  # its kernel is known to time 1
+    for wrong in ("long", [0.5, 0.6, 0.7]):
+        with pytest.raises(InvalidInput, match=r"must be one number, or numbers of shape \(1, 1\)"):
+            kernel.time = wrong
+
+
+@pytest.mark.parametrize("scale", np.linspace(1.0, 2.0, 11))
+def test_times_of_single_precision_stay_within_those_of_the_kernel(scale):
+    """Where learning leads to a bound, the raw parameter is so large that the time is the bound, rounded."""
+    kernel, x = HeatKernel(Scaled(SPD(4), scale)), torch.eye(4).reshape(1, 16)
+    for raw in (-1e3, 1e3):
+        kernel.raw_time.data.fill_(raw)
+        assert dense(kernel, x).item() == 1
 
 
 @pytest.mark.parametrize(
@@ -439,6 +451,8 @@ def test_wrong_arguments():
         HeatKernel(Sphere(2), kernel=hg.heat_kernel(Sphere(3)))
     with pytest.raises(InvalidInput, match="time_prior = 1 must be a prior"):
         HeatKernel(Sphere(2), time_prior=1)
+    with pytest.raises(InvalidInput, match="time_constraint = 1 must be a constraint"):
+        HeatKernel(Sphere(2), time_constraint=1)
     with pytest.raises(InvalidInput, match="project"):
         HeatKernel(Sphere(2), project="yes")
 
@@ -447,6 +461,8 @@ def test_wrong_tensors():
     kernel, x = HeatKernel(Sphere(2)), torch.eye(3)
     with pytest.raises(OffManifold, match=r"x1\[1\] is not on Sphere\(2\).*project=True"):
         kernel(torch.stack([x[0], 2 * x[1]])).to_dense()
+    with pytest.raises(OffManifold, match=r"x1\[1\] is not on Sphere\(2\).*project=True"):
+        kernel(torch.stack([x[0], 2 * x[1]]), diag=True)
     with pytest.raises(OffManifold, match=r"x2\[0, 2\] is not on Sphere\(2\)"):
         kernel(x[None], torch.stack([x[0], x[0], 2 * x[1]])[None]).to_dense()
     with pytest.raises(OffManifold, match=r"x1\[0\] is not finite"):

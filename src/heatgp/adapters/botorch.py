@@ -154,6 +154,10 @@ def gen_candidates(manifold: Manifold) -> Callable[..., tuple[Tensor, Tensor]]:
         if unknown := set(options or {}) - set(DEFAULTS) - OF_STARTS:
             raise InvalidInput(f"options has {shown(min(unknown))}; known is {', '.join(map(repr, DEFAULTS))}.")
         settings = DEFAULTS | (options or {})
+        if initial_conditions.dtype not in (torch.float32, torch.float64):
+            raise InvalidInput(
+                f"initial conditions have dtype {initial_conditions.dtype}; needed is torch.float64 or torch.float32."
+            )
         shape = initial_conditions.shape
         if len(shape) < 2 or shape[-1] != flat_size(manifold):
             raise InvalidInput(

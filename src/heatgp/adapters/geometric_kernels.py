@@ -292,11 +292,28 @@ class ExactGeometricKernel(BaseGeometricKernel):
         return {"nu": np.array([np.inf]), "lengthscale": np.array([1.0])}
 
     def K(self, params: dict[str, np.ndarray], X: Any, X2: Any = None, **kwargs: Any) -> np.ndarray:
+        """k(x, y) of every point of X with every point of X2, or of X with itself.
+
+        Parameters
+        ----------
+        params : dict with "nu" and "lengthscale", arrays of shape (1,).
+        X, X2 : arrays (N, *shape) and (M, *shape) of points.
+
+        Returns
+        -------
+        array (N, M)
+
+        Raises
+        ------
+        InvalidInput : if a parameter is no positive number, or points have another shape.
+        OffManifold : if a point is not on the manifold.
+        """
         kernel, time = self._at(params)
         Y = None if X2 is None else self._points(X2, "X2")
         return kernel.pairs(self._points(X, "X"), Y).at(time).value
 
     def K_diag(self, params: dict[str, np.ndarray], X: Any, **kwargs: Any) -> np.ndarray:
+        """k(x, x) of every point of X, which is 1; arguments and errors as those of `K`."""
         self._at(params)
         return np.ones(len(self._points(X, "X")))
 

@@ -122,6 +122,14 @@ class Correspondence:
     def to_points(self, X: ArrayLike) -> np.ndarray:
         """Points of the space (..., *space.shape) as points of the manifold (..., *manifold.shape).
 
+        Parameters
+        ----------
+        X : array (..., *space.shape)
+
+        Returns
+        -------
+        array (..., *manifold.shape)
+
         Raises
         ------
         InvalidInput
@@ -134,6 +142,14 @@ class Correspondence:
 
     def from_points(self, x: ArrayLike) -> np.ndarray:
         """Points of the manifold as points of the space.
+
+        Parameters
+        ----------
+        x : array (..., *manifold.shape)
+
+        Returns
+        -------
+        array (..., *space.shape)
 
         Raises
         ------

@@ -37,6 +37,8 @@ from ..manifolds.gradients import partial_derivatives, through_projection
 
 SHORTEST = 1e-10
 """The shortest time by default: optimisers try very short ones, and at this one all points are far from each other."""
+MARGIN = 1e-6
+"""How far inside the times of a kernel the default constraint is: rounding to single precision does not leave them."""
 BLOCK = 32
 """Points of a batch whose pairs are computed together, though only those of the same element are asked for."""
 NUMBERS = 1 << 24
@@ -123,7 +125,10 @@ class HeatKernel(gpytorch.kernels.Kernel):
         time = _start(made) if time is None else made.check_time(time)
         self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
         self.register_parameter("raw_time", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, made.parameters)))
-        self.register_constraint("raw_time", _constraint(made) if time_constraint is None else time_constraint)
+        constraint = _constraint(made) if time_constraint is None else time_constraint
+        if not isinstance(constraint, Interval):
+            raise InvalidInput(f"time_constraint = {shown(constraint)} must be a constraint of gpytorch.constraints.")
+        self.register_constraint("raw_time", constraint)
         if time_prior is not None:
             if not isinstance(time_prior, Prior):
                 raise InvalidInput(f"time_prior = {shown(time_prior)} must be a prior of gpytorch.priors.")
@@ -140,11 +145,17 @@ class HeatKernel(gpytorch.kernels.Kernel):
 
     @time.setter
     def time(self, value: Any) -> None:
-        time = torch.as_tensor(value, dtype=self.raw_time.dtype, device=self.raw_time.device)
-        raw = self.raw_time_constraint.inverse_transform(time)
-        if not raw.isfinite().all():
+        try:
+            time = torch.as_tensor(value, dtype=self.raw_time.dtype, device=self.raw_time.device)
+            raw = self.raw_time_constraint.inverse_transform(time)
+            inside = bool(raw.isfinite().all())
+            if inside:
+                self.initialize(raw_time=raw)
+        except (TypeError, ValueError, RuntimeError):
+            shape = tuple(self.raw_time.shape)
+            raise InvalidInput(f"time = {shown(value)} must be one number, or numbers of shape {shape}.") from None
+        if not inside:
             raise InvalidInput(f"time = {shown(value)} is not inside the constraint {self.raw_time_constraint}.")
-        self.initialize(raw_time=raw)
 
     def expand_batch(self, *sizes: Any) -> HeatKernel:
         """The kernel with its times expanded to a batch shape."""
@@ -177,6 +188,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
             _check_tensor(self.manifold, x, name)
         _check_memory(self.raw_time, "the time of the kernel")
         if diag and torch.equal(x1, x2):
+            _points(self.manifold, x1.detach().cpu().numpy(), "x1", self.project, False)  # or an error
             batch = torch.broadcast_shapes(x1.shape[:-2], self.batch_shape)
             return torch.ones(*batch, x1.shape[-2], dtype=x1.dtype, device=x1.device)
         if diag:
@@ -200,7 +212,8 @@ def _constraint(kernel: heat.HeatKernel) -> Interval:
     """All times that the kernel knows, from SHORTEST on."""
     low, high = kernel.times
     bounded = math.isfinite(high) and not kernel.weight_parameters
-    return Interval(max(low, SHORTEST), high) if bounded else GreaterThan(max(low, SHORTEST))
+    low = max(low * (1 + MARGIN), SHORTEST)
+    return Interval(low, high * (1 - MARGIN)) if bounded else GreaterThan(low)
 
 
 def _time_of(module: HeatKernel) -> Tensor:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_count
+from ..arguments import EXTREME, as_array, check_count, check_number
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.checks import TOLERANCE, check_points
@@ -100,7 +100,7 @@ def descend(
 
     Raises
     ------
-    InvalidInput : if the starts have another shape, or the bounds do.
+    InvalidInput : if the starts have another shape, or the bounds do, or a tolerance is no number.
     OffManifold : if a start is not on the manifold.
 
     Examples
@@ -116,6 +116,8 @@ def descend(
            [0., 0., 1.]])
     """
     check_count("steps", steps, 0)
+    check_number("tolerance", tolerance)
+    check_number("value_tolerance", value_tolerance)
     x = np.array(check_points(manifold, starts, "starts"))
     if x.ndim != 1 + len(manifold.shape):
         raise InvalidInput(f"starts have shape {x.shape}; needed is (n, {', '.join(map(str, manifold.shape))}).")

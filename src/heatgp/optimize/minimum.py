@@ -51,8 +51,8 @@ def minimize(
 
     Parameters
     ----------
-    function : from one point, an array of the shape `manifold.shape`, to a number. nan and infinite values say that the
-        evaluation failed.
+    function : from one point, an array of the shape `manifold.shape`, to a number. nan and numbers beyond 1e100 say that
+        the evaluation failed.
     manifold : Manifold, also a Product: of rotations and R^3, for a pose.
     evaluations : int, default 100. How often the function is called, calls of earlier runs in `file` included.
     bounds : list of pairs (low, high), one for each coordinate of a Euclidean factor, default None.
@@ -120,7 +120,8 @@ def minimize(
         for x, value in zip(points, evaluate(points)):
             optimizer.tell(x, value)
             _keep(optimizer, file)
-        if callback is not None and callback(optimizer) is True:
+        answer = None if callback is None else callback(optimizer)
+        if isinstance(answer, (bool, np.bool_)) and answer:
             ending = "evaluations were made, and callback ended the search."
             break
     number = int(np.isfinite(optimizer.y).sum())
@@ -132,7 +133,9 @@ def minimize(
         values=optimizer.y,
         model=optimizer.model() if number > 1 else None,
         success=number > 0,
-        message=f"{len(optimizer.y)} {ending}" if number else f"none of {len(optimizer.y)} evaluations had a value.",
+        message=f"{len(optimizer.y)} {ending}"
+        if number
+        else f"none of {len(optimizer.y)} evaluations had a value of at most 1e100.",
     )
 
 

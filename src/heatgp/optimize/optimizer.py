@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import as_array, check_count, check_number, generator
+from ..arguments import EXTREME, as_array, check_count, check_number, generator
 from ..array import Array
 from ..errors import InvalidInput
 from ..estimators import GPRegressor
@@ -44,6 +44,8 @@ LOWEST, IMPROVEMENT = 10, 1e-3
 """An improvement is at least the second number times the spread of so many of the lowest values."""
 SAME = 1e-10
 """Distances, over the size of the space, of points that are the same but for rounding."""
+SAME_IN_SINGLE = 1e-6
+"""The same for a point that was asked for and comes back in single precision."""
 BEYOND = 1e-9
 """How far beyond a bound a point may be, over half the width of the bounds: rounding."""
 
@@ -114,7 +116,7 @@ class Optimizer:
         self._asked = 0
         self._region = Region.of(self._space.size, manifold.dim)
         self._learned: tuple[int, dict[str, Any]] = (0, {})  # from how many data, and the parameters of their model
-        self._model: GPRegressor | None = None  # of all values; None where some came later
+        self._smoothed: Array | None = None  # the means of a model at all points; None where some came later
 
     def __repr__(self) -> str:
         return f"<Optimizer of {self.manifold!r}: {len(self._y)} evaluations, {len(self._pending)} pending>"
@@ -175,7 +177,7 @@ class Optimizer:
         Parameters
         ----------
         x : array of the shape of a point, or (n, *shape). Points need not have been asked for.
-        y : number, or array (n,).
+        y : number, or array (n,). Numbers beyond 1e100 count as nan.
 
         Raises
         ------
@@ -221,6 +223,10 @@ class Optimizer:
     def model(self) -> GPRegressor:
         """A Gaussian process regression of all values: what is known of the function, in the units of the user.
 
+        Returns
+        -------
+        GPRegressor, fitted.
+
         Raises
         ------
         InvalidInput : if fewer than two evaluations have a value.
@@ -228,15 +234,16 @@ class Optimizer:
         some = np.isfinite(self._y)
         if some.sum() < 2:
             raise InvalidInput(f"{some.sum()} evaluation(s) with a value: a model needs two. Tell more values.")
-        if self._model is None:
-            options = {"kernel": self.kernel, "smoothness": self.smoothness, "noise": self.noise or None}
-            self._model = fitted(self.manifold, self._X[some], self._y[some], **options)
-        return self._model
+        return self._fitted(self._X)
 
     def save(self, path: Any) -> None:
         """Write all that the search knows to a file; `load` of another Optimizer of the same function goes on from it.
 
         The file is written whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
         """
         state = {
             "format": FORMAT,
@@ -252,6 +259,10 @@ class Optimizer:
 
     def load(self, path: Any) -> None:
         """Go on from what `save` wrote, as if the search had not been interrupted.
+
+        Parameters
+        ----------
+        path : str or Path
 
         Raises
         ------
@@ -278,7 +289,7 @@ class Optimizer:
         self._X, self._y, self._pending = X, y, pending
         self._seed, self._asked, self._chosen, self._region = seed, asked, chosen, region
         self._learned = count, {k: tuple(v) if isinstance(v, list) else v for k, v in learned.items()}
-        self._model = None
+        self._smoothed = None
 
     @property
     def _problem(self) -> dict[str, Any]:
@@ -306,15 +317,25 @@ class Optimizer:
 
     @property
     def _values(self) -> Array:
-        """The values, the worst one in the place of those that failed: models keep away from there."""
-        return np.where(np.isfinite(self._y), self._y, np.max(self._y[np.isfinite(self._y)]))
+        """The values for models: the worst one where evaluations failed, zero where squares would be zero."""
+        values = np.where(np.abs(self._y) < 1 / EXTREME, 0.0, self._y)
+        return np.where(np.isfinite(values), values, np.nanmax(values))
+
+    def _fitted(self, points: Array) -> GPRegressor:
+        """A model of all values at the points, which are in the units of the user or of the search."""
+        some = np.isfinite(self._y)
+        options = {"kernel": self.kernel, "smoothness": self.smoothness, "noise": self.noise or None}
+        return fitted(self.manifold, points[some], self._values[some], **options)
 
     @property
     def _means(self) -> Array:
         """The values without their noise, as far as a model tells."""
         if self.noise == 0 or np.isfinite(self._y).sum() < 2:
             return self._y
-        return self.model().predict(self._X)
+        if self._smoothed is None:
+            points = self._space.inner(self._X)
+            self._smoothed = self._fitted(points).predict(points)
+        return self._smoothed
 
     def _best(self) -> int:
         """The number of the best evaluation."""
@@ -324,11 +345,11 @@ class Optimizer:
 
     def _tell(self, x: Array, y: float) -> None:
         """One evaluation: the region learns from it."""
-        y, chosen, space = y if math.isfinite(y) else math.nan, GIVEN, self._space
+        y, chosen, space = y if abs(y) <= EXTREME else math.nan, GIVEN, self._space
         if len(self._pending):
             away = space.distances(space.inner(self._pending), space.inner(x))
             number = int(np.argmin(away))
-            if away[number] <= SAME * space.size:
+            if away[number] <= SAME_IN_SINGLE * space.size:
                 x, chosen = self._pending[number], self._chosen.pop(number)
                 self._pending = np.delete(self._pending, number, axis=0)
         finite = self._y[np.isfinite(self._y)]
@@ -342,4 +363,4 @@ class Optimizer:
                 self._region = self._region.moved(float(space.distances(space.inner(x[None]), last)[0]))
         self._X = np.concatenate([self._X, x[None]])
         self._y = np.append(self._y, y)
-        self._model = None
+        self._smoothed = None
