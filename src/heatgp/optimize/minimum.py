@@ -80,14 +80,14 @@ def minimize(
 
     Examples
     --------
-    The rotation nearest to a given one, by its angle:
+    A rotation, from the angles to it:
 
     >>> import heatgp as hg
     >>> rotations = hg.SpecialOrthogonal(3)
     >>> goal = rotations.random(np.random.default_rng(0), 1)[0]
-    >>> found = hg.minimize(lambda x: rotations.distance(x, goal), rotations, evaluations=60)
+    >>> found = hg.minimize(lambda x: rotations.distance(x, goal) ** 2, rotations, evaluations=20)
     >>> found.fun < 0.01, found.nfev
-    (True, 60)
+    (True, 20)
     """
     if not callable(function):
         raise InvalidInput(f"function must be a function of one point; got {function!r}.")
