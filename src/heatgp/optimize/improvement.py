@@ -18,7 +18,7 @@ LOG_ROOT = 0.5 * math.log(2 * math.pi)
 FAR = -1e4
 """Standard deviations below which h(u) is phi(u) / u² to rounding."""
 LEAST = 1e-10
-"""Standard deviations, over the prior's, that count as none: below the square root of what rounding leaves of a variance."""
+"""Standard deviations over the prior's that count as none: below the square root of the rounding of a variance."""
 
 
 def log_improvement(u: Array) -> Array:

@@ -51,8 +51,8 @@ def minimize(
 
     Parameters
     ----------
-    function : from one point, an array of the shape `manifold.shape`, to a number. nan and numbers beyond 1e100 say that
-        the evaluation failed.
+    function : from one point, an array of the shape `manifold.shape`, to a number. nan and numbers beyond 1e100 say
+        that the evaluation failed.
     manifold : Manifold, also a Product: of rotations and R^3, for a pose.
     evaluations : int, default 100. How often the function is called, calls of earlier runs in `file` included.
     bounds : list of pairs (low, high), one for each coordinate of a Euclidean factor, default None.
