@@ -57,7 +57,9 @@ def by_geometric_kernels(M, space, X, y, new):
 
 @pytest.mark.parametrize("by", [by_gram_matrix, by_scikit_learn, by_gpytorch, by_geometric_kernels])
 @pytest.mark.parametrize(
-    ("M", "space"), [(hg.Sphere(2), Hypersphere(2)), (hg.SpecialOrthogonal(3), SpecialOrthogonal(3))], ids=repr
+    ("M", "space"),
+    [(hg.Sphere(2), Hypersphere(2)), (hg.SpecialOrthogonal(3), SpecialOrthogonal(3))],
+    ids=["sphere", "rotations"],
 )
 def test_one_posterior(M, space, by, rng):
     X, new = M.random(rng, 50), M.random(rng, 20)
