@@ -310,7 +310,7 @@ class Optimizer:
         if len(y) >= RELEARN * count:
             known = {}
         options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
-        x, model = explore(space, X, y, pending, rng, **options)
+        x, model = explore(space, X, y, pending, rng, self.noise, **options)
         if not known:
             self._learned = len(y), parameters_of(model)
         return x, EXPLORED
