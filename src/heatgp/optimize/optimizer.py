@@ -310,7 +310,7 @@ class Optimizer:
         if len(y) >= RELEARN * count:
             known = {}
         options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
-        x, model = explore(space, X, y, pending, rng, self.noise, **options)
+        x, model = explore(space, X, y, pending, rng, self.noise != 0, **options)
         if not known:
             self._learned = len(y), parameters_of(model)
         return x, EXPLORED

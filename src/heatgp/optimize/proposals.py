@@ -94,7 +94,7 @@ def explore(
     y: Array,
     pending: Array,
     rng: np.random.Generator,
-    noise: float | None,
+    is_noisy: bool,
     **options: Any,
 ) -> tuple[Array, GPRegressor]:
     """The point of the largest expected improvement on the whole manifold, by a model of all data, and the model.
@@ -106,13 +106,13 @@ def explore(
     y : array (n,) of their values.
     pending : array (p, *shape) of points whose values will be known later.
     rng : Generator
-    noise : float, 0 where values have none: then the lowest of them is to be improved on, else the lowest mean.
+    is_noisy : bool, whether the lowest mean of the model is to be improved on, not the lowest value.
     options : of GPRegressor; parameters that are not given are learned.
     """
     unit = gaussian(y)
     model = fitted(space.manifold, X, unit, **options)
     known = np.concatenate([X, pending])
-    least = unit if noise == 0 else model.predict(X)
+    least = model.predict(X) if is_noisy else unit
     value, with_gradient = improvement_of(believing(model, X, unit, pending), float(least.min()))
     lengths = space.size * np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), RANDOM // 4))
     starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])
