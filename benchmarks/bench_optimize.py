@@ -6,7 +6,7 @@ coordinates about a base point, 5 random points to begin with, 200 evaluations, 
 log10 of the regret. All three functions are at least 0, and 0 is reached: Ackley's at the base point, the others at the
 coordinates (1, ..., 1). On Gr(5, 2), where that point is beyond the cut locus, coordinates are doubled.
 
-    python benchmarks/bench_optimize.py --out optimize.csv
+    python benchmarks/bench_optimize.py --out benchmarks/optimize.csv
 
 Results are added to the file as they come; a second call goes on where the first one stopped. `--steps` measures how
 long our search takes to choose a point instead: the mean and the longest time of twenty from 100 observations on.
