@@ -60,6 +60,7 @@ ROWS = {
     "`predict_interval`": fitted(lambda gp, y: gp.predict_interval(X)),
     "`log_density`": fitted(lambda gp, y: gp.log_density(X, y)),
     "`nlpd_scorer`": fitted(lambda gp, y: hg.nlpd_scorer(gp, X, y)),
+    "`gradient`": fitted(lambda gp, y: gp.gradient(X)),
     "`sample_y`": fitted(lambda gp, y: gp.sample_y(X)),
     "`sample_functions`": fitted(lambda gp, y: gp.sample_functions()(X)),
     "`loo`": fitted(lambda gp, y: gp.loo()),

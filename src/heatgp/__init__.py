@@ -128,4 +128,4 @@ if not TYPE_CHECKING:  # which would take every name for a public one
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_ROOMS})
+    return sorted({*__all__, *_ROOMS, *(name for name in globals() if name.startswith("__"))})

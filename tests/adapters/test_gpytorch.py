@@ -12,6 +12,7 @@ import pytest
 import torch
 from gpytorch.distributions import MultivariateNormal
 from gpytorch.kernels import AdditiveKernel, ProductKernel, RBFKernel, ScaleKernel
+from scipy.special import eval_legendre
 
 import heatgp as hg
 from catalog import CATALOG, glide, identity, is_supported
@@ -122,14 +123,18 @@ def test_derivatives(M, rng):
 
 
 def time_derivatives(kernel, function):
-    """The derivative in the raw time by autograd, and by differences."""
-    (found,) = torch.autograd.grad(function(), kernel.raw_time)
-    start, ends = kernel.raw_time.detach().clone(), []
+    return raw_derivatives(kernel.raw_time, function)
+
+
+def raw_derivatives(raw, function):
+    """The derivative in a raw parameter by autograd, and by differences."""
+    (found,) = torch.autograd.grad(function(), raw)
+    start, ends = raw.detach().clone(), []
     with torch.no_grad():
         for step in (1e-4, -1e-4):
-            kernel.raw_time.copy_(start + step)
+            raw.copy_(start + step)
             ends.append(function())
-        kernel.raw_time.copy_(start)
+        raw.copy_(start)
     return found.sum(), (ends[0] - ends[1]) / 2e-4
 
 
@@ -202,6 +207,82 @@ def test_several_times(rng):
     close(
         *time_derivatives(kernel, lambda: (kernel(torch.tensor(x), torch.tensor(y)).to_dense() * weights).sum()), 1e-7
     )
+
+
+@pytest.mark.parametrize("smoothness", [1.5, 2.5, 40.0])
+def test_derivatives_in_the_smoothness_are_those_of_the_spectral_density(smoothness):
+    """On the sphere, sum of (2 l + 1) w P_l(cos r) over its value at 0, w = (1 + l (l + 1) t / (2 s))^-(s + 1)."""
+    angles, t = torch.tensor([0.1, 0.7, 2.0], dtype=torch.float64), 0.3
+    x = torch.stack([angles.sin(), 0 * angles, angles.cos()], dim=1)
+    kernel = HeatKernel(Sphere(2), smoothness=smoothness, learn_smoothness=True).double()
+    kernel.time, kernel.smoothness = t, smoothness
+    s, degree = torch.tensor(smoothness, dtype=torch.float64, requires_grad=True), torch.arange(4000).double()
+    weights = (2 * degree + 1) * (1 + degree * (degree + 1) * t / (2 * s)) ** -(s + 1)
+    legendre = torch.tensor(eval_legendre(np.arange(4000), np.cos(angles.numpy())[:, None]))
+    expected = (legendre * weights).sum(dim=1) / weights.sum()
+    north = torch.tensor([[0.0, 0.0, 1.0]], dtype=torch.float64)
+    for i in range(3):
+        found = kernel(x[i : i + 1], north).to_dense()[0, 0]
+        close(found, expected[i], 1e-8)
+        slope = torch.autograd.grad(found, kernel.raw_smoothness)[0].sum()
+        raw = kernel.raw_smoothness.detach()
+        slope = slope / torch.autograd.functional.jacobian(kernel.raw_smoothness_constraint.transform, raw).sum()
+        close(slope, torch.autograd.grad(expected[i], s, retain_graph=True)[0], 1e-8)
+
+
+@pytest.mark.parametrize(
+    "M", [SpecialOrthogonal(3), KLEIN, SPD(2), Unitary(2), Product(Sphere(2), Euclidean(1))], ids=repr
+)
+def test_derivatives_with_a_smoothness_that_is_learned(M, rng):
+    x, z, weights = rows(M, rng, 3), rows(M, rng, 2), torch.randn(3, 2, dtype=torch.float64)
+    kernel = HeatKernel(M, smoothness=1.2, learn_smoothness=True, project=True).double()
+    for raw in (kernel.raw_smoothness, kernel.raw_time):
+        close(*raw_derivatives(raw, lambda: (kernel(x, z).to_dense() * weights).sum()), 1e-7)
+    given, slopes = HeatKernel(M, smoothness=1.2, project=True).double(), []
+    given.time = kernel.time
+    for each in (given, kernel):
+        slopes += torch.autograd.grad((each(x.requires_grad_(), z).to_dense() * weights).sum(), x)
+    close(*slopes, 1e-7)  # 1.2 is in single precision
+
+
+def test_a_smoothness_for_each_element_of_a_batch(rng):
+    """And one that is the same as a given one."""
+    M = Sphere(2)
+    kernel = HeatKernel(M, smoothness=1.5, learn_smoothness=True, batch_shape=torch.Size([2])).double()
+    kernel.smoothness = torch.tensor([0.5, 2.5], dtype=torch.float64).reshape(2, 1, 1)
+    x = rows(M, rng, 4)
+    values = dense(kernel, x)
+    for b, smoothness in enumerate((0.5, 2.5)):
+        close(values[b], dense(HeatKernel(M, smoothness=smoothness).double(), x), 1e-12)
+        close(values[b], dense(kernel[b], x), 0)
+    assert HeatKernel(M, kernel=hg.matern_kernel(M, 1.5)).smoothness == HeatKernel(M, smoothness=1.5).smoothness == 1.5
+
+
+@pytest.mark.parametrize("true", [0.5, 3.0])
+def test_the_smoothness_of_data_is_learned(true, rng):
+    """Functions drawn with one smoothness: by evidence it is within a factor of two."""
+    M = Sphere(2)
+    X = rows(M, rng, 150)
+    drawn = HeatKernel(M, 0.2, smoothness=true).double()
+    root = np.linalg.cholesky(dense(drawn, X).numpy() + 1e-8 * np.eye(150))
+    y = torch.tensor(root @ rng.standard_normal((150, 4))).T  # four functions with the same parameters
+    kernel = ScaleKernel(HeatKernel(M, 0.2, smoothness=1.5, learn_smoothness=True)).double()
+    likelihood = gpytorch.likelihoods.GaussianLikelihood(
+        noise_constraint=gpytorch.constraints.GreaterThan(1e-6)
+    ).double()
+    likelihood.noise = 1e-4
+    model = Regression(X, y[0], likelihood, kernel).double().train()
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=20, line_search_fn="strong_wolfe")
+
+    def loss():
+        optimizer.zero_grad()
+        noisy = likelihood(model(X))
+        found = -sum(noisy.log_prob(values) for values in y)
+        found.backward()
+        return found
+
+    optimizer.step(loss)
+    assert true / 2 < kernel.base_kernel.smoothness.item() < 2 * true
 
 
 def test_matched_points(rng):
@@ -445,6 +526,17 @@ def test_wrong_arguments():
         HeatKernel(Sphere(2), (1.0, 2.0))
     with pytest.raises(InvalidInput, match="smoothness must be a number"):
         HeatKernel(Sphere(2), smoothness=0.0)
+    with pytest.raises(InvalidInput, match="needs a number to start from"):
+        HeatKernel(Sphere(2), learn_smoothness=True)
+    with pytest.raises(InvalidInput, match="need learn_smoothness=True"):
+        HeatKernel(Sphere(2), smoothness=1.5, smoothness_prior=gpytorch.priors.GammaPrior(2.0, 1.0))
+    with pytest.raises(InvalidInput, match=r"smoothness = 200\.0 is not inside the constraint"):
+        HeatKernel(Sphere(2), smoothness=200.0, learn_smoothness=True)
+    positive = gpytorch.constraints.Positive()
+    with pytest.raises(InvalidInput, match=r"must have a lower bound of 0\.125 or more"):
+        HeatKernel(Sphere(2), smoothness=1.5, learn_smoothness=True, smoothness_constraint=positive)
+    with pytest.raises(InvalidInput, match="can be set if it was made with learn_smoothness=True"):
+        HeatKernel(Sphere(2), smoothness=1.5).smoothness = 2.5
     with pytest.raises(InvalidInput, match="kernel = 'gauss' is not known"):
         HeatKernel(Sphere(2), kernel="gauss")
     with pytest.raises(InvalidInput, match=r"is a kernel of Sphere\(3\); the manifold is Sphere\(2\)"):

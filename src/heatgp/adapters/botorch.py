@@ -166,11 +166,14 @@ def gen_candidates(manifold: Manifold) -> Callable[..., tuple[Tensor, Tensor]]:
             )
         q, box = shape[-2], _box(manifold, lower_bounds, upper_bounds)
         several = Product(*[manifold] * q)
-        rows = initial_conditions.detach().cpu().numpy().reshape(-1, q * shape[-1])
         try:
-            starts = as_points(several, rows, "initial conditions")
+            points = as_points(
+                manifold, initial_conditions.detach().cpu().numpy().reshape(-1, shape[-1]), "initial conditions"
+            )
         except OffManifold as error:
             raise OffManifold(f"{error} Give optimize_acqf both ic_generator and gen_candidates.") from None
+
+        starts = np.asarray(flatten(manifold, points)).reshape(-1, q * shape[-1])
 
         def minus_acquisition(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             X = torch.from_numpy(x.reshape(-1, *shape[-2:])).to(initial_conditions).requires_grad_()

@@ -10,7 +10,7 @@ are computed by NumPy, on the processor and in double precision, and come back i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,12 +23,12 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from ..arguments import check_flag, shown
-from ..covariance import Array, Normalized
+from ..covariance import Array, Evaluation, Normalized
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
-from ..estimators.smoothness import check_model_smoothness
+from ..estimators.smoothness import check_model_smoothness, smoothness_of
 from ..heat import kernel as heat
-from ..heat.matern import check_smoothness, with_smoothness
+from ..heat.matern import ROUGHEST, check_smoothness, with_smoothness
 from ..heat.methods import Method
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
@@ -39,6 +39,10 @@ SHORTEST = 1e-10
 """The shortest time by default: optimisers try very short ones, and at this one all points are far from each other."""
 MARGIN = 1e-6
 """How far inside the times of a kernel the default constraint is: rounding to single precision does not leave them."""
+SMOOTHNESSES = 1.25 * ROUGHEST, 100.0
+"""Where a smoothness is learned by default: at 100 a Matern kernel is within 0.01 of the heat kernel."""
+DIFFERENCE = 0.01
+"""Steps of differences in the logarithm of the smoothness, of fourth order."""
 BLOCK = 32
 """Points of a batch whose pairs are computed together, though only those of the same element are asked for."""
 NUMBERS = 1 << 24
@@ -57,6 +61,8 @@ class HeatKernel(gpytorch.kernels.Kernel):
         as `GPRegressor` learns.
     smoothness : number, default inf
         That of a Matern kernel, as in `matern_kernel`; inf is the heat kernel.
+    learn_smoothness : bool, default False
+        Whether the smoothness is learned too, from `smoothness` on. A step of learning then takes 5 to 30 times as long.
     kernel : str, Method, HeatKernel of the library, or a list of these for a product; default "auto"
         How the kernel is made, as in `GPRegressor`.
     project : bool, default False
@@ -65,6 +71,9 @@ class HeatKernel(gpytorch.kernels.Kernel):
     time_prior : Prior of GPyTorch, default None
     time_constraint : Interval of GPyTorch, default None
         None is all times from 1e-10 on that the kernel knows.
+    smoothness_prior : Prior of GPyTorch, default None
+    smoothness_constraint : Interval of GPyTorch, default None
+        None is 0.125 to 100. For a smoothness that is learned.
     batch_shape : torch.Size, default None
         That of the times, one for each element of a batch of models.
     active_dims : sequence of int, default None
@@ -75,6 +84,8 @@ class HeatKernel(gpytorch.kernels.Kernel):
     time : tensor (*batch_shape, 1, p)
         p is 1, or the number of times; of a sum of kernels, of times and weights. It can be set. The parameter that is
         learned is `raw_time`.
+    smoothness : number, or tensor (*batch_shape, 1, 1) where it is learned
+        Then the parameter that is learned is `raw_smoothness`, and it can be set.
 
     Raises
     ------
@@ -83,8 +94,8 @@ class HeatKernel(gpytorch.kernels.Kernel):
 
     Notes
     -----
-    There are first derivatives in the points and in the times, no second ones. Those in the points are partial
-    derivatives with no part normal to the manifold.
+    There are first derivatives in the points, the times and the smoothness, no second ones. Those in the points are
+    partial derivatives with no part normal to the manifold. Those in the smoothness are differences of fourth order.
 
     Examples
     --------
@@ -108,10 +119,13 @@ class HeatKernel(gpytorch.kernels.Kernel):
         time: float | Sequence[float] | None = None,
         *,
         smoothness: float = math.inf,
+        learn_smoothness: bool = False,
         kernel: str | Method | heat.HeatKernel | Sequence[Any] = "auto",
         project: bool = False,
         time_prior: Prior | None = None,
         time_constraint: Interval | None = None,
+        smoothness_prior: Prior | None = None,
+        smoothness_constraint: Interval | None = None,
         batch_shape: torch.Size | None = None,
         active_dims: Sequence[int] | None = None,
     ) -> None:
@@ -121,19 +135,34 @@ class HeatKernel(gpytorch.kernels.Kernel):
             raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
         smoothness = check_smoothness(smoothness)
         check_model_smoothness(smoothness, kernel)
-        made = with_smoothness(chosen_kernel(manifold, kernel, time), smoothness).as_positive_definite()
-        time = _start(made) if time is None else made.check_time(time)
-        self.manifold, self.heat_kernel, self.project = manifold, made, check_flag("project", project)
-        self.register_parameter("raw_time", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, made.parameters)))
-        constraint = _constraint(made) if time_constraint is None else time_constraint
+        learned = check_flag("learn_smoothness", learn_smoothness)
+        if learned and math.isinf(smoothness):
+            raise InvalidInput("learn_smoothness=True needs a number to start from, such as smoothness=2.5.")
+        if not learned and not (smoothness_prior is None and smoothness_constraint is None):
+            raise InvalidInput("smoothness_prior and smoothness_constraint need learn_smoothness=True.")
+        made = chosen_kernel(manifold, kernel, time)
+        self.manifold, self.project = manifold, check_flag("project", project)
+        self._learns_smoothness = learned
+        self.heat_kernel = made if learned else with_smoothness(made, smoothness).as_positive_definite()
+        if learned:
+            constraint = Interval(*SMOOTHNESSES) if smoothness_constraint is None else smoothness_constraint
+            self._register("smoothness", smoothness, 1, constraint, smoothness_prior)
+        known = with_smoothness(made, _roughest(constraint)) if learned else self.heat_kernel
+        time = _start(known) if time is None else known.check_time(time)
+        constraint = _constraint(known) if time_constraint is None else time_constraint
+        self._register("time", time, made.parameters, constraint, time_prior)
+
+    def _register(self, name: str, start: Any, size: int, constraint: Any, prior: Any) -> None:
+        """A parameter that is learned, with its constraint and its prior."""
         if not isinstance(constraint, Interval):
-            raise InvalidInput(f"time_constraint = {shown(constraint)} must be a constraint of gpytorch.constraints.")
-        self.register_constraint("raw_time", constraint)
-        if time_prior is not None:
-            if not isinstance(time_prior, Prior):
-                raise InvalidInput(f"time_prior = {shown(time_prior)} must be a prior of gpytorch.priors.")
-            self.register_prior("time_prior", time_prior, _time_of, _set_time)
-        self.time = time
+            raise InvalidInput(f"{name}_constraint = {shown(constraint)} must be a constraint of gpytorch.constraints.")
+        self.register_parameter(f"raw_{name}", torch.nn.Parameter(torch.zeros(*self.batch_shape, 1, size)))
+        self.register_constraint(f"raw_{name}", constraint)
+        if prior is not None:
+            if not isinstance(prior, Prior):
+                raise InvalidInput(f"{name}_prior = {shown(prior)} must be a prior of gpytorch.priors.")
+            self.register_prior(f"{name}_prior", prior, partial(_learned, name), partial(_set_learned, name))
+        _set_learned(name, self, start)
 
     def extra_repr(self) -> str:
         return repr(self.heat_kernel)
@@ -141,21 +170,22 @@ class HeatKernel(gpytorch.kernels.Kernel):
     @property
     def time(self) -> Tensor:
         """The times, between the bounds of their constraint."""
-        return self.raw_time_constraint.transform(self.raw_time)
+        return _learned("time", self)
 
     @time.setter
     def time(self, value: Any) -> None:
-        try:
-            time = torch.as_tensor(value, dtype=self.raw_time.dtype, device=self.raw_time.device)
-            raw = self.raw_time_constraint.inverse_transform(time)
-            inside = bool(raw.isfinite().all())
-            if inside:
-                self.initialize(raw_time=raw)
-        except (TypeError, ValueError, RuntimeError):
-            shape = tuple(self.raw_time.shape)
-            raise InvalidInput(f"time = {shown(value)} must be one number, or numbers of shape {shape}.") from None
-        if not inside:
-            raise InvalidInput(f"time = {shown(value)} is not inside the constraint {self.raw_time_constraint}.")
+        _set_learned("time", self, value)
+
+    @property
+    def smoothness(self) -> Any:
+        """The smoothness; where it is learned, a tensor between the bounds of its constraint."""
+        return _learned("smoothness", self) if self._learns_smoothness else smoothness_of(self.heat_kernel)
+
+    @smoothness.setter
+    def smoothness(self, value: Any) -> None:
+        if not self._learns_smoothness:
+            raise InvalidInput("the smoothness of a kernel can be set if it was made with learn_smoothness=True.")
+        _set_learned("smoothness", self, value)
 
     def expand_batch(self, *sizes: Any) -> HeatKernel:
         """The kernel with its times expanded to a batch shape."""
@@ -192,20 +222,26 @@ class HeatKernel(gpytorch.kernels.Kernel):
             batch = torch.broadcast_shapes(x1.shape[:-2], self.batch_shape)
             return torch.ones(*batch, x1.shape[-2], dtype=x1.dtype, device=x1.device)
         if diag:
-            return self._values(x1.unsqueeze(-2), x2.unsqueeze(-2), self.time.unsqueeze(-3))[..., 0, 0]
-        return self._values(x1, x2, self.time)
+            return self._values(x1.unsqueeze(-2), x2.unsqueeze(-2), self._numbers().unsqueeze(-3))[..., 0, 0]
+        return self._values(x1, x2, self._numbers())
 
-    def _values(self, x1: Tensor, x2: Tensor, time: Tensor) -> Tensor:
+    def _numbers(self) -> Tensor:
+        """The times, and then the smoothness if it is learned."""
+        return torch.cat([self.time, self.smoothness], dim=-1) if self._learns_smoothness else self.time
+
+    def _values(self, x1: Tensor, x2: Tensor, numbers: Tensor) -> Tensor:
         """k of all pairs in each element of a batch; the batch axes of all three broadcast."""
-        batch = torch.broadcast_shapes(*(each.shape[:-2] for each in (x1, x2, time)))
-        x1, x2, time = (each.expand(*batch, *each.shape[-2:]) for each in (x1, x2, time))
-        return _Covariance.apply(x1, x2, time, self.heat_kernel, self.project, torch.is_grad_enabled())
+        batch = torch.broadcast_shapes(*(each.shape[:-2] for each in (x1, x2, numbers)))
+        x1, x2, numbers = (each.expand(*batch, *each.shape[-2:]) for each in (x1, x2, numbers))
+        return _Covariance.apply(x1, x2, numbers, self.heat_kernel, self.project, torch.is_grad_enabled())
 
 
 def _start(kernel: heat.HeatKernel) -> float:
-    """1, or a number between the shortest and the longest time that the kernel knows."""
+    """1, or another time that the kernel knows."""
     low, high = kernel.times
-    return 1.0 if low < 1 < high else max(2 * low, min(1.0, high / 2))
+    if low < 1 < high:
+        return 1.0
+    return min(2 * low, (low + high) / 2) if low >= 1 else (low + high) / 2
 
 
 def _constraint(kernel: heat.HeatKernel) -> Interval:
@@ -216,12 +252,34 @@ def _constraint(kernel: heat.HeatKernel) -> Interval:
     return Interval(low, high * (1 - MARGIN)) if bounded else GreaterThan(low)
 
 
-def _time_of(module: HeatKernel) -> Tensor:
-    return module.time
+def _roughest(constraint: Interval) -> float:
+    """The least smoothness of differences where the smoothness itself has this constraint."""
+    least = float(constraint.lower_bound.min())
+    if least < SMOOTHNESSES[0] * (1 - MARGIN):
+        raise InvalidInput(
+            f"smoothness_constraint = {shown(constraint)} must have a lower bound of {SMOOTHNESSES[0]:g} or more."
+        )
+    return least * math.exp(-2 * DIFFERENCE)
 
 
-def _set_time(module: HeatKernel, value: Any) -> None:
-    module.time = value
+def _learned(name: str, kernel: HeatKernel) -> Tensor:
+    """The value of a learned parameter."""
+    return getattr(kernel, f"raw_{name}_constraint").transform(getattr(kernel, f"raw_{name}"))
+
+
+def _set_learned(name: str, kernel: HeatKernel, value: Any) -> None:
+    """Set a learned parameter, or InvalidInput."""
+    raw, constraint = getattr(kernel, f"raw_{name}"), getattr(kernel, f"raw_{name}_constraint")
+    try:
+        new = constraint.inverse_transform(torch.as_tensor(value, dtype=raw.dtype, device=raw.device))
+        inside = bool(new.isfinite().all())
+        if inside:
+            kernel.initialize(**{f"raw_{name}": new})
+    except (TypeError, ValueError, RuntimeError):
+        shape = tuple(raw.shape)
+        raise InvalidInput(f"{name} = {shown(value)} must be one number, or numbers of shape {shape}.") from None
+    if not inside:
+        raise InvalidInput(f"{name} = {shown(value)} is not inside the constraint {constraint}.")
 
 
 def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
@@ -249,18 +307,18 @@ class _Covariance(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x1: Tensor, x2: Tensor, time: Tensor, kernel: heat.HeatKernel, project: bool, derivatives: bool
+        ctx: Any, x1: Tensor, x2: Tensor, numbers: Tensor, kernel: heat.HeatKernel, project: bool, derivatives: bool
     ) -> Tensor:
         count = math.prod(x1.shape[:-2])
         rows = [x.detach().cpu().numpy().reshape(count, *x.shape[-2:]) for x in (x1, x2)]
         same = np.array_equal(rows[0], rows[1])
         names = ("x1",) if same else ("x1", "x2")
         points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
-        times = time.detach().cpu().numpy().astype(float).reshape(count, kernel.parameters)
-        pairs = _Pairs(kernel, points[0], None if same else points[1], times)
-        values, slopes = pairs.values_and_slopes(derivatives and time.requires_grad)
+        flat = numbers.detach().cpu().numpy().astype(float).reshape(count, numbers.shape[-1])
+        pairs = _Pairs(kernel, points[0], None if same else points[1], flat)
+        values, slopes = pairs.values_and_slopes(derivatives and numbers.requires_grad)
         ctx.known = pairs, rows, project, slopes
-        ctx.save_for_backward(x1, x2, time)
+        ctx.save_for_backward(x1, x2, numbers)
         return torch.from_numpy(values.reshape(*x1.shape[:-1], x2.shape[-2])).to(x1)
 
     @staticmethod
@@ -274,9 +332,15 @@ class _Derivatives(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, weights: Tensor, x1: Tensor, x2: Tensor, time: Tensor, known: tuple[Any, ...], asked: tuple[bool, ...]
+        ctx: Any,
+        weights: Tensor,
+        x1: Tensor,
+        x2: Tensor,
+        numbers: Tensor,
+        known: tuple[Any, ...],
+        asked: tuple[bool, ...],
     ) -> Any:
-        (pairs, rows, project, slopes), (of_x1, of_x2, of_time, *_) = known, asked
+        (pairs, rows, project, slopes), (of_x1, of_x2, of_numbers, *_) = known, asked
         w = weights.detach().cpu().numpy().astype(float).reshape(len(rows[0]), *weights.shape[-2:])
         transposed = w.swapaxes(1, 2)
 
@@ -294,8 +358,8 @@ class _Derivatives(torch.autograd.Function):
             found[0] = in_rows(0, pairs.slopes_in_points(w[None])[0])
         if pairs.y is not None and of_x2:
             found[1] = in_rows(1, pairs.swapped.slopes_in_points(transposed[None])[0])
-        if of_time:
-            found[2] = like(time, np.einsum("bnm,bpnm->bp", w, slopes) / pairs.times)
+        if of_numbers:
+            found[2] = like(numbers, np.einsum("bnm,bpnm->bp", w, slopes) / pairs.numbers)
         return tuple(found)
 
     @staticmethod
@@ -339,20 +403,20 @@ class _Pairs:
     """(B, N, *shape)"""
     y: Array | None
     """(B, M, *shape); None where the points are x again."""
-    times: Array
-    """(B, parameters)"""
+    numbers: Array
+    """(B, p): times, and in one column more than the kernel has parameters the smoothness."""
 
     @property
     def swapped(self) -> _Pairs:
-        return self if self.y is None else _Pairs(self.kernel, self.y, self.x, self.times)
+        return self if self.y is None else _Pairs(self.kernel, self.y, self.x, self.numbers)
 
     def values_and_slopes(self, derivatives: bool) -> tuple[Array, Array]:
-        """k, (B, N, M), and its derivatives in the log times, (B, parameters, N, M); without them (B, 0, N, M)."""
+        """k, (B, N, M), and its derivatives in the logs of the numbers, (B, p, N, M); without them (B, 0, N, M)."""
         shape = (*self.x.shape[:2], (self.x if self.y is None else self.y).shape[1])
-        number = self.kernel.parameters if derivatives else 0
+        number = self.numbers.shape[1] if derivatives else 0
         values, slopes = np.empty(shape), np.empty((shape[0], number, *shape[1:]))
-        for which, time in self._times():
-            table = partial(_values_and_slopes, self.kernel, time, derivatives)
+        for which, own in self._groups:
+            table = partial(_values_and_slopes, self.kernel, own, derivatives)
             found = _over_batch(table, self.x[which], None if self.y is None else self.y[which])
             values[which], slopes[which] = found[..., -1], np.moveaxis(found[..., :-1], -1, 1)
         return values, slopes
@@ -362,25 +426,44 @@ class _Pairs:
         M, y = self.kernel.manifold, self.x if self.y is None else self.y
         found = np.empty((len(weights), *self.x.shape), dtype=self.x.dtype)
         step = max(1, NUMBERS // max(1, y.shape[0] * y.shape[1] * math.prod(M.shape)))
-        for which, time in self._times():
+        for which, own in self._groups:
+            kernel, time = _at(self.kernel, own)
             for i in range(0, self.x.shape[1], step):
                 x, w = self.x[which, i : i + step], weights[:, which, i : i + step]
-                slopes = _over_batch(partial(_gradients, self.kernel, time), x, y[which])
+                slopes = _over_batch(partial(_gradients, kernel, time), x, y[which])
                 summed = np.einsum("kbnm,bnm...->kbn...", w, slopes)
                 found[:, which, i : i + step] = partial_derivatives(M, x, summed)
         return found
 
-    def _times(self) -> Iterator[tuple[Array, Any]]:
-        """The elements of the batch with each time, as numbers, and the time."""
-        for time in np.unique(self.times, axis=0):
-            yield np.flatnonzero((self.times == time).all(axis=1)), self.kernel.check_time(time.tolist())
+    @property
+    def _groups(self) -> list[tuple[Array, Array]]:
+        """The elements of the batch with the same numbers, and these."""
+        return [(np.flatnonzero((self.numbers == own).all(axis=1)), own) for own in np.unique(self.numbers, axis=0)]
 
 
-def _values_and_slopes(kernel: heat.HeatKernel, time: Any, derivatives: bool, x: Array, y: Array | None) -> Array:
-    """The derivatives in the log times, and at last the values, of k(x, y) over the roots: (n, m, parameters + 1)."""
-    found = Normalized(kernel).pairs(x, y).at(time)
-    slopes = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
-    return np.stack([*slopes, found.value], axis=-1)
+def _at(kernel: heat.HeatKernel, numbers: Array) -> tuple[heat.HeatKernel, Any]:
+    """The kernel and its time from numbers: times, and in one more the smoothness."""
+    time, smoothness = np.split(numbers, [kernel.parameters])
+    if smoothness.size:
+        kernel = with_smoothness(kernel, float(smoothness[0])).as_positive_definite()
+    return kernel, kernel.check_time(time.tolist())
+
+
+def _values_and_slopes(kernel: heat.HeatKernel, numbers: Array, derivatives: bool, x: Array, y: Array | None) -> Array:
+    """The derivatives in the logs of the numbers, and at last the values, of k(x, y) over the roots: (n, m, p + 1)."""
+
+    def found(numbers: Array) -> Evaluation:
+        own, time = _at(kernel, numbers)
+        return Normalized(own).pairs(x, y).at(time)
+
+    def moved(steps: int) -> Array:
+        return found(np.append(numbers[:-1], numbers[-1] * math.exp(steps * DIFFERENCE))).value
+
+    here = found(numbers)
+    slopes = [*here.slopes] if derivatives else []  # before the values: some kernels compute both at once
+    if derivatives and len(numbers) > kernel.parameters:
+        slopes.append((8 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))) / (12 * DIFFERENCE))
+    return np.stack([*slopes, here.value], axis=-1)
 
 
 def _gradients(kernel: heat.HeatKernel, time: Any, x: Array, y: Array) -> Array:
