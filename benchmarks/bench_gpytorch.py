@@ -25,6 +25,7 @@ KERNELS = {
     "MaternKernel(2.5)": lambda: gpytorch.kernels.MaternKernel(2.5),
     "HeatKernel": lambda: HeatKernel(SPHERE),
     "HeatKernel, smoothness=2.5": lambda: HeatKernel(SPHERE, smoothness=2.5),
+    "the same, learn_smoothness": lambda: HeatKernel(SPHERE, smoothness=2.5, learn_smoothness=True),
 }
 
 

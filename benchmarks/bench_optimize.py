@@ -156,7 +156,7 @@ def run(manifold, function, method, seed, evaluations):
     starts = M.random(np.random.default_rng([seed, 0]), INITIAL)
     begin = time.perf_counter()
     values = METHODS[method](M, f, starts, evaluations, seed)
-    return manifold, function, method, seed, evaluations, float(values.min()), time.perf_counter() - begin
+    return manifold, function, method, seed, evaluations, float(values.min()), round(time.perf_counter() - begin, 1)
 
 
 def read(path):

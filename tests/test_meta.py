@@ -152,7 +152,9 @@ def test_public_names_have_their_homes():
     assert sorted(seen) == sorted(heatgp.__all__)
     for name, module in seen.items():
         assert getattr(heatgp, name) is getattr(importlib.import_module(module), name)
-    assert {*heatgp.__all__, "errors", "testing", "__version__"} <= set(dir(heatgp))
+    shown = {name for name in dir(heatgp) if not name.startswith("__")}
+    assert shown - set(heatgp._ROOMS) == set(heatgp.__all__) - {"__version__"}
+    assert {"errors", "testing", "__version__"} <= set(dir(heatgp))
     with pytest.raises(AttributeError, match="module 'heatgp' has no attribute 'Sphre'"):
         heatgp.Sphre  # noqa: B018
     namespace = {}

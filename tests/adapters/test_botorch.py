@@ -201,8 +201,10 @@ def test_wrong_input():
         gen_candidates("sphere")
     with pytest.raises(InvalidInput, match="manifold = 3 must be a manifold"):
         ic_generator(3)
-    with pytest.raises(OffManifold, match=r"initial conditions\[0\] is not on Sphere\(2\).*both ic_generator"):
-        gen_candidates(M)(2 * start, function)
+    with pytest.raises(OffManifold, match=r"initial conditions\[3, 1\] is not on Sphere\(2\).*both ic_generator"):
+        gen_candidates(M)(
+            torch.cat([start.expand(4, 1, 3), torch.tensor([1.0, 1, 1, 2])[:, None, None] * start], 1), function
+        )
     with pytest.raises(InvalidInput, match=r"shape \(1, 1, 2\); needed is \(restarts, q, 3\)"):
         gen_candidates(M)(start[..., :2], function)
     with pytest.raises(InvalidInput, match=r"have dtype torch.int64; needed is torch.float64 or torch.float32"):

@@ -7,6 +7,7 @@ import math
 import pickle
 
 import gpytorch
+import mpmath
 import numpy as np
 import pytest
 import torch
@@ -209,6 +210,32 @@ def test_several_times(rng):
     )
 
 
+@pytest.mark.parametrize("smoothness", [0.3, 0.5, 1.5])
+def test_derivatives_in_the_smoothness_are_those_of_bessel_functions_on_a_circle(smoothness):
+    """Values are sums over those of the line at r + 2 pi n: z^s K_s(z) with z = |r + 2 pi n| √(2 s / t)."""
+    r, t = 1.3, 0.5
+
+    def wrapped(r, s):
+        z = [abs(r + 2 * mpmath.pi * n) * mpmath.sqrt(2 * s / t) for n in range(-12, 13)]
+        limit = 2 ** (s - 1) * mpmath.gamma(s)  # at z = 0
+        return sum(limit if each == 0 else each**s * mpmath.besselk(s, each) for each in z)
+
+    kernel = HeatKernel(Torus(1), smoothness=smoothness, learn_smoothness=True).double()
+    kernel.time, kernel.smoothness = t, smoothness
+    found = kernel(torch.tensor([[r]], dtype=torch.float64), torch.zeros(1, 1, dtype=torch.float64)).to_dense()[0, 0]
+    assert found.item() == pytest.approx(float(wrapped(r, smoothness) / wrapped(0, smoothness)), abs=1e-8)
+    expected = mpmath.diff(lambda s: wrapped(r, s) / wrapped(0, s), smoothness)
+    assert smoothness_slope(kernel, found) == pytest.approx(float(expected), abs=1e-7)
+
+
+def smoothness_slope(kernel, value):
+    """The derivative in the smoothness, without that of the constraint."""
+    raw = kernel.raw_smoothness
+    (slope,) = torch.autograd.grad(value, raw)
+    inner = torch.autograd.functional.jacobian(kernel.raw_smoothness_constraint.transform, raw.detach())
+    return slope.item() / inner.item()
+
+
 @pytest.mark.parametrize("smoothness", [1.5, 2.5, 40.0])
 def test_derivatives_in_the_smoothness_are_those_of_the_spectral_density(smoothness):
     """On the sphere, sum of (2 l + 1) w P_l(cos r) over its value at 0, w = (1 + l (l + 1) t / (2 s))^-(s + 1)."""
@@ -224,10 +251,8 @@ def test_derivatives_in_the_smoothness_are_those_of_the_spectral_density(smoothn
     for i in range(3):
         found = kernel(x[i : i + 1], north).to_dense()[0, 0]
         close(found, expected[i], 1e-8)
-        slope = torch.autograd.grad(found, kernel.raw_smoothness)[0].sum()
-        raw = kernel.raw_smoothness.detach()
-        slope = slope / torch.autograd.functional.jacobian(kernel.raw_smoothness_constraint.transform, raw).sum()
-        close(slope, torch.autograd.grad(expected[i], s, retain_graph=True)[0], 1e-8)
+        (slope,) = torch.autograd.grad(expected[i], s, retain_graph=True)
+        assert smoothness_slope(kernel, found) == pytest.approx(slope.item(), abs=1e-8)
 
 
 @pytest.mark.parametrize(
@@ -258,15 +283,41 @@ def test_a_smoothness_for_each_element_of_a_batch(rng):
     assert HeatKernel(M, kernel=hg.matern_kernel(M, 1.5)).smoothness == HeatKernel(M, smoothness=1.5).smoothness == 1.5
 
 
+def test_priors_sums_and_matched_points_with_a_learned_smoothness(rng):
+    """Also a smoothness that is not to be learned for now, samples of the time, and copies."""
+    M = Sphere(2)
+    x, y = rows(M, rng, 5), rows(M, rng, 5)
+    options = {"smoothness": 1.5, "learn_smoothness": True}
+    kernel = HeatKernel(M, **options, smoothness_prior=gpytorch.priors.UniformPrior(2.0, 3.0)).double()
+    kernel.sample_from_prior("smoothness_prior")
+    assert 2 <= kernel.smoothness.item() <= 3
+    for twin in (copy.deepcopy(kernel), pickle.loads(pickle.dumps(kernel))):
+        close(dense(twin, x), dense(kernel, x), 0)
+    close(kernel(x, y, diag=True), kernel(x, y).to_dense().diagonal())
+    kernel.raw_smoothness.requires_grad_(False)
+    kernel(x).to_dense().sum().backward()
+    assert kernel.raw_time.grad.abs() > 0
+    assert kernel.raw_smoothness.grad is None
+    sampled = HeatKernel(M, **options, time_prior=gpytorch.priors.GammaPrior(2.0, 1.0)).double()
+    times = torch.tensor([0.3, 0.8], dtype=torch.float64).reshape(2, 1, 1)
+    sampled.local_load_samples({"time_prior": times}, set(), "")
+    for b in range(2):
+        close(dense(sampled, x)[b], dense(HeatKernel(M, times[b].item(), smoothness=1.5).double(), x), 1e-7)
+    both = hg.heat_kernel(M) + hg.heat_kernel(M)
+    several = HeatKernel(M, kernel=both, **options).double()
+    close(*raw_derivatives(several.raw_smoothness, lambda: several(x, y).to_dense().sum()), 1e-7)
+    assert several.time.shape == (1, 3)  # two times and a weight
+
+
 @pytest.mark.parametrize("true", [0.5, 3.0])
 def test_the_smoothness_of_data_is_learned(true, rng):
-    """Functions drawn with one smoothness: by evidence it is within a factor of two."""
+    """Functions drawn with one smoothness: by evidence it is within a factor of two. Learning starts beyond that."""
     M = Sphere(2)
     X = rows(M, rng, 150)
     drawn = HeatKernel(M, 0.2, smoothness=true).double()
     root = np.linalg.cholesky(dense(drawn, X).numpy() + 1e-8 * np.eye(150))
     y = torch.tensor(root @ rng.standard_normal((150, 4))).T  # four functions with the same parameters
-    kernel = ScaleKernel(HeatKernel(M, 0.2, smoothness=1.5, learn_smoothness=True)).double()
+    kernel = ScaleKernel(HeatKernel(M, 0.2, smoothness=1.2, learn_smoothness=True)).double()
     likelihood = gpytorch.likelihoods.GaussianLikelihood(
         noise_constraint=gpytorch.constraints.GreaterThan(1e-6)
     ).double()
@@ -526,7 +577,16 @@ def test_wrong_arguments():
         HeatKernel(Sphere(2), (1.0, 2.0))
     with pytest.raises(InvalidInput, match="smoothness must be a number"):
         HeatKernel(Sphere(2), smoothness=0.0)
-    with pytest.raises(InvalidInput, match="needs a number to start from"):
+    with pytest.raises(InvalidInput, match="Give learn_smoothness=True"):
+        HeatKernel(Sphere(2), smoothness="learn")
+    with pytest.raises(InvalidInput, match="'precomputed' has no points"):
+        HeatKernel(Sphere(2), kernel="precomputed")
+    with pytest.raises(InvalidInput, match=r"time = 1\.0 is longer than 0\.137.*with a larger lower bound"):
+        HeatKernel(SPD(4), 1.0, smoothness=1.5, learn_smoothness=True)
+    counted = hg.heat_kernel(Stiefel(4, 2), "ball", paths=200, rng=0)
+    with pytest.raises(Unsupported):
+        HeatKernel(counted.manifold, kernel=counted, smoothness=1.5, learn_smoothness=True)
+    with pytest.raises(InvalidInput, match=r"smoothness = inf.*a finite number to start from"):
         HeatKernel(Sphere(2), learn_smoothness=True)
     with pytest.raises(InvalidInput, match="need learn_smoothness=True"):
         HeatKernel(Sphere(2), smoothness=1.5, smoothness_prior=gpytorch.priors.GammaPrior(2.0, 1.0))
@@ -535,7 +595,7 @@ def test_wrong_arguments():
     positive = gpytorch.constraints.Positive()
     with pytest.raises(InvalidInput, match=r"must have a lower bound of 0\.125 or more"):
         HeatKernel(Sphere(2), smoothness=1.5, learn_smoothness=True, smoothness_constraint=positive)
-    with pytest.raises(InvalidInput, match="can be set if it was made with learn_smoothness=True"):
+    with pytest.raises(InvalidInput, match=r"smoothness = 2\.5 cannot be set"):
         HeatKernel(Sphere(2), smoothness=1.5).smoothness = 2.5
     with pytest.raises(InvalidInput, match="kernel = 'gauss' is not known"):
         HeatKernel(Sphere(2), kernel="gauss")

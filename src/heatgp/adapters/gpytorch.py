@@ -23,7 +23,7 @@ from gpytorch.priors import Prior
 from torch import Tensor
 
 from ..arguments import check_flag, shown
-from ..covariance import Array, Evaluation, Normalized
+from ..covariance import Array, Normalized
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
 from ..estimators.smoothness import check_model_smoothness, smoothness_of
@@ -40,7 +40,7 @@ SHORTEST = 1e-10
 MARGIN = 1e-6
 """How far inside the times of a kernel the default constraint is: rounding to single precision does not leave them."""
 SMOOTHNESSES = 1.25 * ROUGHEST, 100.0
-"""Where a smoothness is learned by default: at 100 a Matern kernel is within 0.01 of the heat kernel."""
+"""Bounds of a learned smoothness: differences reach below it, and at 100 about 0.01 is left to the heat kernel."""
 DIFFERENCE = 0.01
 """Steps of differences in the logarithm of the smoothness, of fourth order."""
 BLOCK = 32
@@ -62,7 +62,8 @@ class HeatKernel(gpytorch.kernels.Kernel):
     smoothness : number, default inf
         That of a Matern kernel, as in `matern_kernel`; inf is the heat kernel.
     learn_smoothness : bool, default False
-        Whether the smoothness is learned too, from `smoothness` on. A step of learning then takes 5 to 30 times as long.
+        Whether the smoothness is learned too, from `smoothness` on. Each step of learning then makes five Matern
+        kernels and takes tens of times as long.
     kernel : str, Method, HeatKernel of the library, or a list of these for a product; default "auto"
         How the kernel is made, as in `GPRegressor`.
     project : bool, default False
@@ -70,12 +71,13 @@ class HeatKernel(gpytorch.kernels.Kernel):
         those of this as well. Needed for inducing points that are learned: steps of an optimiser leave the manifold.
     time_prior : Prior of GPyTorch, default None
     time_constraint : Interval of GPyTorch, default None
-        None is all times from 1e-10 on that the kernel knows.
+        None is all times from 1e-10 on that the kernel knows; where the smoothness is learned, that it knows at the
+        least smoothness.
     smoothness_prior : Prior of GPyTorch, default None
     smoothness_constraint : Interval of GPyTorch, default None
-        None is 0.125 to 100. For a smoothness that is learned.
+        Only with `learn_smoothness=True`. None is 0.125 to 100; its lower bound is 0.125 or more.
     batch_shape : torch.Size, default None
-        That of the times, one for each element of a batch of models.
+        That of the times and of a learned smoothness, one for each element of a batch of models.
     active_dims : sequence of int, default None
         The columns that hold the point; None is all of them.
 
@@ -133,21 +135,33 @@ class HeatKernel(gpytorch.kernels.Kernel):
         super().__init__(batch_shape=batch_shape, active_dims=active_dims)
         if not isinstance(manifold, Manifold):
             raise InvalidInput(f"manifold = {shown(manifold)} must be a manifold, such as Sphere(2).")
+        if isinstance(kernel, str) and kernel == "precomputed":
+            raise InvalidInput("kernel = 'precomputed' has no points. GPyTorch takes a kernel of its own for matrices.")
+        if isinstance(smoothness, str) and smoothness == "learn":
+            raise InvalidInput("smoothness = 'learn' is for GPRegressor. Give learn_smoothness=True, smoothness=2.5.")
         smoothness = check_smoothness(smoothness)
         check_model_smoothness(smoothness, kernel)
         learned = check_flag("learn_smoothness", learn_smoothness)
         if learned and math.isinf(smoothness):
-            raise InvalidInput("learn_smoothness=True needs a number to start from, such as smoothness=2.5.")
+            raise InvalidInput(
+                "smoothness = inf, but learn_smoothness=True needs a heat kernel and a finite number to start from, "
+                "such as smoothness=2.5."
+            )
         if not learned and not (smoothness_prior is None and smoothness_constraint is None):
             raise InvalidInput("smoothness_prior and smoothness_constraint need learn_smoothness=True.")
-        made = chosen_kernel(manifold, kernel, time)
+        made = chosen_kernel(manifold, kernel, time).as_positive_definite()
         self.manifold, self.project = manifold, check_flag("project", project)
         self._learns_smoothness = learned
-        self.heat_kernel = made if learned else with_smoothness(made, smoothness).as_positive_definite()
+        self.heat_kernel = known = made if learned else with_smoothness(made, smoothness)
         if learned:
             constraint = Interval(*SMOOTHNESSES) if smoothness_constraint is None else smoothness_constraint
             self._register("smoothness", smoothness, 1, constraint, smoothness_prior)
-        known = with_smoothness(made, _roughest(constraint)) if learned else self.heat_kernel
+            known = with_smoothness(made, _roughest(constraint))
+            if time is not None and np.max(made.check_time(time)) > known.times[1]:
+                raise InvalidInput(
+                    f"time = {shown(time)} is longer than {known.times[1]:.3g}, the longest time at the least "
+                    "smoothness that can be learned. Give a smoothness_constraint with a larger lower bound."
+                )
         time = _start(known) if time is None else known.check_time(time)
         constraint = _constraint(known) if time_constraint is None else time_constraint
         self._register("time", time, made.parameters, constraint, time_prior)
@@ -165,7 +179,7 @@ class HeatKernel(gpytorch.kernels.Kernel):
         _set_learned(name, self, start)
 
     def extra_repr(self) -> str:
-        return repr(self.heat_kernel)
+        return f"{self.heat_kernel!r}{', learn_smoothness=True' if self._learns_smoothness else ''}"
 
     @property
     def time(self) -> Tensor:
@@ -184,11 +198,14 @@ class HeatKernel(gpytorch.kernels.Kernel):
     @smoothness.setter
     def smoothness(self, value: Any) -> None:
         if not self._learns_smoothness:
-            raise InvalidInput("the smoothness of a kernel can be set if it was made with learn_smoothness=True.")
+            raise InvalidInput(
+                f"smoothness = {shown(value)} cannot be set. Make the kernel with this smoothness, or with "
+                "learn_smoothness=True."
+            )
         _set_learned("smoothness", self, value)
 
     def expand_batch(self, *sizes: Any) -> HeatKernel:
-        """The kernel with its times expanded to a batch shape."""
+        """The kernel with its parameters expanded to a batch shape."""
         return self._with_columns(super().expand_batch, *sizes)
 
     def __getitem__(self, index: Any) -> HeatKernel:
@@ -227,13 +244,19 @@ class HeatKernel(gpytorch.kernels.Kernel):
 
     def _numbers(self) -> Tensor:
         """The times, and then the smoothness if it is learned."""
-        return torch.cat([self.time, self.smoothness], dim=-1) if self._learns_smoothness else self.time
+        if not self._learns_smoothness:
+            return self.time
+        batch = torch.broadcast_shapes(self.time.shape[:-1], self.smoothness.shape[:-1])
+        return torch.cat([each.expand(*batch, each.shape[-1]) for each in (self.time, self.smoothness)], dim=-1)
 
     def _values(self, x1: Tensor, x2: Tensor, numbers: Tensor) -> Tensor:
         """k of all pairs in each element of a batch; the batch axes of all three broadcast."""
         batch = torch.broadcast_shapes(*(each.shape[:-2] for each in (x1, x2, numbers)))
         x1, x2, numbers = (each.expand(*batch, *each.shape[-2:]) for each in (x1, x2, numbers))
-        return _Covariance.apply(x1, x2, numbers, self.heat_kernel, self.project, torch.is_grad_enabled())
+        asked = numbers.shape[-1] if numbers.requires_grad and torch.is_grad_enabled() else 0
+        if asked and self._learns_smoothness and not self.smoothness.requires_grad:
+            asked -= 1
+        return _Covariance.apply(x1, x2, numbers, self.heat_kernel, self.project, asked)
 
 
 def _start(kernel: heat.HeatKernel) -> float:
@@ -253,11 +276,12 @@ def _constraint(kernel: heat.HeatKernel) -> Interval:
 
 
 def _roughest(constraint: Interval) -> float:
-    """The least smoothness of differences where the smoothness itself has this constraint."""
+    """The least smoothness at which kernels are evaluated, for differences too, where it has this constraint."""
     least = float(constraint.lower_bound.min())
     if least < SMOOTHNESSES[0] * (1 - MARGIN):
         raise InvalidInput(
-            f"smoothness_constraint = {shown(constraint)} must have a lower bound of {SMOOTHNESSES[0]:g} or more."
+            f"smoothness_constraint = {shown(constraint)} must have a lower bound of {SMOOTHNESSES[0]:g} or more, such "
+            "as gpytorch.constraints.Interval(0.125, 100)."
         )
     return least * math.exp(-2 * DIFFERENCE)
 
@@ -279,7 +303,9 @@ def _set_learned(name: str, kernel: HeatKernel, value: Any) -> None:
         shape = tuple(raw.shape)
         raise InvalidInput(f"{name} = {shown(value)} must be one number, or numbers of shape {shape}.") from None
     if not inside:
-        raise InvalidInput(f"{name} = {shown(value)} is not inside the constraint {constraint}.")
+        raise InvalidInput(
+            f"{name} = {shown(value)} is not inside the constraint {constraint}. Give {name}_constraint."
+        )
 
 
 def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
@@ -307,7 +333,7 @@ class _Covariance(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, x1: Tensor, x2: Tensor, numbers: Tensor, kernel: heat.HeatKernel, project: bool, derivatives: bool
+        ctx: Any, x1: Tensor, x2: Tensor, numbers: Tensor, kernel: heat.HeatKernel, project: bool, asked: int
     ) -> Tensor:
         count = math.prod(x1.shape[:-2])
         rows = [x.detach().cpu().numpy().reshape(count, *x.shape[-2:]) for x in (x1, x2)]
@@ -316,7 +342,7 @@ class _Covariance(torch.autograd.Function):
         points = [_points(kernel.manifold, x, name, project, x1.dim() == 2) for x, name in zip(rows, names)]
         flat = numbers.detach().cpu().numpy().astype(float).reshape(count, numbers.shape[-1])
         pairs = _Pairs(kernel, points[0], None if same else points[1], flat)
-        values, slopes = pairs.values_and_slopes(derivatives and numbers.requires_grad)
+        values, slopes = pairs.values_and_slopes(asked)
         ctx.known = pairs, rows, project, slopes
         ctx.save_for_backward(x1, x2, numbers)
         return torch.from_numpy(values.reshape(*x1.shape[:-1], x2.shape[-2])).to(x1)
@@ -404,21 +430,22 @@ class _Pairs:
     y: Array | None
     """(B, M, *shape); None where the points are x again."""
     numbers: Array
-    """(B, p): times, and in one column more than the kernel has parameters the smoothness."""
+    """(B, p): times. If there is one column more than the kernel has parameters, the last is the smoothness."""
 
     @property
     def swapped(self) -> _Pairs:
         return self if self.y is None else _Pairs(self.kernel, self.y, self.x, self.numbers)
 
-    def values_and_slopes(self, derivatives: bool) -> tuple[Array, Array]:
-        """k, (B, N, M), and its derivatives in the logs of the numbers, (B, p, N, M); without them (B, 0, N, M)."""
+    def values_and_slopes(self, asked: int) -> tuple[Array, Array]:
+        """k, (B, N, M), and its derivatives in the logs of the numbers, (B, p, N, M), zero after the first `asked`."""
         shape = (*self.x.shape[:2], (self.x if self.y is None else self.y).shape[1])
-        number = self.numbers.shape[1] if derivatives else 0
-        values, slopes = np.empty(shape), np.empty((shape[0], number, *shape[1:]))
+        values, slopes = np.empty(shape), np.zeros((shape[0], self.numbers.shape[1] if asked else 0, *shape[1:]))
         for which, own in self._groups:
-            table = partial(_values_and_slopes, self.kernel, own, derivatives)
+            kernel, time = _at(self.kernel, own)
+            moved = [_at(self.kernel, near)[0] for near in _near(own)] if asked > self.kernel.parameters else []
+            table = partial(_values_and_slopes, kernel, moved, time, asked > 0)
             found = _over_batch(table, self.x[which], None if self.y is None else self.y[which])
-            values[which], slopes[which] = found[..., -1], np.moveaxis(found[..., :-1], -1, 1)
+            values[which], slopes[which, :asked] = found[..., -1], np.moveaxis(found[..., :-1], -1, 1)
         return values, slopes
 
     def slopes_in_points(self, weights: Array) -> Array:
@@ -437,33 +464,40 @@ class _Pairs:
 
     @property
     def _groups(self) -> list[tuple[Array, Array]]:
-        """The elements of the batch with the same numbers, and these."""
+        """The elements of the batch with the same numbers, and these numbers."""
         return [(np.flatnonzero((self.numbers == own).all(axis=1)), own) for own in np.unique(self.numbers, axis=0)]
 
 
 def _at(kernel: heat.HeatKernel, numbers: Array) -> tuple[heat.HeatKernel, Any]:
-    """The kernel and its time from numbers: times, and in one more the smoothness."""
+    """The kernel of these numbers and its time; a number after those of the kernel is the smoothness."""
     time, smoothness = np.split(numbers, [kernel.parameters])
     if smoothness.size:
-        kernel = with_smoothness(kernel, float(smoothness[0])).as_positive_definite()
+        kernel = with_smoothness(kernel, float(smoothness[0]))
     return kernel, kernel.check_time(time.tolist())
 
 
-def _values_and_slopes(kernel: heat.HeatKernel, numbers: Array, derivatives: bool, x: Array, y: Array | None) -> Array:
-    """The derivatives in the logs of the numbers, and at last the values, of k(x, y) over the roots: (n, m, p + 1)."""
+def _near(numbers: Array) -> list[Array]:
+    """The numbers with the smoothness one and two steps below and above, for `_difference`."""
+    return [np.append(numbers[:-1], numbers[-1] * math.exp(k * DIFFERENCE)) for k in (-2, -1, 1, 2)]
 
-    def found(numbers: Array) -> Evaluation:
-        own, time = _at(kernel, numbers)
-        return Normalized(own).pairs(x, y).at(time)
 
-    def moved(steps: int) -> Array:
-        return found(np.append(numbers[:-1], numbers[-1] * math.exp(steps * DIFFERENCE))).value
+def _difference(a: Array, b: Array, c: Array, d: Array) -> Array:
+    """The derivative in the log of the smoothness from values of those of `_near`."""
+    return (8 * (c - b) - (d - a)) / (12 * DIFFERENCE)
 
-    here = found(numbers)
-    slopes = [*here.slopes] if derivatives else []  # before the values: some kernels compute both at once
-    if derivatives and len(numbers) > kernel.parameters:
-        slopes.append((8 * (moved(1) - moved(-1)) - (moved(2) - moved(-2))) / (12 * DIFFERENCE))
-    return np.stack([*slopes, here.value], axis=-1)
+
+def _values_and_slopes(
+    kernel: heat.HeatKernel, near: list[heat.HeatKernel], time: Any, derivatives: bool, x: Array, y: Array | None
+) -> Array:
+    """The derivatives in the log times and the log smoothness, and at last the values, of k(x, y) over the roots.
+
+    The last axis of (n, m, ...) has as many of them as are asked for; without kernels `near`, none in the smoothness.
+    """
+    found, *others = (Normalized(each).pairs(x, y).at(time) for each in (kernel, *near))
+    slopes = [*found.slopes] if derivatives else []  # before the values: some kernels compute both at once
+    if near:
+        slopes.append(_difference(*(other.value for other in others)))
+    return np.stack([*slopes, found.value], axis=-1)
 
 
 def _gradients(kernel: heat.HeatKernel, time: Any, x: Array, y: Array) -> Array:
