@@ -226,7 +226,7 @@ def test_paths_are_where_the_kernel_says(M):
     assert np.all(np.abs(values.mean(axis=0) - expected) < 4.5 * error)
 
 
-@pytest.mark.parametrize("smoothness", [0.5, 1.5])
+@pytest.mark.parametrize("smoothness", [0.5, pytest.param(1.5, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("M", [SPD(2), HermitianPD(2)], ids=repr)
 def test_matern_kernels_are_averages_over_times(M, smoothness):
     """By another rule for the integral over times."""

@@ -17,11 +17,11 @@ above it: the last test."""
 
 def difference(one, other):
     """The mean difference of two pictures of one size; zero where different versions of matplotlib drew them."""
-    one, other = Image.open(one), Image.open(other)
-    assert one.size == other.size
-    if one.info["Software"] != other.info["Software"]:
-        return 0.0
-    return np.abs(np.asarray(one, float) - np.asarray(other, float))[..., :3].mean() / 255
+    with Image.open(one) as one, Image.open(other) as other:
+        assert one.size == other.size
+        if one.info["Software"] != other.info["Software"]:
+            return 0.0
+        return np.abs(np.asarray(one, float) - np.asarray(other, float))[..., :3].mean() / 255
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ def test_properties(manifold):
 
 @pytest.mark.parametrize("manifold", [m for m in CATALOG if m not in QUOTIENTS], ids=repr)
 def test_repr_is_the_constructor_call(manifold):
-    same = eval(repr(manifold), vars(heatgp))
+    same = eval(repr(manifold), {name: getattr(heatgp, name) for name in heatgp.__all__})
     assert same == manifold
     assert hash(same) == hash(manifold)
 

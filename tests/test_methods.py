@@ -29,7 +29,7 @@ def test_methods_are_small_frozen_values(method):
     assert value == method()
     assert hash(value) == hash(method())
     assert pickle.loads(pickle.dumps(value)) == value
-    assert eval(repr(value), vars(hg)) == value
+    assert eval(repr(value), {method.__name__: getattr(hg, method.__name__)}) == value
     with pytest.raises(FrozenInstanceError):
         value.paths = 3
     assert method_named(method.name) == value

@@ -109,21 +109,29 @@ def test_thousands_of_steps_stay_on_the_manifold(manifold):
     assert manifold.defect(x).max() < 1e-14
 
 
-def test_jax_walks_the_same_law_in_the_precision_of_the_start():
+@pytest.mark.parametrize(
+    "M",
+    [
+        hg.Sphere(2),
+        hg.HermitianPD(2),
+        *(pytest.param(M, marks=pytest.mark.slow) for M in (hg.ComplexProjective(1), hg.SPD(2))),
+    ],
+    ids=repr,
+)
+def test_jax_walks_the_same_law_in_the_precision_of_the_start(M):
     import jax
 
-    for M in (hg.Sphere(2), hg.ComplexProjective(1), hg.SPD(2), hg.HermitianPD(2)):
-        single = M.origin.astype(np.complex64 if M.is_complex else np.float32)
-        x = hg.walk(M, single, [0.2, 0.45], paths=3000, step=0.02, rng=0, engine="jax")
-        assert x.dtype == single.dtype
-        double = np.asarray(hg.walk(M, M.origin, [0.2, 0.45], paths=3000, step=0.02, rng=0, engine="jax"))
-        assert double.dtype == M.origin.dtype
-        assert M.defect(double).max() < 1e-14
-        other = hg.walk(M, M.origin, [0.2, 0.45], paths=3000, step=0.02, rng=1)
-        for a, b in zip(double, other):
-            squares = M.distance(a, M.origin) ** 2, M.distance(b, M.origin) ** 2
-            spread = np.hypot(squares[0].std(), squares[1].std()) / np.sqrt(3000)
-            assert abs(squares[0].mean() - squares[1].mean()) < 5 * spread
+    single = M.origin.astype(np.complex64 if M.is_complex else np.float32)
+    x = hg.walk(M, single, [0.2, 0.45], paths=3000, step=0.02, rng=0, engine="jax")
+    assert x.dtype == single.dtype
+    double = np.asarray(hg.walk(M, M.origin, [0.2, 0.45], paths=3000, step=0.02, rng=0, engine="jax"))
+    assert double.dtype == M.origin.dtype
+    assert M.defect(double).max() < 1e-14
+    other = hg.walk(M, M.origin, [0.2, 0.45], paths=3000, step=0.02, rng=1)
+    for a, b in zip(double, other):
+        squares = M.distance(a, M.origin) ** 2, M.distance(b, M.origin) ** 2
+        spread = np.hypot(squares[0].std(), squares[1].std()) / np.sqrt(3000)
+        assert abs(squares[0].mean() - squares[1].mean()) < 5 * spread
     assert not jax.config.jax_enable_x64
 
 

@@ -157,7 +157,10 @@ class HeatKernel(gpytorch.kernels.Kernel):
             constraint = Interval(*SMOOTHNESSES) if smoothness_constraint is None else smoothness_constraint
             self._register("smoothness", smoothness, 1, constraint, smoothness_prior)
             known = with_smoothness(made, _roughest(constraint))
-            if time is not None and np.max(made.check_time(time)) > known.times[1]:
+            times = (
+                [] if time is None else np.atleast_1d(made.check_time(time))[: made.parameters - made.weight_parameters]
+            )
+            if np.max(times, initial=0) > known.times[1]:
                 raise InvalidInput(
                     f"time = {shown(time)} is longer than {known.times[1]:.3g}, the longest time at the least "
                     "smoothness that can be learned. Give a smoothness_constraint with a larger lower bound."
