@@ -15,7 +15,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "heatgp"
 ROOMS = (
     *("arguments.py", "array.py", "cost.py", "covariance.py", "progress.py"),
-    *("estimators", "gp", "heat", "manifolds", "optimize", "paths", "testing"),
+    *("adapters", "estimators", "gp", "heat", "manifolds", "optimize", "paths", "testing"),
 )
 PAGES = (ROOT / "docs" / "theory.md", ROOT / "docs" / "constants.md")
 ROW = re.compile(r"^\| `(?P<name>[\w.]+)` \| (?P<module>[\w/]+) \| `(?P<value>[^`]+)` \|", re.MULTILINE)

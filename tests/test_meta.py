@@ -156,7 +156,7 @@ def test_public_names_have_their_homes():
     assert shown - set(heatgp._ROOMS) == set(heatgp.__all__) - {"__version__"}
     assert {"errors", "testing", "__version__"} <= set(dir(heatgp))
     with pytest.raises(AttributeError, match="module 'heatgp' has no attribute 'Sphre'"):
-        heatgp.Sphre  # noqa: B018
+        _ = heatgp.Sphre
     namespace = {}
     exec("from heatgp import *", namespace)
     assert set(heatgp.__all__) <= set(namespace)

@@ -402,7 +402,7 @@ def test_nothing_but_failures(noise):
     assert np.isnan(found.fun)
     assert found.message == "none of 7 evaluations had a value of at most 1e100."
     with pytest.raises(InvalidInput, match="none with a value: there is no best point yet"):
-        Optimizer(hg.Sphere(2)).fun  # noqa: B018
+        _ = Optimizer(hg.Sphere(2)).fun
     with pytest.raises(InvalidInput, match="a model needs two"):
         Optimizer(hg.Sphere(2)).model()
 

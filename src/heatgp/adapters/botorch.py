@@ -22,9 +22,9 @@ from torch import Tensor
 from ..arguments import shown
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..manifolds import Manifold, Product
-from ..manifolds.checks import check_points
 from ..manifolds.composed.product import flat_size, flatten, unflatten
 from ..manifolds.gradients import tangent_gradient
+from ..manifolds.rows import polished
 from ..optimize.descent import descend, euclidean_coordinates
 
 DEFAULTS = {"maxiter": 200, "gtol": 1e-6, "ftol": 2.2e-9}
@@ -166,12 +166,11 @@ def gen_candidates(manifold: Manifold) -> Callable[..., tuple[Tensor, Tensor]]:
             )
         q, box = shape[-2], _box(manifold, lower_bounds, upper_bounds)
         several = Product(*[manifold] * q)
-        points = unflatten(manifold, initial_conditions.detach().cpu().numpy())
+        given = unflatten(manifold, initial_conditions.detach().cpu().numpy())
         try:
-            points = np.asarray(check_points(manifold, points, "initial conditions"))
+            points = polished(manifold, given, "initial conditions")
         except OffManifold as error:
             raise OffManifold(f"{error} Give optimize_acqf both ic_generator and gen_candidates.") from None
-        points = manifold.polish(points.astype(complex if manifold.is_complex else float))
         starts = np.asarray(flatten(manifold, points)).reshape(-1, q * shape[-1])
 
         def minus_acquisition(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,18 +28,18 @@ from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators.kernels import chosen_kernel
 from ..estimators.smoothness import check_model_smoothness, smoothness_of
 from ..heat import kernel as heat
-from ..heat.matern import ROUGHEST, check_smoothness, with_smoothness
+from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
 from ..manifolds import Manifold
-from ..manifolds.checks import check_points
 from ..manifolds.composed.product import flat_size, flatten, unflatten
 from ..manifolds.gradients import partial_derivatives, through_projection
+from ..manifolds.rows import polished
 
 SHORTEST = 1e-10
 """The shortest time by default: optimisers try very short ones, and at this one all points are far from each other."""
 MARGIN = 1e-6
 """How far inside the times of a kernel the default constraint is: rounding to single precision does not leave them."""
-SMOOTHNESSES = 1.25 * ROUGHEST, 100.0
+SMOOTHNESSES = (0.125, 100.0)
 """Bounds of a learned smoothness: differences reach below it, and at 100 about 0.01 is left to the heat kernel."""
 DIFFERENCE = 0.01
 """Steps of differences in the logarithm of the smoothness, of fourth order."""
@@ -401,7 +401,7 @@ def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: b
     if project:
         return np.asarray(manifold.project(points))
     try:
-        checked = np.asarray(check_points(manifold, points[0] if single else points, name))
+        return polished(manifold, points[0] if single else points, name).reshape(points.shape)
     except OffManifold as error:
         if not np.isfinite(rows).all():
             raise
@@ -409,8 +409,6 @@ def _points(manifold: Manifold, rows: Array, name: str, project: bool, single: b
             f"{error} HeatKernel(..., project=True) moves points to the nearest ones. In optimize_acqf of BoTorch give "
             "both ic_generator and gen_candidates of heatgp.adapters.botorch."
         ) from None
-    exact = checked.astype(complex if manifold.is_complex else float)
-    return np.asarray(manifold.polish(exact)).reshape(points.shape)
 
 
 def _as_rows(manifold: Manifold, rows: Array, slopes: Array, project: bool) -> Array:

@@ -51,8 +51,13 @@ def as_points(manifold: Manifold, X: Any, name: str = "X") -> np.ndarray:
     array([[[1., 0.],
             [0., 1.]]])
     """
-    points = np.asarray(check_points(manifold, shaped(manifold, X, name), name))
-    return np.asarray(manifold.polish(points.astype(complex if manifold.is_complex else float)))
+    return polished(manifold, shaped(manifold, X, name), name)
+
+
+def polished(manifold: Manifold, points: np.ndarray, name: str) -> np.ndarray:
+    """Points (..., *shape) in double precision without rounding errors of files; OffManifold if one is none."""
+    checked = np.asarray(check_points(manifold, points, name))
+    return np.asarray(manifold.polish(checked.astype(complex if manifold.is_complex else float)))
 
 
 def projected_points(manifold: Manifold, X: Any, name: str = "X") -> tuple[np.ndarray, float]:
