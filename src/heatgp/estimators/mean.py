@@ -15,6 +15,9 @@ from ..gp.targets import Mean, basis_values, constant_basis, independent_columns
 from ..manifolds import Manifold
 from .tables import column_names
 
+CHECKED = 100
+"""Points at which a mean is compared over all arrays that stand for a point."""
+
 
 @dataclass(frozen=True)
 class LinearBasis:
@@ -35,6 +38,31 @@ class LinearBasis:
     @property
     def names(self) -> list[str]:
         return ["constant" if k == 0 else f"coordinate {k - 1}" for k in self.columns]
+
+
+def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
+    """Raise InvalidInput where a mean has several values at one point: at several arrays that stand for the point.
+
+    Parameters
+    ----------
+    mean : a function of points, or any other mean, which has nothing to check.
+    kernel : HeatKernel, which knows the arrays that stand for one point.
+    points : array of points; the first `CHECKED` are compared.
+    """
+    if not callable(mean):
+        return
+    points = np.asarray(points[:CHECKED])
+    here = basis_values(mean(points), len(points))
+    for others in kernel.same_points(points):
+        off = np.abs(basis_values(mean(others), len(points)) - here)
+        if off.max(initial=0.0) > 1e-6 * np.abs(here).max():
+            i, k = np.unravel_index(np.argmax(off), off.shape)
+            about = 'mean = "linear"' if isinstance(mean, LinearBasis) else "the function given as mean"
+            raise InvalidInput(
+                f"{about} is not a function of the point: X[{i}] and {shown(others[i].tolist())} are one point for "
+                f"{kernel!r}, and column {k} of the basis changes by {off[i, k]:.3g}. Give mean='constant', or a "
+                "function with equal values there, such as products or absolute values of coordinates."
+            )
 
 
 def _coordinates(manifold: Manifold, points: Array) -> Array:

@@ -35,7 +35,7 @@ from ..manifolds.gradients import gradients
 from ..progress import heartbeat
 from .base import HeatGP, checked_interval
 from .few_data import is_few, warn_of_few
-from .kernels import learned_times, learned_weights
+from .kernels import learned_times, learned_weights, without_normalization
 from .latent_regression import (
     chosen_likelihood,
     fit_observed,
@@ -44,7 +44,7 @@ from .latent_regression import (
     observed_objective,
     refuse_extras,
 )
-from .mean import MeanModel
+from .mean import MeanModel, check_function_of_points
 from .smoothness import learns_smoothness
 from .sparse_regression import (
     DENSE,
@@ -104,7 +104,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     noise : number, default None. The variance of the noise. An array (N,) has the known variance of each observation.
     mean : "constant" (default), "zero", a number, "linear" or a function. The prior mean of f. "linear" is a constant
         plus the coordinates of the manifold's embedding (`manifold.embed`), without those that are combinations of
-        others. A function of points returns the values (N,) or (N, q) of basis functions.
+        others. A function of points returns the values (N,) or (N, q) of basis functions. The mean must have one
+        value at each point: on a `Quotient`, and with `shape_kernel`, "linear" is an error, since coordinates differ
+        between the arrays that stand for one point.
     coefficient_scale : number, default None. The prior standard deviation of the coefficients of basis functions and of
         covariates (`fit`), but not of the constant; an array has one for each coefficient, inf is flat. None is flat
         for all.
@@ -346,6 +348,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             sparse, data = False, Rows(*map(in_memory, data))
             X, y, sample_weight, _, covariates = data
         points, (self._mean_model, kept, options) = self._checked(X, partial(self._checked_data, data))
+        self._check_mean(points)
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
         if sparse:
@@ -368,6 +371,11 @@ class GPRegressor(RegressorMixin, HeatGP):
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
         self.approximation_ = None
         return self._report(len(points))
+
+    def _check_mean(self, points: Array) -> None:
+        """Raise InvalidInput where the mean is not a function of the point."""
+        if not self._precomputed:
+            check_function_of_points(self._mean_model.mean, without_normalization(self.kernel_), points)
 
     def _checked_data(self, data: Rows, points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
         """The mean, which points are kept, and more arguments of the core, from all data or from some."""
@@ -410,7 +418,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         """`fit` of data that are read in parts: some of them say what the arguments are, all are read in the pass."""
         some, where = first_look(data, self.manifold)
         with located(where), warnings_located(where):
-            _, (self._mean_model, _, options) = self._checked(some.X, partial(self._checked_data, some))
+            points, (self._mean_model, _, options) = self._checked(some.X, partial(self._checked_data, some))
+            self._check_mean(points)
         source, collect = streamed(data, self._reader)
         return self._fit_sparse(source, options["coefficient_scale"], always, collect, in_memory=False)
 

@@ -139,6 +139,12 @@ class ProductKernel(HeatKernel):
         parts = zip(self.factors, self.manifold.split(X))
         return [found for factor, x in parts for found in factor.time_parts(np.asarray(x))]
 
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        parts, found = self.manifold.split(np.asarray(X)), []
+        for i, (factor, part) in enumerate(zip(self.factors, parts)):
+            found += [self.manifold.join(*parts[:i], y, *parts[i + 1 :]) for y in factor.same_points(part)]
+        return found
+
     def replicates(self, number: int) -> list[Replicates]:
         """The sources of error of every factor, one at a time."""
         return [
@@ -193,6 +199,9 @@ class WrappedKernel(HeatKernel):
     def as_positive_definite(self) -> HeatKernel:
         return replace(self, base=self.base.as_positive_definite())
 
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        return self.base.same_points(X)
+
     def replicates(self, number: int) -> list[Replicates]:
         return [
             replace(source, kernels=tuple(replace(self, base=kernel) for kernel in source.kernels))
@@ -233,6 +242,9 @@ class QuotientKernel(WrappedKernel):
         parts = [self.base.with_gradients(X, y, time) for y in self._images(Y)]
         value, gradient = reduce(np.add, [p.value for p in parts]), reduce(np.add, [p.gradient for p in parts])
         return Gradients(value, gradient, parts[0].log_scale)
+
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        return [*self._images(X), *self.base.same_points(X)]
 
     def tabulated(self, time: Any) -> Any:
         return self.base.tabulated(time)

@@ -74,6 +74,12 @@ class InvariantKernel(WrappedKernel):
         x, y = matrices(X), matrices(X if Y is None else Y)
         return self._averages(signed_singular_values(x[:, None], y[:, None])[:, 0])
 
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        """The landmarks in another order of the axes, and turned by a right angle: all right angles follow."""
+        x = matrices(X)
+        quarter = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+        return [turned.reshape(len(x), -1) for turned in (np.roll(x, 1, axis=-1), x @ quarter)]
+
     def _averages(self, d: np.ndarray) -> TimeFunction:
         """The averages at pairs with these singular values (..., 3)."""
 

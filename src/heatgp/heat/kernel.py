@@ -471,6 +471,13 @@ class HeatKernel(Kernel):
         """For each time, a kernel of one time and points whose distances are those that the time acts on."""
         return [(self, X)]
 
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        """Other arrays for the points X that the kernel takes as the same points, such as those of a quotient.
+
+        Functions of a point, such as the mean of a model, must have the same values at all of them.
+        """
+        return []
+
     def save(self, path: Any) -> None:
         """Write the kernel to a file that `heatgp.load_kernel` reads."""
         from .files import save_kernel

@@ -49,6 +49,16 @@ class FactorsKernel(WrappedKernel):
         base = self.base.manifold
         return np.asarray(base.join(*chosen) if len(chosen) > 1 and isinstance(base, Product) else chosen[0])
 
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        base, found = self.base.manifold, []
+        for y in self.base.same_points(self.seen(X)):
+            parts = list(self.manifold.split(np.asarray(X)))
+            seen = base.split(y) if len(self.places) > 1 and isinstance(base, Product) else (y,)
+            for place, part in zip(self.places, seen):
+                parts[place] = part
+            found.append(np.asarray(self.manifold.join(*parts)))
+        return found
+
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.base.pairs(self.seen(X), None if Y is None else self.seen(Y))
 
@@ -154,6 +164,10 @@ class SumKernel(HeatKernel):
             reduce(np.add, [factor * part.value for factor, part in zip(factors, parts)]),
             reduce(np.add, [factor * part.gradient for factor, part in zip(factors, parts)]),
         )
+
+    def same_points(self, X: Array) -> list[np.ndarray]:
+        """Those of any summand: a summand of other factors does not see the difference."""
+        return [y for kernel in self.summands for y in kernel.same_points(X)]
 
     def _sum(self, prepare: Callable[[Normalized], TimeFunction]) -> TimeFunction:
         parts = [prepare(Normalized(summand)) for summand in self.summands]
