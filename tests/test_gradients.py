@@ -37,11 +37,10 @@ from heatgp.heat.kernel import HeatKernel
 from heatgp.manifolds.gradients import (
     WEIGHTS,
     partial_derivatives,
-    tangent_gradient,
     through_projection,
     to_tangent_space,
 )
-from own_manifolds import TORUS, TORUS_CHART
+from own_manifolds import OWN, TORUS, TORUS_CHART
 
 
 def slope(function, step):
@@ -214,6 +213,24 @@ def test_averages_over_cosets_are_differentiated_along_horizontal_lifts(M, numbe
         np.testing.assert_allclose(M.metric(x[:, None], found, v[:, None]), expected, atol=1e-8 * largest)
 
 
+@pytest.mark.parametrize("M", [*CATALOG, *OWN], ids=repr)
+def test_inner_products_of_gradients_are_derivatives(M, rng):
+    """Of f(x) = Re <A, x>, against differences along geodesics."""
+    x = M.random(rng, 4)
+    A = white_noise(rng, x.shape, M.is_complex)
+    v = M.noise(x, white_noise(rng, x.shape, M.is_complex))
+
+    def change(s):
+        """f(exp(x, s v)) - f(x); angles have a seam."""
+        return (A.conj() * M.difference(x, M.exp(x, s * v))).real.reshape(4, -1).sum(axis=1)
+
+    gradient = M.gradient(x, A)
+    limit = 1e-8 * max(1.0, np.abs(x).max()) * np.abs(A).max() * max(1.0, np.abs(v).max())
+    np.testing.assert_allclose(M.metric(x, gradient, v), slope(change, 2e-3), atol=limit)
+    tangent = to_tangent_space(M, x, gradient)
+    np.testing.assert_allclose(tangent, gradient, atol=1e-9 * np.abs(gradient).max())
+
+
 @pytest.mark.parametrize("M", CATALOG, ids=repr)
 def test_partial_derivatives_and_gradients(M, rng):
     """Of a linear function of the entries, along curves that no exponential map, basis or metric was used for."""
@@ -225,7 +242,7 @@ def test_partial_derivatives_and_gradients(M, rng):
     def derivative(s, v):
         return (s * v.conj()).real.reshape(3, -1).sum(axis=1)
 
-    gradient = tangent_gradient(M, x, slope_of_entries)
+    gradient = M.gradient(x, slope_of_entries)
     tangent = to_tangent_space(M, x, velocity)
     expected = derivative(slope_of_entries, tangent)
     limit = 1e-8 * np.abs(x).max() * np.abs(slope_of_entries).max()
@@ -233,7 +250,7 @@ def test_partial_derivatives_and_gradients(M, rng):
     np.testing.assert_allclose(to_tangent_space(M, x, gradient), gradient, atol=1e-9 * np.abs(gradient).max())
     partial = partial_derivatives(M, x, gradient)
     np.testing.assert_allclose(derivative(partial, velocity), expected, atol=limit)
-    np.testing.assert_allclose(tangent_gradient(M, x, partial), gradient, atol=1e-9 * np.abs(gradient).max())
+    np.testing.assert_allclose(M.gradient(x, partial), gradient, atol=1e-9 * np.abs(gradient).max())
 
 
 @pytest.mark.parametrize(

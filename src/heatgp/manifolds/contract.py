@@ -17,6 +17,7 @@ is_complex                False                             points that are comp
 violation, remedy         "defect", "Use M.project(x)..."   error messages that name what is wrong and what to do
 metric                    from `noise`                      inner products of tangent vectors
 tangent_basis             from `noise`                      gradients in the points
+gradient                  from `tangent_basis`              gradients from partial derivatives
 log                       raises Unsupported                ways between points; `orbit_gradients` of one coordinate
 distance                  raises Unsupported                the ball method, nearest neighbours, search intervals
 within                    distance(x, y) < radius           the ball method where the distance is expensive
@@ -35,7 +36,7 @@ farthest                  inf                               checks that do not a
 draws_evenly              False                             quasi-random points for reference kernels
 embed                     the coordinates of x              methods that use no geometry; plots
 straight, difference,     False, y - x,                     domains of it see a boundary between two points and
-canonical, gradient       x, noise(x, slope)                mirror paths at it
+canonical                 x                                 mirror paths at it
 box, periodic             None, None                        domains of it know where its coordinates end or repeat
 open_way, channel_width   True, inf                         warnings where cells are too large for a domain
 ------------------------  --------------------------------  ---------------------------------------------------------
@@ -422,11 +423,33 @@ class Manifold(ABC):
         return x
 
     def gradient(self, x: Array, slope: Array) -> Array:
-        """The gradient, a tangent vector, of a function whose partial derivatives in the coordinates are `slope`.
+        """The gradient, a tangent vector, of a function whose partial derivatives in the entries of x are `slope`.
 
-        By default `noise(x, slope)`: right where the metric is that of a surrounding Euclidean space.
+        The derivative along a tangent vector v is `metric(x, gradient, v)`. By default the gradient is computed from
+        `tangent_basis`.
+
+        Parameters
+        ----------
+        x : array (..., *shape) of points.
+        slope : array (..., *shape)
+            Where points are complex, the derivative in the real part plus i times that in the imaginary part.
+
+        Returns
+        -------
+        array (..., *shape)
+
+        Examples
+        --------
+        >>> from heatgp import SpecialOrthogonal
+        >>> SpecialOrthogonal(2).gradient(np.eye(2), np.array([[0.0, 0.0], [1.0, 0.0]]))
+        array([[ 0., -1.],
+               [ 1.,  0.]])
         """
-        return self.noise(x, slope)
+        xp, axes = namespace(x), len(self.shape)
+        basis = self.tangent_basis(x)
+        rows, slope = Manifold.embed(self, basis), Manifold.embed(self, slope)
+        parts = xp.sum(rows * slope[..., None, :], axis=-1)
+        return xp.sum(xp.reshape(parts, (*parts.shape, *(1,) * axes)) * basis, axis=-1 - axes)
 
     @property
     def periodic(self) -> tuple[float | None, ...] | None:

@@ -56,35 +56,8 @@ def _moved(
     return values.reshape(*v.shape[:2], *values.shape[1:])
 
 
-def tangent_gradient(manifold: Manifold, x: np.ndarray, slope: np.ndarray) -> np.ndarray:
-    """The gradient, a tangent vector, of a function of arrays whose partial derivatives at x are `slope`.
-
-    Where points are complex, `slope` is the derivative in the real part plus i times that in the imaginary part.
-
-    Parameters
-    ----------
-    manifold : Manifold
-    x : array (..., *shape) of points.
-    slope : array (..., *shape).
-
-    Returns
-    -------
-    array (..., *shape)
-
-    Examples
-    --------
-    >>> from heatgp import SpecialOrthogonal
-    >>> tangent_gradient(SpecialOrthogonal(2), np.eye(2), np.array([[0.0, 0.0], [1.0, 0.0]]))
-    array([[ 0., -1.],
-           [ 1.,  0.]])
-    """
-    basis, rows = _basis(manifold, x)
-    parts = np.einsum("...dp,...p->...d", rows, flatten(manifold, slope))
-    return _combined(manifold, basis, parts)
-
-
 def partial_derivatives(manifold: Manifold, x: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """The inverse of `tangent_gradient`: partial derivatives that are zero in the directions normal to the manifold.
+    """The inverse of `manifold.gradient`: partial derivatives that are zero in the directions normal to the manifold.
 
     Parameters
     ----------

@@ -37,6 +37,9 @@ class Flat(Homogeneous):
     def tangent_basis(self, x: Array) -> Array:
         return namespace(x).eye(self.dim, dtype=x.dtype) + 0 * x[..., None, :]
 
+    def gradient(self, x: Array, slope: Array) -> Array:
+        return slope + 0 * x
+
     def exp(self, x: Array, v: Array) -> Array:
         return self.canonical(x + v)
 
