@@ -43,6 +43,7 @@ class Inducing:
     sample: Array
     noise: Array  # (n,), relative variances of the noise of the sample
     left: float  # the largest share of a prior variance of the candidates that is left at s
+    seen_with: Kernel | None = None  # the kernel of psi, where it is not `kernel`
 
     @classmethod
     def of(
@@ -87,7 +88,7 @@ class Inducing:
 
     def features(self, X: Any) -> Array:
         """psi at the points X, (N, m)."""
-        values = self.kernel.pairs(X, self.points).at(self.time).value
+        values = (self.seen_with or self.kernel).pairs(X, self.points).at(self.time).value
         return linalg.blas.dtrsm(1.0, self.lower, values.T, lower=1, overwrite_b=1).T
 
     @cached_property

@@ -162,8 +162,16 @@ class SparsePosterior(Latent):
         return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
 
     def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> SparsePosterior:
-        """The posterior of the same data at other parameters."""
-        return condition_sparse(self.data, params, self.noise_is_known)
+        """The posterior of the same data at other parameters, or with another kernel.
+
+        The inner products of the data are kept, not the data. So another kernel gives the covariance of f at the
+        inducing points, and between them and new points; from there to the data f is interpolated as before.
+        """
+        data, inducing = self.data, self.data.inducing
+        if kernel is not inducing.kernel:
+            first = inducing.seen_with or inducing.kernel
+            data = replace(data, inducing=replace(inducing, kernel=kernel, seen_with=first))
+        return condition_sparse(data, params, self.noise_is_known)
 
     def loo(self) -> tuple[Array, Array]:
         raise Unsupported(
