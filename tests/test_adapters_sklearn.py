@@ -349,3 +349,9 @@ def test_the_default_has_as_many_times_as_our_model():
     ours = GPRegressor(poses, amplitude=1.0, noise=1e-4, mean="zero", priors=None).fit(rows, values)
     found = theirs.log_marginal_likelihood(np.log(ours.time_))
     np.testing.assert_allclose(theirs.log_marginal_likelihood_value_, found, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["RBF", None, RBF], ids=repr)
+def test_columns_need_a_kernel(kernel):
+    with pytest.raises(InvalidInput, match=r"kernel = .* must be a kernel of scikit-learn, such as RBF\(\)"):
+        Columns(kernel, 0)

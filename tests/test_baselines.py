@@ -1,5 +1,6 @@
 import pickle
 import re
+import time
 
 import numpy as np
 import pytest
@@ -238,6 +239,27 @@ def test_compare_is_repeatable_and_prints_and_saves(tmp_path):
     assert (tmp_path / "table.csv").read_text() == text
     assert text.splitlines()[0] == "method,metric,mean,sd,n"
     assert len(text.splitlines()) == 1 + len(table.rows)
+
+
+def test_rows_have_the_columns_of_the_table():
+    X, y = sphere_data()
+    table = compare(Sphere(2), X, y, methods=["linear"], splits=2)
+    columns = ["method", "metric", "mean", "sd", "n"]
+    assert [list(vars(row)) for row in table.rows] == [columns] * len(table.rows)
+    assert table.to_csv().splitlines()[0].split(",") == columns
+
+
+def test_compare_says_how_far_it_is(caplog, monkeypatch):
+    class Slow(DummyRegressor):
+        def fit(self, X, y):
+            time.sleep(0.15)
+            return super().fit(X, y)
+
+    monkeypatch.setattr("heatgp.progress.LONG", 0.1)
+    X, y = sphere_data()
+    with caplog.at_level("INFO", "heatgp"):
+        compare(Sphere(2), X, y, methods={"mean": DummyRegressor(), "slow": Slow()}, splits=2)
+    assert "compare: 2 of 4 fits are done, 'slow' is running: at work for 0 s" in caplog.text
 
 
 def test_groups_stay_together_and_all_points_are_tested():

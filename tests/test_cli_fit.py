@@ -238,3 +238,20 @@ def test_the_command_line_names_its_own_remedies(folder, capsys):
     (folder / "semicolon.csv").write_text("a;b;y\n0,5;1,5;2\n")
     assert fit("--manifold", "Euclidean(2)", "--train", "semicolon.csv") == 2
     assert "sep=';', decimal=','" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "manifold, names, text",
+    [
+        ("Sphere(2)", ["lat", "lon"], "heatgp.points.latlon_to_sphere"),
+        ("SpecialOrthogonal(3)", ["qx", "qy", "qz", "qw"], "heatgp.points.quaternion_to_matrix"),
+        ("ComplexProjective(1)", ["x1", "y1", "x2", "y2", "x3", "y3"], "landmarks_to_shape(X.reshape(-1, 3, 2))"),
+    ],
+)
+def test_columns_of_raw_data_name_the_converter(folder, capsys, manifold, names, text):
+    write(folder / "raw.csv", [*names, "y"], [[0.1 * i] * (len(names) + 1) for i in range(5)])
+    assert fit("--manifold", manifold, "--train", "raw.csv") == 2
+    assert text in capsys.readouterr().err
+    np.savez(folder / "raw.npz", X=np.ones((5, len(names))), y=np.arange(5.0))
+    assert fit("--manifold", manifold, "--train", "raw.npz") == 2
+    assert text in capsys.readouterr().err

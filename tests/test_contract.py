@@ -66,6 +66,8 @@ def ask(manifold, name, x, y, z):
         "noise": (x, z),
         "exp": (x, manifold.noise(x, 0.01 * z)),
         "gradient": (x, z),
+        "to_tangent": (x, z),
+        "converter": ((5, 2),),
         "metric": (x, z, z),
     }
     pairs = ("distance", "log", "separation", "rough_separation", "difference", "open_way")

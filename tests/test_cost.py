@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -208,6 +209,42 @@ def test_what_takes_more_than_a_day_is_refused_with_its_time(work):
     assert time.perf_counter() - start < 5
 
 
+def test_work_of_more_than_a_day_can_be_insisted_on(monkeypatch, caplog):
+    with pytest.raises(InvalidInput, match=r"2\.1 days; more than a day is refused\. Wait\. Or set .* = '100' to run"):
+        Cost(50 * 3600).accept("It", "Wait.")
+    with pytest.raises(InvalidInput, match=r"= 'inf' to run"):
+        Cost(np.inf).accept("It", "Wait.")
+    monkeypatch.setenv("HEATGP_MAX_HOURS", "100")
+    Cost(50 * 3600).accept("It", "Wait.")
+    assert caplog.messages == ["It: about 2.1 days, and up to 6.2 days"]
+    with pytest.raises(InvalidInput, match=r"more than HEATGP_MAX_HOURS=100 allows is refused"):
+        Cost(101 * 3600).accept("It", "Wait.")
+    for wrong in ("x", "0", "-1", "nan"):
+        monkeypatch.setenv("HEATGP_MAX_HOURS", wrong)
+        with pytest.raises(InvalidInput, match=f"HEATGP_MAX_HOURS must be a positive number; got '{wrong}'"):
+            Cost(1.0).accept("It", "Wait.")
+
+
+def test_nothing_is_announced_that_is_read_from_the_cache(monkeypatch, caplog, tmp_path):
+    monkeypatch.setattr(costs, "LONG", 1e-9)  # all work is long
+    method = hg.Reference(references=40, paths=2000, cache=tmp_path)
+    method.kernel(Sphere(2))
+    assert any("through 40 reference points: about" in line for line in caplog.messages)
+    caplog.clear()
+    method.kernel(Sphere(2))
+    assert caplog.messages == []
+
+
+def test_the_memory_of_a_quotient_counts_all_elements_of_the_group(monkeypatch):
+    """Turns of a circle: 24 of them need 24 arrays of coordinates, and as many of values."""
+    turns = [lambda x, a=2 * np.pi * k / 24: (x + a) % (2 * np.pi) for k in range(24)]
+    kernel = hg.heat_kernel(hg.Quotient(hg.Torus(1), turns))
+    X = np.linspace(0, 6, 3000)[:, None]
+    monkeypatch.setattr(costs, "available_memory", lambda: 1e9)
+    with pytest.raises(InvalidInput, match=r"of 3,000 x 3,000 points needs about 3\.5 GB of memory; 1 GB are"):
+        kernel(X, time=0.1)
+
+
 def test_available_memory_is_that_of_this_machine():
     assert 1e8 < available_memory() < 1e14
     check_memory(0.5 * available_memory(), "half of it", "")
@@ -220,7 +257,7 @@ def test_costs_say_nothing_of_short_work_and_announce_long_work(caplog):
     assert not caplog.records
     Cost(300.0).accept("The kernel of M", "")
     assert [(r.name, r.levelname, r.getMessage()) for r in caplog.records] == [
-        ("heatgp", "INFO", "The kernel of M: about 5 min")
+        ("heatgp", "INFO", "The kernel of M: about 5 min, and up to 15 min")
     ]
 
 
@@ -251,7 +288,17 @@ Cost(60).accept("configured", "")
 
 def test_lines_of_the_log_reach_standard_error_unless_logging_is_told_otherwise():
     done = subprocess.run([sys.executable, "-c", SPEAK], capture_output=True, text=True, check=True)
-    assert done.stderr == "heatgp: nothing said: about 60 s\nINFO:heatgp:configured: about 60 s\n"
+    said = "about 60 s, and up to 3 min"
+    assert done.stderr == f"heatgp: nothing said: {said}\nINFO:heatgp:configured: {said}\n"
+
+
+def test_the_level_that_a_user_has_set_stays():
+    code = (
+        "import logging, heatgp; logging.getLogger('heatgp').setLevel('WARNING'); heatgp.Sphere(2); "
+        "from heatgp.cost import Cost; Cost(60).accept('silenced', '')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
 
 
 @pytest.mark.slow
@@ -293,9 +340,39 @@ def test_a_grid_of_classes_counts_the_memory_that_it_keeps(options, monkeypatch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         gp = hg.GPClassifier(hg.Sphere(2), integrate="grid", **few | options).fit(X, np.arange(24) % 3)
-    for mixture, number in zip(gp.mixtures_, asked, strict=True):
+    assert len(asked) == len(gp.mixtures_) + 1  # and before the search, for a usual grid
+    for mixture, number in zip(gp.mixtures_, asked[1:], strict=True):
         kept = 0
         for posterior in mixture.posteriors:
             values = vars(posterior.approximation.factor).values()
             kept += sum(value.nbytes for value in values if np.ndim(value) > 1 and value.shape[-2:] == (24, 24))
         assert 0.75 * kept <= number <= 1.5 * kept
+
+
+@pytest.mark.parametrize("model", ["normal", "student-t", "labels"])
+def test_a_grid_too_large_for_the_memory_is_refused_before_the_search(model, monkeypatch):
+    """Nothing as large as the covariance of the data is in memory before."""
+    number = 1300
+    X = hg.Sphere(2).random(np.random.default_rng(0), number)
+    monkeypatch.setattr(costs, "available_memory", lambda: 1e9)
+    gp = hg.GPRegressor(hg.Sphere(2), integrate="grid", likelihood="normal" if model == "labels" else model)
+    gp = hg.GPClassifier(hg.Sphere(2), integrate="grid") if model == "labels" else gp
+    words = r"integrate='grid': about 54 posteriors of 1,300 points needs about 1.5 GB of memory; 1 GB are available\. "
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidInput, match=words + "Leave integrate None, give some of the parameters"):
+            gp.fit(X, X[:, 0] > 0 if model == "labels" else X[:, 0])
+        assert tracemalloc.get_traced_memory()[1] < 8 * number**2
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("known", [{"amplitude": 1.0, "noise": 0.1}, {"amplitude": 1.0}, {}])
+def test_the_usual_size_of_a_grid(known):
+    """The number that is assumed before the search, beside that of a grid of well determined parameters."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.uniform(0, 20, 150))[:, None]
+    gp = hg.GPRegressor("euclidean", integrate="grid", priors=None, mean="zero", **known)
+    gp.fit(X, np.sin(X[:, 0]) + 0.3 * rng.standard_normal(150))
+    usual = {1: 4.7, 2: 17.4, 3: 54.4}[3 - len(known)]  # balls of the radius 3.53 / 1.5
+    assert usual / 2 < len(gp.mixtures_[0].weights) < 2 * usual

@@ -162,6 +162,60 @@ def test_values_that_are_not_finite_bar_the_way(rng):
     assert np.isnan(found.values[1])
 
 
+POINTS = np.array([[1.0, 0, 0], [0, 0.6, -0.8]])
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (3, "function must be a function; got 3"),
+        (lambda x: x[:, 2], r"function returned one result, .*; needed are two arrays, values \(n,\) and gradients"),
+        (lambda x: None, "function returned one result, None; needed are two arrays"),
+        (lambda x: (x[:, 2], x, x), "function returned 3 results; needed are two"),
+        (lambda x: (x, x), r"values of shape \(2, 3\) and gradients of shape \(2, 3\) for points of shape \(2, 3\)"),
+        (lambda x: (x[:, 2], x[0]), r"values of shape \(2,\) and gradients of shape \(3,\)"),
+        (lambda x: (1.0, x), r"values of shape \(\) and gradients"),
+        (lambda x: (x[:, 2], 1j * x), "gradients of dtype complex128; values are real"),
+        (lambda x: ("low", x), "the values must be numbers"),
+        (lambda x: (x[:, 2] * np.nan, x), r"no finite value at any of the 2 start\(s\); at starts\[0\] it is nan"),
+        (lambda x: (x[:, 2] + np.inf, x), r"no finite value at any of the 2 start\(s\); at starts\[0\] it is inf"),
+        (lambda x: (x[:, 2], x * [[1], [np.nan]]), r"gradient at starts\[1\] is not finite, though the value is"),
+        (
+            lambda x: (x[:, 2], np.broadcast_to([0, 0, 1.0], x.shape)),
+            r"gradient at starts\[1\] is not tangent to Sphere\(2\): its normal part is 8.0e-01 of it > 0.001. "
+            r"manifold.gradient\(x, slope\) makes tangent vectors",
+        ),
+    ],
+)
+def test_functions_that_return_something_else(function, message):
+    with pytest.raises(InvalidInput, match=message):
+        descend(Sphere(2), function, POINTS)
+
+
+def test_shapes_that_change_on_the_way():
+    """The first call is right; a later one, for fewer points, is not."""
+    calls = []
+
+    def function(x):
+        calls.append(x)
+        values, slopes = x[:, 2], Sphere(2).gradient(x, np.broadcast_to([0, 0, 1.0], x.shape))
+        return (values, slopes) if len(calls) == 1 else (values[:1], slopes)
+
+    with pytest.raises(InvalidInput, match=r"values of shape \(1,\) and gradients of shape \(2, 3\)"):
+        descend(Sphere(2), function, POINTS)
+
+
+def test_gradients_in_single_precision_and_starts_at_a_minimum():
+    """Rounding is not a normal part: neither that of single precision nor that of a gradient of zero."""
+
+    def function(x):
+        slopes = 1e4 * Sphere(2).gradient(x, np.broadcast_to([0, 0, 1.0], x.shape))
+        return 1e4 * x[:, 2], slopes.astype(np.float32)
+
+    found = descend(Sphere(2), function, np.array([[0, 0, -1.0], [0.6, 0, -0.8], [1e-9, 0, -1.0]]))
+    np.testing.assert_allclose(found.values, -1e4, rtol=1e-9)
+
+
 def test_wrong_input(rng):
     M, P = Sphere(2), Product(Sphere(2), Euclidean(1))
 
@@ -177,6 +231,10 @@ def test_wrong_input(rng):
             descend(P, function, P.random(rng, 1), bounds=bounds)
     with pytest.raises(InvalidInput, match=r"coordinate 0 of .* not Euclidean there. Give -inf and inf"):
         descend(P, function, P.random(rng, 1), bounds=[[0.0] * 4, [1.0] * 4])
+    with pytest.raises(InvalidInput, match="stop must be a function; got True"):
+        descend(M, function, M.random(rng, 1), stop=True)
+    with pytest.raises(OffManifold, match=r"starts\[0\] is not finite"):
+        descend(M, function, [[np.nan, 0, 0]])
     with pytest.raises(InvalidInput, match="steps"):
         descend(M, function, M.random(rng, 1), steps=-1)
     for name in ("tolerance", "value_tolerance"):

@@ -366,9 +366,18 @@ def test_exposures_that_are_not_possible():
         ([1.0, 0.0, 2.0], r"exposure\[1\] = 0: nothing was observed there"),
         ([1.0, -1.0, 2.0], r"exposure\[1\] = -1.0 must be finite"),
         ([1.0, 2.0], "exposure must be 3 real numbers"),
+        ([1.0, np.nan, 2.0], r"exposure\[1\] = nan must be finite"),
+        ([1.0, 1e-320, 2.0], r"exposure\[1\] = 9.99989e-321 must be between 1e-100 and 1e\+100"),
+        (np.nan, "exposure = nan must be a positive, finite number, or an array with one for each count"),
+        (np.inf, "exposure = inf must be a positive"),
+        (-1, "exposure = -1 must be a positive"),
+        (0.0, "exposure = 0.0 must be a positive"),
+        ("long", "exposure = 'long' must be a positive"),
     ]:
         with pytest.raises(InvalidInput, match=message):
             gp.fit(X, y, exposure=exposure)
+    with pytest.raises(InvalidInput, match="exposure = nan must be a positive, finite number"):
+        hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y).predict(X, exposure=np.nan)
     with pytest.raises(InvalidInput, match=r"exposure is of counts.*not of StudentT"):
         hg.GPRegressor(S2, **KNOWN, likelihood="student-t").fit(X, y, exposure=1.0)
     normal = hg.GPRegressor(S2, **KNOWN, noise=0.1)

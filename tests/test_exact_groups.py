@@ -8,6 +8,7 @@ import pytest
 
 from exact_reference import assert_agrees, chamber_quadrature, hard_angles, orthogonal
 from exact_reference import unitary as unitary_reference
+from heatgp.heat.exact import jacobi, short_time, unitary
 from heatgp.heat.exact.families import special_orthogonal, sphere
 from heatgp.heat.exact.unitary import UnitaryProfile
 
@@ -225,3 +226,20 @@ def test_extreme_times(profile, size):
     dim = 28 if size == 4 else profile.dim
     time = 1e-6
     assert abs(profile.at(time)(np.zeros(size)) * (2 * np.pi * time) ** (dim / 2) - 1) < 1e-4  # 1 + scal t / 12
+
+
+@pytest.mark.parametrize("n, tolerance", [(5, 1e-12), (8, 1e-11), (10, 2e-10)])
+def test_accuracy_where_long_double_is_a_double(n, tolerance, monkeypatch):
+    """As on ARM and Windows: the errors that docs/api.md states."""
+    for module in (jacobi, short_time, unitary):
+        monkeypatch.setattr(module, "_LONG", np.float64)
+    short_time.short_time.cache_clear()
+    try:
+        for time in (0.06, 0.5):
+            theta = hard_angles(n // 2, time, np.pi, np.random.default_rng(0))[::6]
+            profile, reference = special_orthogonal(n), partial(orthogonal, n)
+            scale = float(reference(time, np.zeros(n // 2)))
+            expected = np.array([float(reference(time, x)) for x in theta])
+            np.testing.assert_allclose(profile.at(time)(theta) / scale, expected / scale, rtol=0, atol=tolerance)
+    finally:
+        short_time.short_time.cache_clear()

@@ -10,12 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heatgp.baselines.rows import Row, find
 from heatgp.cli import reproduce as command
 from heatgp.errors import HeatGPWarning, InvalidInput
 from heatgp.experiments import compare, dti, gorillas, knots, projective
-from heatgp.experiments.experiment import Experiment, Options, Outcome, Plan, Unit
-from heatgp.experiments.table import markdown_table, read_csv, row, summarise, write_csv
+from heatgp.experiments.experiment import Experiment, Options, Outcome, Plan, Row, Unit
+from heatgp.experiments.table import find, markdown_table, read_csv, row, summarise, write_csv
 from heatgp.experiments.work import Ledger, compute, quietly
 
 ROOT = Path(__file__).parent.parent

@@ -4,13 +4,15 @@ import functools
 import subprocess
 import sys
 from dataclasses import dataclass
+from types import ModuleType
 
 import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 from scipy.special import gamma
 
-from heatgp import Chart, Domain, Euclidean, Implicit, Manifold, Product, Quotient, Sphere
+from heatgp import Chart, Domain, Euclidean, Implicit, Manifold, Product, Quotient, Smooth, Sphere
+from heatgp.heat.shared import shared_kernel
 from heatgp.manifolds.fingerprint import fingerprint
 from own_manifolds import OWN
 
@@ -201,3 +203,54 @@ def test_it_is_the_same_in_another_process():
     ]
     assert found[0] == found[1]
     assert len(set(found[0].splitlines())) == len(found[0].splitlines()) - 2  # two pairs share one of their manifolds
+
+
+def test_modules_that_are_imported_when_a_function_is_called_count(tmp_path, monkeypatch):
+    """Those of the user's may change, so such functions have no fingerprint; those of libraries have one."""
+    (tmp_path / "own_radius.py").write_text("R = 1.0")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def of_mine(x):
+        from own_radius import R
+
+        return (x * x).sum(-1) - R
+
+    def of_a_library(x):
+        import math
+
+        from scipy import special
+
+        return (x * x).sum(-1) - math.sqrt(special.gamma(1.0))
+
+    def inner(x):
+        return (lambda y: of_mine(y))(x)
+
+    def relative(x):
+        if len(x) < 0:
+            from .math import R
+
+            return R
+        return (x * x).sum(-1) - 1
+
+    try:
+        assert fingerprint(surface(of_mine)) is None
+        assert fingerprint(surface(inner)) is None
+        assert fingerprint(surface(relative)) is None
+        assert fingerprint(surface(of_a_library)) is not None
+    finally:
+        sys.modules.pop("own_radius", None)
+
+
+def test_a_kernel_is_not_shared_after_an_imported_module_has_changed(monkeypatch):
+    module = ModuleType("own_mirror")
+    monkeypatch.setitem(sys.modules, "own_mirror", module)
+
+    def mirror(x):
+        import own_mirror
+
+        return x * own_mirror.SIGNS
+
+    method, found = Smooth(paths=500), []
+    for module.SIGNS in (np.array([-1, -1, -1]), np.array([1, 1, -1])):
+        found.append(shared_kernel(method, Quotient(Sphere(2), (lambda x: x, mirror))))
+    assert found[0] is not found[1]

@@ -64,3 +64,17 @@ def test_errors_say_what_to_do():
         Priors(time=(LAW, LAW, LAW)).laws(BOUNDS)
     with pytest.raises(InvalidInput, match=r'priors = \'strong\' is not known\. Use "weak", None'):
         checked_priors("strong")
+
+
+@pytest.mark.parametrize(
+    ("numbers", "message"),
+    [
+        ((0.0, 1.0), r"LogNormal\.between\(0\.0, 1\.0\) needs two positive, finite numbers, the smaller first"),
+        ((2.0, 1.0), "the smaller first"),
+        ((float("nan"), 1.0), r"between\(nan, 1\.0\) needs two positive"),
+        ((1.0, 2.0, float("nan")), r"edge = nan of LogNormal\.between must be a positive"),
+    ],
+)
+def test_numbers_that_no_law_is_between(numbers, message):
+    with pytest.raises(InvalidInput, match=message):
+        LogNormal.between(*numbers)

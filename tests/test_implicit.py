@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import ellipeinc, ellipkinc
 
-from heatgp import Implicit, Sphere, walk
+from heatgp import Implicit, Sphere, heat_kernel, walk
 from heatgp.errors import InvalidInput, NotConverged, OffManifold
 from heatgp.manifolds.checks import check_points
 from heatgp.testing import check_manifold
@@ -144,6 +144,38 @@ def test_equations_that_are_no_manifold(equation, message):
     manifold = Implicit(equation, 2, 3)
     with pytest.raises(InvalidInput, match=message):
         manifold.random(np.random.default_rng(0), 10)
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        lambda x: np.abs(x).sum(-1) - 1,
+        lambda x: np.abs(x).max(-1) - 1,
+        lambda x: np.minimum(sphere_equation(x), sphere_equation(x - np.array([1.2, 0, 0]))),
+    ],
+    ids=["octahedron", "cube", "two spheres"],
+)
+def test_surfaces_that_are_not_smooth_are_refused_with_the_reason(equation):
+    manifold = Implicit(equation, 2, 3)
+    for work in (lambda: manifold.random(np.random.default_rng(0), 10), lambda: heat_kernel(manifold)):
+        with pytest.raises(
+            InvalidInput, match=r"is not smooth near x = \[.*\], where its gradient jumps.* Use a smooth"
+        ):
+            work()
+
+
+@pytest.mark.parametrize(
+    "equation",
+    [
+        lambda x: (x**4).sum(-1) - 1,
+        lambda x: np.sqrt(x**2 + 1e-3).sum(-1) - 1,
+        lambda x: x[..., 0] ** 2 + x[..., 1] ** 2 + 400 * x[..., 2] ** 2 - 1,
+        lambda x: ((x.astype(np.float32)) ** 2).sum(-1) - 1,
+    ],
+    ids=["rounded cube", "rounded octahedron", "flat ellipsoid", "single precision"],
+)
+def test_surfaces_that_bend_sharply_are_smooth(equation):
+    assert np.isfinite(Implicit(equation, 2, 3).curvature)
 
 
 def test_wrong_arguments():

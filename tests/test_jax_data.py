@@ -42,6 +42,7 @@ def small(monkeypatch):
     """Small samples, and pieces of a thousand rows."""
     monkeypatch.setattr("heatgp.gp.sparse.fit.SUBSET", 200)
     monkeypatch.setattr("heatgp.gp.sparse.fit.CANDIDATES", 600)
+    monkeypatch.setattr("heatgp.estimators.regressor.SPACED", 900)
     monkeypatch.setattr("heatgp.estimators.jax_statistics.NUMBERS", 0)
 
 
@@ -116,10 +117,11 @@ def test_models_are_those_of_numpy_and_points_stay_on_the_device(dtype, small, d
     monkeypatch.setattr(Reader, "chunk", counted)
     X, y, _, _ = problem(3000)
     X, y = X.astype(dtype), y.astype(dtype)
-    of_jax = hg.GPRegressor(S2, inference="sparse", inducing=60).fit(on_device(X[:1500]), on_device(y[:1500]))
+    options = {"inference": "sparse", "inducing": 60, "time_bounds": (0.01, 100.0)}  # by default from samples
+    of_jax = hg.GPRegressor(S2, **options).fit(on_device(X[:1500]), on_device(y[:1500]))
     assert read
     assert max(read) <= 1000  # the samples
-    of_numpy = hg.GPRegressor(S2, inference="sparse", inducing=60).fit(X[:1500], y[:1500])
+    of_numpy = hg.GPRegressor(S2, **options).fit(X[:1500], y[:1500])
     assert of_jax.approximation_.inducing == of_numpy.approximation_.inducing <= 60
     assert_same_models(of_jax, of_numpy, X[:100])
     of_jax.partial_fit(on_device(X[1500:]), on_device(y[1500:]))

@@ -170,6 +170,13 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
         path.write_bytes(damaged)
         with pytest.raises(InvalidInput, match="is not a kernel that heatgp saved, or it is damaged"):
             hg.load_kernel(path)
+    hg.heat_kernel(hg.Sphere(2), "strip", paths=40_000, step=0.01, times=[0.1, 0.3], rng=1).save(path)
+    with np.load(path) as archive:
+        content = dict(archive)
+    content["theta"].flat[3] = np.nan
+    np.savez(path, **content)
+    with pytest.raises(InvalidInput, match=r"kernel.npz is damaged: its array theta has NaN. Make the kernel again"):
+        hg.load_kernel(path)
     quotient = hg.Quotient(hg.Sphere(2), (lambda x: x, lambda x: -x))
     hg.heat_kernel(quotient).save(path)
     with pytest.raises(InvalidInput, match="whose functions a file cannot hold"):

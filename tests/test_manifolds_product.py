@@ -3,10 +3,23 @@
 from dataclasses import FrozenInstanceError
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from catalog import PRODUCTS, antipode, identity
-from heatgp import ComplexProjective, Euclidean, Product, Quotient, Scaled, SpecialOrthogonal, Sphere, Torus, TorusKnot
+from heatgp import (
+    ComplexProjective,
+    Euclidean,
+    Product,
+    Quotient,
+    Scaled,
+    SpecialEuclidean,
+    SpecialOrthogonal,
+    Sphere,
+    Torus,
+    TorusKnot,
+)
+from heatgp.errors import InvalidInput
 
 
 @pytest.mark.parametrize("manifold", PRODUCTS, ids=repr)
@@ -100,3 +113,25 @@ def test_knots_wind_p_times_around_the_axis_and_q_times_around_the_core(p, q):
     assert through[-1] - through[0] == pytest.approx(2 * np.pi * q)
     gaps = np.linalg.norm(point[:-1:10, None] - point[None, :-1:10], axis=-1) + 9 * np.eye(200)
     assert gaps.min() > 0.02  # it does not meet itself
+
+
+def test_join_takes_columns_of_data_frames(rng):
+    M = Product(Sphere(2), Torus(1), Euclidean(2))
+    X = M.random(rng, 6)
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    found = M.join(frame[["a", "b", "c"]], frame["d"], frame[["e", "f"]])
+    np.testing.assert_array_equal(found, X)
+    np.testing.assert_array_equal(M.join(frame.loc[0, ["a", "b", "c"]], frame["d"][:1], [1.0, 2.0]), [*X[0, :4], 1, 2])
+    one = frame[:1]
+    np.testing.assert_array_equal(M.join(one[["a", "b", "c"]], one["d"], one[["e", "f"]]), X[:1])
+
+
+def test_parts_of_other_shapes_are_refused(rng):
+    M = SpecialEuclidean(3)
+    with pytest.raises(InvalidInput, match=r"x has shape \(5,\); points of Product.* have shape \(12,\)"):
+        M.split(np.zeros(5))
+    with pytest.raises(InvalidInput, match=r"part 1 of join has shape \(4,\).*quaternion_to_matrix"):
+        M.join(np.zeros(3), np.array([0.0, 0, 0, 1]))
+    with pytest.raises(InvalidInput, match="part 0 of join must be numbers"):
+        M.join(["a", "b", "c"], np.eye(3))
+    assert [part.shape for part in M.split([0.0] * 12)] == [(3,), (3, 3)]

@@ -5,12 +5,25 @@ import pytest
 
 import heatgp
 from catalog import CATALOG, EUCLIDEAN, FLAT, POSITIVE_DEFINITE, QUOTIENTS
+from heatgp.array import white_noise
 from heatgp.testing import check_manifold
 
 
 @pytest.mark.parametrize("manifold", CATALOG, ids=repr)
 def test_properties(manifold):
     assert check_manifold(manifold) == []
+
+
+@pytest.mark.parametrize("manifold", CATALOG, ids=repr)
+def test_single_precision_stays_single(manifold, rng):
+    single = np.complex64 if manifold.is_complex else np.float32
+    x = manifold.random(rng, 4)
+    z = white_noise(rng, x.shape, manifold.is_complex).astype(single)
+    white = rng.standard_normal((4, *manifold.step_shape)).astype(np.float32)
+    x = x.astype(single)
+    v = manifold.noise(x, z)
+    for y in (v, manifold.exp(x, v), manifold.step(x, white, 0.1), manifold.polish(x)):
+        assert y.dtype == single
 
 
 @pytest.mark.parametrize("manifold", [m for m in CATALOG if m not in QUOTIENTS], ids=repr)

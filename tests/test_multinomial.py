@@ -372,7 +372,8 @@ def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog, class_
     assert "60 points in 3 classes: what is learned was learned from 30 random points" in caplog.text
     assert gp.fits_[0].data == 30
     assert len(gp.posteriors_[0].X) == 60
-    assert "note: parameters were learned from 30 random points" in str(gp.summary())
+    assert "note: parameters were learned from 30 of 60 points" in str(gp.summary())
+    assert gp.learned_from_ == 30
     # the evidence and the density are those of all data
     np.testing.assert_allclose(gp.fits_[0].log_marginal_likelihood, gp.log_marginal_likelihood(), atol=1e-3)
     monkeypatch.undo()
@@ -380,6 +381,7 @@ def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog, class_
     assert every.fits_[0].data == 60
     assert every.fits_[0].log_posterior >= gp.fits_[0].log_posterior - 1e-3
     assert "learned from" not in str(every.summary())
+    assert every.learned_from_ == 60
 
 
 def test_long_inference_is_announced_and_hopeless_one_refused(monkeypatch, caplog):

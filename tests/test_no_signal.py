@@ -73,8 +73,27 @@ def test_the_average_evidence_is_an_integral():
     middles = (np.arange(20) + 0.5) / 20
     places = (objective.laws[name].log_quantile(middles, *side) for name, side in zip(objective.names, box))
     values = [objective.value(z) - objective.log_prior(z) for z in map(np.array, itertools.product(*places))]
-    average = logsumexp(evidences(objective, box)[0]) - np.log(32)
+    average = logsumexp(evidences(objective, box, 20)[0]) - np.log(32)
     assert average == pytest.approx(logsumexp(values) - np.log(len(values)), abs=0.1)
+
+
+@pytest.mark.parametrize("classes, seed", [(2, 3), pytest.param(3, 1, marks=pytest.mark.slow)])
+def test_sparse_models_of_random_labels_predict_what_dense_ones_do(classes, seed):
+    """Labels that do not depend on the points: predictions are nearly the shares of the classes."""
+    rng = np.random.default_rng(seed)
+    X, new, y = S2.random(rng, 150), S2.random(rng, 200), rng.integers(classes, size=150)
+    dense, sparse = (
+        GPClassifier(S2, inference=inference, inducing=inducing, label_noise=0.0).fit(X, y)
+        for inference, inducing in (("dense", None), ("sparse", 100))
+    )
+    assert sparse.approximation_.inducing <= 100
+    assert 0 < dense.signal_ < 0.9
+    assert sparse.signal_ == pytest.approx(dense.signal_, abs=0.05)
+    np.testing.assert_allclose(sparse.predict_proba(new), dense.predict_proba(new), atol=0.02)
+    np.testing.assert_allclose(sparse.decision_function(new), dense.decision_function(new), atol=0.06)
+    best = np.ptp(sparse.posteriors_[0].probabilities(new) if classes > 2 else sparse.posteriors_[0].probability(new))
+    assert np.ptp(sparse.predict_proba(new)[:, 1]) < 0.5 * best
+    assert "labels depend on the points with the probability" in str(sparse.summary())
 
 
 def excess(manifold, labels, seeds, number=80):

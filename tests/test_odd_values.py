@@ -92,7 +92,7 @@ def test_almost_right_values_are_refused(call, text, monkeypatch):
 
 
 def test_arguments_of_geometry_have_their_names():
-    v = np.array([0.0, 0, 0.1])
+    v = S2.noise(X[0], np.array([0.0, 0, 0.1]))
     np.testing.assert_array_equal(S2.exp(X[0], v=v), S2.exp(X[0], v))
     np.testing.assert_array_equal(S2.distance(x=X[0], y=X[1]), S2.distance(X[0], X[1]))
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'v'"):

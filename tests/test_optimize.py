@@ -9,12 +9,14 @@ import mpmath
 import numpy as np
 import pytest
 from scipy.optimize import OptimizeResult
+from scipy.stats import yeojohnson
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.gradients import to_tangent_space
 from heatgp.optimize.improvement import expected_improvement, improvement_of, log_improvement
 from heatgp.optimize.optimizer import Optimizer
+from heatgp.optimize.proposals import fitted
 from heatgp.optimize.region import LEAST, Region
 from heatgp.optimize.space import SIDE, Space
 from own_manifolds import SPHERE, TORUS_CHART, U_DOMAIN
@@ -400,11 +402,29 @@ def test_nothing_but_failures(noise):
     assert found.x is None
     assert found.model is None
     assert np.isnan(found.fun)
-    assert found.message == "none of 7 evaluations had a value of at most 1e100."
+    assert found.message == (
+        "none of 7 evaluations had a value between -1e100 and 1e100. function returned nan at 7 of them. A minimum "
+        "needs finite values: check the function at one of `points`."
+    )
     with pytest.raises(InvalidInput, match="none with a value: there is no best point yet"):
         _ = Optimizer(hg.Sphere(2)).fun
     with pytest.raises(InvalidInput, match="a model needs two"):
         Optimizer(hg.Sphere(2)).model()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([-np.inf] * 4, "function returned -inf at 4 of them"),
+        ([np.inf, -np.inf, np.inf, np.nan], "function returned nan at 1, -inf at 1, inf at 2 of them"),
+        ([1e200, -1e200, 1e300, 1e200], "function returned a number beyond 1e100 at 4 of them"),
+    ],
+)
+def test_functions_without_finite_values_are_named(values, message):
+    rest = iter(values)
+    found = quiet(lambda x: next(rest), hg.Sphere(2), 4)
+    assert not found.success
+    assert message in found.message
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, None])
@@ -425,6 +445,27 @@ def test_noise(noise):
     assert abs(found.fun - 2 * height(found.x)) < 0.2
     assert found.values.min() < found.fun
     assert 0.1 < found.model.noise_**0.5 < 0.4
+
+
+def test_the_model_of_all_data_has_the_noise_that_is_given(monkeypatch):
+    """Its values are standardised and made nearly normal, and the noise with them: by the slope of that function."""
+    noises = []
+
+    def seen(*arguments, **options):
+        noises.append(options["noise"])
+        return fitted(*arguments, **options)
+
+    monkeypatch.setattr("heatgp.optimize.proposals.fitted", seen)
+    rng = np.random.default_rng(0)
+    search = Optimizer(hg.Sphere(2), noise=0.25)
+    X = hg.Sphere(2).random(rng, 8)
+    y = 10 * X[:, 2] + rng.normal(0, 0.5, 8)
+    search.tell(X, y)
+    search.ask()
+    unit = (y - y.mean()) / y.std()
+    _, power = yeojohnson(unit)
+    slopes = (yeojohnson(unit + 1e-5, power) - yeojohnson(unit - 1e-5, power)) / 2e-5
+    assert noises == pytest.approx([0.25 * np.mean(slopes**2) / y.var()], rel=1e-6)
 
 
 def test_noise_does_not_depend_on_the_units_of_the_bounds():
@@ -474,7 +515,7 @@ def test_an_interrupted_search_goes_on_as_if_nothing_had_happened(M, f, options,
     whole = quiet(f, M, evaluations, **options)
     np.testing.assert_array_equal(resumed.points, whole.points)
     np.testing.assert_array_equal(resumed.values, whole.values)
-    again = quiet(interrupted(f, 1), M, evaluations, file=file, **options)  # all is there: no call
+    again = quiet(interrupted(f, 2), M, evaluations, file=file, **options)  # all is there: one call, to compare
     assert (again.nfev, again.fun) == (evaluations, whole.fun)
 
 
@@ -501,17 +542,136 @@ def test_files_of_other_formats(state, tmp_path):
     file = tmp_path / "later.npz"
     with np.load(state) as arrays:
         content = dict(arrays)
-    later = {**json.loads(str(content.pop("state"))), "format": 99}
+    later = json.loads(str(content.pop("state")))
+    content["format"] = np.array(99)
     np.savez(file, state=json.dumps(later), **content)
-    with pytest.raises(InvalidInput, match="has format 99; this version reads format 1"):
+    with pytest.raises(InvalidInput, match=r"has format 99; this version reads format 2\. Begin with another file"):
+        Optimizer(hg.Sphere(2)).load(file)
+    first = {"format": 1, "manifold": "Sphere(2)", "bounds": [], "seed": [0]}  # the format stood here
+    np.savez(file, state=json.dumps(first), X=content["X"], y=content["y"], pending=content["pending"])
+    with pytest.raises(InvalidInput, match="has format 1; this version reads format 2"):
         Optimizer(hg.Sphere(2)).load(file)
     del later["seed"]
+    content["format"] = np.array(2)
     np.savez(file, state=json.dumps(later), **content)
     with pytest.raises(InvalidInput, match="or it is damaged"):
         Optimizer(hg.Sphere(2)).load(file)
     np.savez(file, numbers=np.ones(3))
     with pytest.raises(InvalidInput, match="or it is damaged"):
         Optimizer(hg.Sphere(2)).load(file)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.01, None])
+def test_files_of_other_functions(noise, tmp_path):
+    """No minimum is reported that the function does not have, also where all evaluations are in the file."""
+    file = tmp_path / "search.npz"
+    rng = np.random.default_rng(0)
+
+    def noisy(x):
+        return height(x) + (0 if noise == 0 else rng.normal(0, 0.1))
+
+    quiet(noisy, hg.Sphere(2), 6, noise=noise, file=file)
+    before = file.read_bytes()
+    for evaluations in (6, 8):
+        with pytest.raises(InvalidInput, match=r"is of a search of another function: at its point . it has the value "):
+            quiet(lambda x: noisy(x) + 10, hg.Sphere(2), evaluations, noise=noise, file=file)
+    assert file.read_bytes() == before
+    assert quiet(noisy, hg.Sphere(2), 7, noise=noise, file=file).nfev == 7
+
+
+def test_small_differences_of_functions(tmp_path):
+    """Values of the last digits may differ, and a thousandth may not."""
+    file = tmp_path / "search.npz"
+    quiet(height, hg.Sphere(2), 6, file=file)
+    with pytest.raises(InvalidInput, match="another function: at its point 0"):
+        quiet(lambda x: height(x) + 1e-3, hg.Sphere(2), 6, file=file)
+    assert quiet(lambda x: height(x) * (1 + 1e-12), hg.Sphere(2), 6, file=file).nfev == 6
+
+
+def test_a_failure_at_the_first_point_of_a_file(tmp_path):
+    """One failure decides nothing: the next point with a value does. Three are another function."""
+    file = tmp_path / "search.npz"
+    quiet(height, hg.Sphere(2), 6, file=file)
+    values = iter([np.nan, np.nan])
+    assert quiet(lambda x: next(values, height(x)), hg.Sphere(2), 6, file=file).nfev == 6
+    with pytest.raises(InvalidInput, match=r"point 2 it has the value .*, and this function nan"):
+        quiet(lambda x: np.nan, hg.Sphere(2), 6, file=file)
+
+
+def test_given_points_are_in_the_file(tmp_path):
+    file, starts = tmp_path / "search.npz", np.eye(3)
+    with pytest.raises(KeyboardInterrupt):
+        quiet(interrupted(height, 2), hg.Sphere(2), 5, x0=starts, file=file)
+    with pytest.raises(InvalidInput, match=r"began with another x0, of 3 point\(s\). Leave x0 out to go on with it"):
+        quiet(height, hg.Sphere(2), 5, x0=-starts, file=file)
+    found = quiet(height, hg.Sphere(2), 5, file=file)  # those that are left come first
+    np.testing.assert_array_equal(found.points[:3], starts)
+    assert quiet(height, hg.Sphere(2), 5, x0=starts, file=file).nfev == 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"noise": 0.1}, "with noise = 0.0, not 0.1. Give the same noise, or another file"),
+        ({"noise": None}, "with noise = 0.0, not None"),
+        ({"smoothness": 2.5}, "with smoothness = inf, not 2.5"),
+        (
+            {"kernel": hg.heat_kernel(hg.Sphere(2), "smooth", paths=2000, times=[0.5], step=0.05, cache=False)},
+            "kernel =",
+        ),
+    ],
+)
+def test_files_of_searches_with_other_models(options, message, state):
+    with pytest.raises(InvalidInput, match=message):
+        quiet(never, hg.Sphere(2), file=state, **options)
+
+
+def edited(name, change):
+    def edit(content):
+        content[name] = change(content[name])
+
+    return edit
+
+
+def edited_state(**parts):
+    def edit(content):
+        content["state"] = np.array(json.dumps({**json.loads(str(content["state"])), **parts}))
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        edited("y", lambda y: y[:-1]),
+        edited("y", lambda y: y - 1),
+        edited("y", lambda y: y.astype("U9")),
+        edited("X", lambda X: X[:-1]),
+        edited("X", lambda X: X * np.nan),
+        edited("X", lambda X: 2 * X),
+        edited("X", lambda X: X.T),
+        edited("X", lambda X: X.astype(complex)),
+        edited("pending", lambda X: np.ones((4, 3))),
+        edited("x0", lambda X: np.ones((4, 3))),
+        edited("checksum", lambda text: np.array("0")),
+        edited_state(region={"size": 3.0, "patience": 2, "radius": "x"}),
+        edited_state(seed="seed"),
+        edited_state(asked=-1),
+        edited_state(chosen=None),
+        edited_state(learned=[16, {"time": -1.0}]),
+        lambda content: content.pop("y"),
+        lambda content: content.pop("checksum"),
+        lambda content: content.pop("x0"),
+    ],
+)
+def test_edited_files(edit, state, tmp_path):
+    with np.load(state) as arrays:
+        content = dict(arrays)
+    edit(content)
+    file = tmp_path / "edited.npz"
+    np.savez(file, **content)
+    with pytest.raises(InvalidInput, match="not a file of an Optimizer, or it is damaged or was edited"):
+        quiet(never, hg.Sphere(2), file=file)
 
 
 # The result, and what a user may pass
@@ -697,6 +857,6 @@ def test_no_evaluation_of_a_batch_is_lost(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         hg.minimize(f, hg.Sphere(2), evaluations=9, batch=3, file=file, show_progress=False)
     again = hg.minimize(f, hg.Sphere(2), evaluations=9, batch=3, file=file, show_progress=False)
-    assert len(calls) == 10  # nine values and the one that failed
+    assert len(calls) == 11  # nine values, the one that failed, and the first one again, to compare
     whole = hg.minimize(lambda x: x[2], hg.Sphere(2), evaluations=9, batch=3, show_progress=False)
     np.testing.assert_array_equal(again.points, whole.points)

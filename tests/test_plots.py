@@ -284,3 +284,13 @@ def test_the_users_own_style_is_left_alone():
     before = dict(matplotlib.rcParams)
     interval_figure(ANGLES, WAVE, 0.1 + 0 * WAVE)
     assert dict(matplotlib.rcParams) == before
+
+
+def test_what_is_no_figure_and_no_function_is_refused(tmp_path):
+    with pytest.raises(InvalidInput, match="figure = None must be a figure of Matplotlib"):
+        save_figure(None, tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(InvalidInput, match="function = None must be a function of points"):
+        sphere_figure(None)
+    with pytest.raises(InvalidInput, match=r"maps points of shape \(15, 3\) to shape \(2,\); needed is one value"):
+        sphere_figure(lambda x: x[:2, 0], number=2)

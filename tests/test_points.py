@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from heatgp import ComplexProjective, Euclidean, Grassmann, Product, SpecialEuclidean, SpecialOrthogonal, Sphere
+from heatgp import (
+    ComplexProjective,
+    Euclidean,
+    GPRegressor,
+    Grassmann,
+    Hyperbolic,
+    Product,
+    SpecialEuclidean,
+    SpecialOrthogonal,
+    Sphere,
+    heat_kernel,
+)
 from heatgp.errors import InvalidInput, OffManifold
 from heatgp.points import (
     RIGID_MOTIONS,
@@ -264,4 +275,68 @@ def test_tensors_reject_what_is_not_in_the_chart():
         "x[1] has a direction with first coordinate -1.0e+00",
         product_to_spd,
         [[1.0, 0, 0, 0, 3, 2, 1], [-1, 0, 0, 0, 3, 2, 1]],
+    )
+
+
+def test_pairs_of_landmarks_come_back_as_pairs(rng):
+    """The same shape, as (k, 2) real numbers, or as complex numbers where asked for."""
+    landmarks = rng.standard_normal((6, 5, 2))
+    x = landmarks_to_shape(landmarks)
+    for contrast in ("helmert", "first"):
+        pairs = shape_to_landmarks(landmarks_to_shape(landmarks, contrast), contrast)
+        assert (pairs.shape, pairs.dtype.kind) == (landmarks.shape, "f")
+        assert ComplexProjective(3).distance(landmarks_to_shape(pairs), x).max() < 1e-7
+    numbers = shape_to_landmarks(x, as_complex=True)
+    np.testing.assert_array_equal(numbers, pairs_to_complex(shape_to_landmarks(x)))
+    with pytest.raises(InvalidInput, match="as_complex must be True or False; got 'yes'"):
+        shape_to_landmarks(x, as_complex="yes")
+
+
+def pairs_to_complex(pairs):
+    return pairs[..., 0] + 1j * pairs[..., 1]
+
+
+RAW = {
+    "latitudes and longitudes": (Sphere(2), (7, 2), "latlon_to_sphere"),
+    "quaternions": (SpecialOrthogonal(3), (7, 4), "quaternion_to_matrix"),
+    "rotation vectors": (SpecialOrthogonal(3), (7, 3), "rotation_vector_to_matrix"),
+    "landmarks": (ComplexProjective(3), (7, 5, 2), "landmarks_to_shape."),
+    "landmarks in the order of R": (ComplexProjective(3), (5, 2, 7), "landmarks_to_shape(numpy.moveaxis(X, -1, 0))"),
+    "rows of landmarks": (ComplexProjective(3), (7, 10), "landmarks_to_shape(X.reshape(-1, 5, 2))"),
+    "other landmarks": (ComplexProjective(3), (7, 6, 2), "landmarks_to_shape to ComplexProjective(k - 2)"),
+    "triangles": (ComplexProjective(1), (7, 3, 2), "landmarks_to_shape."),
+    "landmarks in space": (Sphere(8), (7, 4, 3), "landmarks_to_preshape"),
+    "ball": (Hyperbolic(2), (7, 2), "ball_to_hyperboloid"),
+    "projectors": (Grassmann(5, 2), (7, 5, 5), "matrix_to_subspace(A, 2)"),
+    "rigid motions": (SpecialEuclidean(3), (7, 4, 4), "rigid_to_product"),
+}
+
+
+@pytest.mark.parametrize("M, shape, name", RAW.values(), ids=RAW)
+def test_messages_name_the_converter(M, shape, name, rng):
+    """In models, kernels and geometry."""
+    raw = rng.uniform(-0.5, 0.5, shape)
+    calls = [lambda: GPRegressor(M).fit(raw, np.arange(7.0)), lambda: heat_kernel(M)(raw, time=0.1)]
+    for call in [*calls, lambda: M.exp(raw, raw)]:
+        with pytest.raises(InvalidInput, match=re.escape(f"heatgp.points.{name}")):
+            call()
+
+
+def test_right_and_unrelated_shapes_name_no_converter():
+    for M in (
+        Sphere(2),
+        SpecialOrthogonal(3),
+        SpecialOrthogonal(4),
+        ComplexProjective(3),
+        Grassmann(5, 2),
+        Hyperbolic(2),
+    ):
+        assert M.converter((7, *M.shape)) == M.converter((7, 11)) == M.converter(()) == ""
+
+
+def test_landmarks_in_the_order_of_r_name_the_remedy(rng):
+    landmarks = rng.standard_normal((7, 5, 2))
+    fails("Pass numpy.moveaxis(landmarks, -1, 0)", landmarks_to_shape, np.moveaxis(landmarks, 0, -1))
+    np.testing.assert_array_equal(
+        landmarks_to_shape(np.moveaxis(np.moveaxis(landmarks, 0, -1), -1, 0)), landmarks_to_shape(landmarks)
     )

@@ -59,3 +59,37 @@ def test_short_times_that_need_too_many_functions_are_named():
         hg.errors.InvalidInput, match=r"time = 1e-05 is beyond the times of heat_kernel\(Grassmann\(4, 2\)"
     ):
         kernel(hg.Grassmann(4, 2).origin, time=1e-5)
+
+
+@pytest.mark.parametrize("M", [hg.Grassmann(5, 2), hg.SpecialOrthogonal(4)], ids=repr)
+def test_continuous_in_time_with_its_derivative(M, rng):
+    """Also at powers of two, where the set of spherical functions changes."""
+    kernel, X, h = kernel_of(M), M.random(rng, 5), 1e-9
+    X[1] = M.exp(X[0], 0.3 * M.noise(X[0], X[1]))
+    for time in (1 / 64, 1 / 32, 0.5, 1.0):
+        low, high = (kernel(X, time=time * (1 + s * h)) for s in (-1, 1))
+        before, after = (kernel.derivative(X, time=time * (1 + s * h)) for s in (-1, 1))
+        peak = high.max()
+        np.testing.assert_allclose(high - low, h * time * (before + after), atol=1e-10 * peak, rtol=0)
+        np.testing.assert_allclose(before, after, atol=1e-4 * peak / time, rtol=0)
+        assert np.linalg.eigvalsh(high)[0] > -1e-13 * len(X) * peak
+        assert (kernel.standard_error(X, time=time) < 1e-2 * peak).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("M", [hg.SpecialOrthogonal(6), hg.Grassmann(6, 3)], ids=repr)
+def test_continuous_in_time_at_rank_three(M, rng):
+    kernel, X, h = kernel_of(M), M.random(rng, 3), 1e-9
+    for time in (0.25, 0.5, 1.0):
+        low, high = (kernel(X, time=time * (1 + s * h)) for s in (-1, 1))
+        np.testing.assert_allclose(high, low, atol=1e-7 * high.max(), rtol=0)
+
+
+@pytest.mark.parametrize("M, times", [(hg.Sphere(2), (1e-4, 2e-4)), (hg.ComplexProjective(2), (3e-5, 7e-5))], ids=repr)
+def test_continuous_where_the_sum_replaces_the_short_time_expansion(M, times):
+    """Each change of log p_t(x, x) from time to time is the integral of its derivative, by the trapezoidal rule."""
+    kernel, time = kernel_of(M), np.geomspace(*times, 12)
+    value = np.array([kernel(M.origin, M.origin, time=t) for t in time]).ravel()
+    slope = time * np.array([kernel.derivative(M.origin, M.origin, time=t) for t in time]).ravel() / value
+    change = np.diff(np.log(time)) * (slope[1:] + slope[:-1]) / 2
+    np.testing.assert_allclose(np.diff(np.log(value)), change, atol=2e-5)

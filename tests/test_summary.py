@@ -22,6 +22,60 @@ def rows(gp):
     return {parameter.name: parameter for parameter in gp.summary().parameters}
 
 
+def additive_data(number=150, seed=3):
+    """Points of a sphere, a circle and a line, and a function with a slope along the line and none along the circle."""
+    rng = np.random.default_rng(seed)
+    M = hg.Product(S2, hg.Torus(1), hg.Euclidean(1))
+    points = M.random(rng, number)
+    points[:, 4] = rng.uniform(0, 2, number)
+    parts = np.stack([np.sin(3 * points[:, 0]), np.zeros(number), -6.5 * points[:, 4]])
+    return M, points, parts, 0.05 * rng.standard_normal(number)
+
+
+FIXED = {"time": (0.5, 20.0, 40.0), "amplitude": 500.0, "noise": 0.0025}
+
+
+@pytest.mark.parametrize("options", [{}, FIXED, FIXED | {"inference": "sparse"}], ids=["learned", "dense", "sparse"])
+def test_what_each_factor_explains(options):
+    """The variance over the data of each of the functions that add up, although the time of the line is long."""
+    M, points, parts, noise = additive_data()
+    gp = hg.GPRegressor(M, **options).fit(points, parts.sum(axis=0) + noise)
+    found = gp.summary()
+    names = ["factor 0, Sphere(2)", "factor 1, Torus(1)", "factor 2, Euclidean(1)"]
+    assert list(found.explained) == names
+    np.testing.assert_allclose(list(found.explained.values()), parts.var(axis=1), rtol=0.15, atol=0.01)
+    assert found.variance == pytest.approx(gp.predict(points).var(), rel=0.15)
+    assert gp.time_[2] > 4  # longer than the square of the range of the data
+    share = 100 * found.explained[names[2]] / found.variance
+    assert f"  explained by factor 2, Euclidean(1): {found.explained[names[2]]:.3g}, {share:.0f} %" in str(found)
+
+
+def test_what_each_coordinate_explains():
+    rng = np.random.default_rng(0)
+    points = rng.uniform(-1, 1, (80, 3))
+    y = np.stack([2 * points[:, 0], 3 * points[:, 2]])
+    gp = hg.GPRegressor(hg.Euclidean(3), time="coordinates", mean="linear", noise=1e-4)
+    explained = gp.fit(points, y.sum(axis=0)).summary().explained
+    expected = [y[0].var(), 0.0, y[1].var()]
+    np.testing.assert_allclose([explained[f"coordinate {k}"] for k in range(3)], expected, rtol=0.15, atol=1e-3)
+    assert not hg.GPRegressor(hg.Euclidean(3)).fit(points, y[0]).summary().explained
+
+
+def test_covariates_and_several_outputs_of_products():
+    M, points, parts, noise = additive_data(60)
+    rng = np.random.default_rng(1)
+    covariate = rng.standard_normal(60)
+    fixed = {"time": (1.0, 1.0, 4.0), "amplitude": 50.0, "noise": 0.01}
+    one = hg.GPRegressor(M, **fixed).fit(points, parts.sum(axis=0) + noise).summary().explained
+    y = parts.sum(axis=0) + noise + 30 * covariate
+    with_covariate = hg.GPRegressor(M, **fixed).fit(points, y, covariates=covariate[:, None]).summary().explained
+    for name, value in one.items():
+        assert with_covariate[name] == pytest.approx(value, rel=0.1, abs=0.02)
+    both = hg.GPRegressor(M, **fixed).fit(points, np.stack([parts.sum(axis=0) + noise, noise], axis=1)).summary()
+    assert all(value.shape == (2,) for value in both.explained.values())
+    assert both.explained["factor 2, Euclidean(1)"][0] == pytest.approx(one["factor 2, Euclidean(1)"])
+
+
 def test_intervals_end_at_the_bounds_of_the_search():
     """The evidence of labels that do not overlap is flat in the amplitude and in the label noise."""
     found = rows(hg.GPClassifier(S2, priors=None).fit(X, X[:, 0] > 0))
@@ -108,3 +162,24 @@ def test_models_without_normal_noise_have_none_in_other_maxima():
         gp.fits_ = [Fit(fit.params, 0.0, 2 * fit.maxima[:1], (), 0.0, fit.likelihood)]
         (line,) = [line for line in gp.summary().path if "other maximum" in line]
         assert "noise" not in line
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"noise": np.full(40, 0.1)}, {"noise": 0.3, "time": (1.0, 2.0)}, {"integrate": "grid", "mean": "linear"}],
+    ids=lambda changed: ", ".join(changed),
+)
+def test_parameters_set_after_a_fit_are_those_of_the_next_fit(changed):
+    gp = hg.GPRegressor(S2).fit(X, Y)
+    before = str(gp.summary()), gp.log_marginal_likelihood(noise=0.2, gradient=True), gp.kernel_error(X).error
+    gp.set_params(**changed)
+    assert str(gp.summary()) == before[0]
+    np.testing.assert_equal(gp.log_marginal_likelihood(noise=0.2, gradient=True), before[1])
+    np.testing.assert_equal(gp.kernel_error(X).error, before[2])
+    assert all(gp.get_params()[name] is value for name, value in changed.items())
+
+
+def test_labels_are_summarised_as_they_were_fitted():
+    gp = hg.GPClassifier(S2).fit(X, X[:, 0] > 0)
+    before = str(gp.summary())
+    assert str(gp.set_params(label_noise=0.2, inference="laplace", mean="zero").summary()) == before

@@ -192,7 +192,7 @@ def test_factors_with_units_have_times_of_their_own(rng):
 @pytest.mark.parametrize(
     ("manifold", "number"),
     [
-        (Product(S2, Torus(1)), 1),
+        (Product(S2, Torus(1)), 2),
         (Product(S2, R1), 2),
         (P, 2),
         (Product(R2), 1),
@@ -206,6 +206,21 @@ def test_factors_with_units_have_times_of_their_own(rng):
 def test_how_many_times_are_usual(manifold, number):
     assert heat_kernel(manifold).with_times(None).parameters == number
     assert heat_kernel(manifold).with_times(None).with_times("shared").parameters == 1
+
+
+def test_a_product_learns_a_time_for_each_factor():
+    """By default, with and without R^n; the evidence is that of time="each", and more than that of one time."""
+    rng = np.random.default_rng(0)
+    M = Product(S2, Torus(1))
+    X = M.random(rng, 60)
+    y = X[:, 0] + np.sin(5 * X[:, 3]) + 0.1 * rng.standard_normal(60)
+    default, each, shared = (GPRegressor(M, time=time).fit(X, y) for time in (None, "each", "shared"))
+    assert len(default.time_) == 2
+    assert default.log_marginal_likelihood() == pytest.approx(each.log_marginal_likelihood(), abs=1e-6)
+    assert default.log_marginal_likelihood() > shared.log_marginal_likelihood() + 1
+    P2, line = Product(S2, Torus(1), R1), rng.standard_normal((60, 1))
+    assert len(GPRegressor(P2).fit(np.hstack([X, line]), y).time_) == 3
+    assert isinstance(GPRegressor(M, time=0.3, amplitude=1.0, noise=0.1).fit(X, y).time_, float)
 
 
 def test_a_domain_of_the_plane_has_units():

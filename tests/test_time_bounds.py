@@ -96,6 +96,9 @@ def test_rough_distances_where_there_is_no_distance():
         def rough_separation(self, x, y):
             return 4 * ((x - y) ** 2).sum(-1)
 
+        def embed(self, x):
+            return x
+
     X = np.array([[0.0], [1.0], [5.0]])
     assert time_bounds(Table((0.0, np.inf), Undistanced()), X) == pytest.approx((0.4**2, 30.0**2))
 
@@ -138,3 +141,56 @@ def test_they_reach_down_to_the_size_of_the_data(size, rng):
         X = M.exp(x, size * M.noise(x, rng.standard_normal((100, 3))))
         low, high = time_bounds(heat_kernel(M), X)
         assert 1e-5 * size**2 < low < size**2 < high < 1e4 * size**2
+
+
+@pytest.mark.parametrize("count", [20, 200, 20_000])
+def test_the_lower_bound_is_the_spacing_of_all_data(count):
+    X = np.linspace(0.0, 1.0, count)[:, None]
+    low, _ = time_bounds(heat_kernel(Euclidean(1)), X)
+    assert low == pytest.approx((1 / (count - 1) / 5) ** 2)
+
+
+def test_many_points_of_a_sphere(rng):
+    """Nearest neighbors of N uniform points of S^2 have the median distance 2 sqrt(log(2) / N)."""
+    low, _ = time_bounds(heat_kernel(Sphere(2)), Sphere(2).random(rng, 100_000))
+    assert low == pytest.approx((2 * np.sqrt(np.log(2) / 100_000) / 5) ** 2, rel=0.2)  # 4 standard errors of 200 points
+
+
+def test_spacing_where_most_points_are_repeated(rng):
+    """A thousand copies of each of 40 places."""
+    places = np.arange(40.0)[:, None]
+    assert time_bounds(heat_kernel(Euclidean(1)), np.repeat(places, 1000, axis=0))[0] == pytest.approx(1 / 25)
+
+
+def test_bounds_from_a_random_part_of_the_data():
+    X = np.linspace(0.0, 1.0, 101)[:, None]
+    low, _ = time_bounds(heat_kernel(Euclidean(1)), X, count=10_001)
+    assert low == pytest.approx((101 / 10_001 / 100 / 5) ** 2)
+
+
+def drawn(X, length, rng):
+    """A function of a Gaussian process on a line with the heat kernel of this length: smoothed white noise."""
+    step = length / 30
+    grid = np.arange(X.min() - 8 * length, X.max() + 8 * length, step)
+    weights = np.exp(-((np.arange(-200, 201) * step / length) ** 2))
+    values = np.convolve(rng.standard_normal(len(grid) + 400), weights / np.linalg.norm(weights), mode="valid")
+    return np.interp(X[:, 0], grid, values)
+
+
+@pytest.mark.parametrize("inference", ["dense", "local"])
+def test_lengths_of_three_spacings_are_learned(inference, rng):
+    X = np.sort(rng.random(1500))[:, None]
+    f = drawn(X, 3 / 1500, rng)
+    gp = GPRegressor(Euclidean(1), amplitude=1.0, noise=0.0025, inference=inference)
+    gp.fit(X, f + 0.05 * rng.standard_normal(1500))
+    assert gp.time_**0.5 == pytest.approx(3 / 1500, rel=0.1)
+    assert np.sqrt(np.mean((gp.predict(X) - f) ** 2)) < 0.05
+
+
+@pytest.mark.slow
+def test_short_lengths_of_many_data(rng):
+    X = np.sort(rng.random(20_000))[:, None]
+    f = drawn(X, 1.5e-4, rng)
+    gp = GPRegressor(Euclidean(1), amplitude=1.0, noise=0.0025).fit(X, f + 0.05 * rng.standard_normal(20_000))
+    assert gp.time_**0.5 == pytest.approx(1.5e-4, rel=0.05)
+    assert np.sqrt(np.mean((gp.predict(X[:2000]) - f[:2000]) ** 2)) < 0.05

@@ -35,6 +35,11 @@ def is_jax(x: Any) -> bool:
     return "jax" in sys.modules and isinstance(x, sys.modules["jax"].Array)
 
 
+def is_traced(x: Any) -> bool:
+    """Whether x stands for an array in a function that JAX compiles or differentiates, and has no values yet."""
+    return "jax" in sys.modules and isinstance(x, sys.modules["jax"].core.Tracer)
+
+
 def adjoint(x: Array) -> Array:
     """Conjugate transpose of the last two axes."""
     xp = namespace(x)

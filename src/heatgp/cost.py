@@ -12,6 +12,8 @@ from .progress import LONG, duration, log
 
 HOPELESS = 86_400.0
 """Seconds from which on work is refused: a day."""
+UNCERTAIN = 3.0
+"""Estimates of time may be too short by this factor: it is that of the tests."""
 SMALL = 1 << 28
 """Bytes below which nobody asks how much memory there is."""
 GROUP_FILES = {
@@ -40,25 +42,45 @@ class Cost:
     def __str__(self) -> str:
         return f"about {duration(self.seconds)} and {size(self.bytes)}"
 
-    def accept(self, what: str, remedy: str) -> None:
+    def accept(self, what: str, remedy: str, announce: bool = True) -> None:
         """Refuse the work where it is hopeless, announce it in the log where it is long.
 
         Parameters
         ----------
         what : str, the work.
         remedy : str, what to do instead: a sentence.
+        announce : bool, default True. False where the work may be in the cache already.
 
         Raises
         ------
-        InvalidInput : for more memory than is available, and for more than a day.
+        InvalidInput : for more memory than is available, and for more than a day, or than the hours that the
+            environment variable HEATGP_MAX_HOURS allows.
         """
         check_memory(self.bytes, what, remedy)
-        if self.seconds > HOPELESS:
+        allowed = allowed_seconds()
+        if self.seconds > allowed:
+            limit = "a day" if allowed == HOPELESS else f"HEATGP_MAX_HOURS={allowed / 3600:g} allows"
+            hours = f"{float(f'{math.ceil(self.seconds / 1800):.2g}'):.0f}" if self.seconds < math.inf else "inf"
             raise InvalidInput(
-                f"{what} would take about {duration(self.seconds)}; more than a day is refused. {remedy}"
+                f"{what} would take about {duration(self.seconds)}; more than {limit} is refused. {remedy} "
+                f"Or set os.environ['HEATGP_MAX_HOURS'] = '{hours}' to run it nevertheless."
             )
-        if self.seconds > LONG:
-            log.info("%s: about %s", what, duration(self.seconds))
+        if announce and self.seconds > LONG:
+            log.info("%s: about %s, and up to %s", what, duration(self.seconds), duration(UNCERTAIN * self.seconds))
+
+
+def allowed_seconds() -> float:
+    """How long work may take: a day, or the hours of the environment variable HEATGP_MAX_HOURS."""
+    given = os.environ.get("HEATGP_MAX_HOURS")
+    if not given:
+        return HOPELESS
+    try:
+        hours = float(given)
+    except ValueError:
+        hours = math.nan
+    if not hours > 0:
+        raise InvalidInput(f"The environment variable HEATGP_MAX_HOURS must be a positive number; got {given!r}.")
+    return 3600 * hours
 
 
 def check_memory(number: float, what: str, remedy: str) -> None:

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import RLock
+from typing import NamedTuple
 
 
 class HeatGPError(Exception):
@@ -34,8 +39,30 @@ class NotPositiveDefinite(HeatGPError, ValueError):
     """A covariance matrix has an eigenvalue that rounding cannot explain."""
 
 
+class Caught(NamedTuple):
+    """A warning that `caught_warnings` kept."""
+
+    message: str
+    category: type[Warning]
+
+
+class _Catch(NamedTuple):
+    """The categories of warnings that are kept, and those that were."""
+
+    category: type[Warning]
+    kept: list[Caught]
+
+
+_CATCHES: ContextVar[tuple[_Catch, ...]] = ContextVar("catches", default=())
+_FILTERS = RLock()
+
+
 def warn(message: str, category: type[Warning]) -> None:
-    """Warn at the line of the user's own code that called the library."""
+    """Warn at the line of the user's own code that called the library, or inside `caught_warnings` keep the warning."""
+    for catch in reversed(_CATCHES.get()):
+        if issubclass(category, catch.category):
+            catch.kept.append(Caught(message, category))
+            return
     library, level, caller, frame = __name__.partition(".")[0], 1, 1, sys._getframe(0)
     while frame.f_back is not None:
         level += 1
@@ -43,6 +70,45 @@ def warn(message: str, category: type[Warning]) -> None:
             caller = level  # the outermost frame of the library so far was called from here
         frame = frame.f_back
     warnings.warn(message, category, stacklevel=caller)
+
+
+@contextmanager
+def caught_warnings(category: type[Warning] = Warning) -> Iterator[list[Caught]]:
+    """Keep the library's own warnings of a category in a list; the caller decides which to give.
+
+    The filters of `warnings` belong to the whole process and are not touched: other threads keep their warnings.
+
+    Examples
+    --------
+    >>> with caught_warnings() as caught:
+    ...     warn("the bound is reached", BoundWarning)
+    >>> caught[0].message
+    'the bound is reached'
+    """
+    catch = _Catch(category, [])
+    token = _CATCHES.set((*_CATCHES.get(), catch))
+    try:
+        yield catch.kept
+    finally:
+        _CATCHES.reset(token)
+
+
+def warn_again(caught: list[Caught]) -> None:
+    """Give warnings that `caught_warnings` kept."""
+    for warning in caught:
+        warn(*warning)
+
+
+@contextmanager
+def without_warnings_of_others(*categories: type[Warning], message: str = "") -> Iterator[None]:
+    """Ignore warnings of other libraries, which can be silenced by the filters of the process alone.
+
+    One thread at a time is inside, so that each restores the filters that it found.
+    """
+    with _FILTERS, warnings.catch_warnings():
+        for category in categories:
+            warnings.filterwarnings("ignore", message, category)
+        yield
 
 
 class HeatGPWarning(UserWarning):

@@ -7,7 +7,7 @@ The lines have level INFO. They go where `logging` was told to send them; where 
 import logging
 import sys
 import time as clock
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
@@ -30,7 +30,8 @@ class LastResort(logging.Handler):
             sys.stderr.write(f"{record.name}: {self.format(record)}\n")
 
 
-log.setLevel(logging.INFO)
+if log.level == logging.NOTSET:  # a level that the user has set stays
+    log.setLevel(logging.INFO)
 log.addHandler(LastResort())
 
 
@@ -68,8 +69,12 @@ def tracked(items: Iterable[Any], total: int, what: str, show: bool | None = Non
 
 
 @contextmanager
-def heartbeat(what: str) -> Iterator[None]:
+def heartbeat(what: str | Callable[[], str]) -> Iterator[None]:
     """Lines of the log during work whose end cannot be told: after LONG seconds, then at least once a minute.
+
+    Parameters
+    ----------
+    what : str, the work, or a function that says it when a line is written.
 
     Examples
     --------
@@ -81,7 +86,7 @@ def heartbeat(what: str) -> Iterator[None]:
 
     def speak() -> None:
         while not done.wait(min(60.0, max(LONG, clock.monotonic() - start))):
-            log.info("%s: at work for %s", what, duration(clock.monotonic() - start))
+            log.info("%s: at work for %s", what() if callable(what) else what, duration(clock.monotonic() - start))
 
     Thread(target=speak, daemon=True).start()
     try:

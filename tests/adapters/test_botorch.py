@@ -264,3 +264,11 @@ def test_examples():
     found = doctest.testmod(importlib.import_module("heatgp.adapters.botorch"))
     assert found.attempted > 5
     assert not found.failed
+
+
+def test_starts_need_an_acquisition_function():
+    starts = ic_generator(Sphere(2))
+    with pytest.raises(InvalidInput, match=r"acq_function = .* must be an acquisition function of BoTorch"):
+        starts(lambda x: x)
+    with pytest.raises(InvalidInput, match="num_restarts and raw_samples are needed"):
+        starts(Height(None))

@@ -5,6 +5,7 @@ import doctest
 import importlib
 import math
 import pickle
+import re
 
 import gpytorch
 import mpmath
@@ -648,3 +649,18 @@ def test_examples():
     found = doctest.testmod(importlib.import_module("heatgp.adapters.gpytorch"))
     assert found.attempted > 3
     assert not found.failed
+
+
+def test_points_that_are_matrices_are_to_be_flattened():
+    """Before GPyTorch compares sizes, also inside other kernels and models."""
+    M = hg.SpecialOrthogonal(3)
+    x = torch.tensor(M.random(0, 5))
+    text = re.escape(
+        "x1 has shape (5, 3, 3); a point of SpecialOrthogonal(3) is a row of 9 numbers. Flatten each point: "
+    )
+    for kernel in (HeatKernel(M), gpytorch.kernels.ScaleKernel(HeatKernel(M))):
+        with pytest.raises(InvalidInput, match=text + re.escape("x.reshape(-1, 9).")):
+            gpytorch.distributions.MultivariateNormal(torch.zeros(5), kernel(x))
+        assert kernel(x.reshape(-1, 9)).to_dense().shape == (5, 5)
+    with pytest.raises(InvalidInput, match="quaternion_to_matrix"):
+        HeatKernel(M)(torch.ones(5, 4)).to_dense()

@@ -68,10 +68,10 @@ def ic_generator(manifold: Manifold) -> Callable[..., Tensor]:
 
     def generate(
         acq_function: AcquisitionFunction,
-        bounds: Tensor,
-        q: int,
-        num_restarts: int,
-        raw_samples: int,
+        bounds: Tensor | None = None,
+        q: int = 1,
+        num_restarts: int | None = None,
+        raw_samples: int | None = None,
         fixed_features: Any = None,
         options: dict[str, Any] | None = None,
         inequality_constraints: Any = None,
@@ -79,7 +79,15 @@ def ic_generator(manifold: Manifold) -> Callable[..., Tensor]:
         **more: Any,
     ) -> Tensor:
         _refuse(fixed_features=fixed_features, inequality=inequality_constraints, equality=equality_constraints)
+        if not isinstance(acq_function, AcquisitionFunction):
+            raise InvalidInput(
+                f"acq_function = {shown(acq_function)} must be an acquisition function of BoTorch. The result of "
+                "ic_generator is for the argument ic_generator of botorch.optim.optimize_acqf."
+            )
+        if num_restarts is None or raw_samples is None:
+            raise InvalidInput("num_restarts and raw_samples are needed: how many starts, and from how many points.")
         _check_bounds(acq_function, bounds)
+        assert bounds is not None
         box = _box(manifold, *bounds)
         if isinstance(acq_function, OneShotAcquisitionFunction):
             q = acq_function.get_augmented_q_batch_size(q)

@@ -206,6 +206,13 @@ class HeatKernel(gpytorch.kernels.Kernel):
             )
         _set_learned("smoothness", self, value)
 
+    def num_outputs_per_input(self, x1: Tensor, x2: Tensor) -> int:
+        """One. GPyTorch asks before it evaluates the kernel, also through other kernels, so rows are checked here."""
+        for name, x in (("x1", x1), ("x2", x2)):
+            if x.ndim > 1 and x.shape[-1] < flat_size(self.manifold):
+                _check_tensor(self.manifold, x, name)
+        return 1
+
     def expand_batch(self, *sizes: Any) -> HeatKernel:
         """The kernel with its parameters expanded to a batch shape."""
         return self._with_columns(super().expand_batch, *sizes)
@@ -321,8 +328,16 @@ def _check_tensor(manifold: Manifold, x: Tensor, name: str) -> None:
     if x.shape[-1] != flat_size(manifold):
         raise InvalidInput(
             f"{name} has shape {tuple(x.shape)}; a point of {manifold!r} is a row of {flat_size(manifold)} numbers. "
-            "active_dims says which columns of a longer row are the point."
+            f"{_remedy(manifold, x)}"
         )
+
+
+def _remedy(manifold: Manifold, x: Tensor) -> str:
+    """What to do with a tensor whose rows have another number of columns."""
+    axes = len(manifold.shape)
+    if axes > 1 and tuple(x.shape[-axes:]) == manifold.shape:
+        return f"Flatten each point: x.reshape(-1, {flat_size(manifold)})."
+    return manifold.converter(tuple(x.shape)).strip() or "active_dims says which columns of a longer row are the point."
 
 
 def _check_memory(x: Tensor, name: str) -> None:

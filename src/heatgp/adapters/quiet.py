@@ -1,9 +1,10 @@
 """Imports of other libraries that neither print nor change the logging of the program."""
 
 import logging
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from ..errors import without_warnings_of_others
 
 
 @contextmanager
@@ -13,9 +14,7 @@ def quiet_import() -> Iterator[None]:
     level, handlers, disabled = root.level, list(root.handlers), root.manager.disable
     logging.disable(logging.WARNING)
     try:
-        with warnings.catch_warnings():
-            for category in (DeprecationWarning, ImportWarning):
-                warnings.simplefilter("ignore", category)
+        with without_warnings_of_others(DeprecationWarning, ImportWarning):
             yield
     finally:
         logging.disable(disabled)

@@ -256,6 +256,8 @@ class Columns(Kernel):
     """
 
     def __init__(self, kernel: Kernel, columns: Any) -> None:
+        if not isinstance(kernel, Kernel):
+            raise InvalidInput(f"kernel = {shown(kernel)} must be a kernel of scikit-learn, such as RBF().")
         self.kernel = kernel
         self.columns = columns
 

@@ -19,9 +19,10 @@ from ..gp.scores import classification_scores, negative_log_density, rmse
 from ..html_table import html_table
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
+from ..progress import heartbeat
 from ..whole_file import write_text
 from .estimators import NAMES, Task, baseline, check_task
-from .rows import Row, aligned, csv_text, distinct, find, summary
+from .rows import Row, aligned, csv_text, distinct
 from .targets import check_targets, label_counts
 
 PROCESSES = {"heatgp": math.inf, "heatgp matern": "learn"}
@@ -49,10 +50,10 @@ class Comparison:
         InvalidInput
             If the table has no such row.
         """
-        row = find(self.rows, "", method, metric)
-        if row is None:
-            raise InvalidInput(f"The table has no {metric!r} of {method!r}.")
-        return row
+        for row in self.rows:
+            if (row.method, row.metric) == (method, metric):
+                return row
+        raise InvalidInput(f"The table has no {metric!r} of {method!r}.")
 
     def __str__(self) -> str:
         return "\n".join([self.title, *aligned(self._lines), *self.notes])
@@ -148,11 +149,21 @@ def compare(
     seed = int(generator(rng).integers(2**31))
     pairs = folds(y, task, splits, groups, seed) if is_integer(splits) else check_splits(splits, len(y))
     estimators, notes = choose(manifold, X, task, methods, seed)
+    scores: dict[str, list[dict[str, float]]] = {name: [] for name in estimators}
+
+    def stage() -> str:
+        done = [len(each) for each in scores.values()]
+        running = next((name for name, each in scores.items() if len(each) < len(pairs)), "")
+        return f"compare: {sum(done)} of {len(pairs) * len(done)} fits are done, {running!r} is running"
+
+    with heartbeat(stage):
+        for name, estimator in estimators.items():
+            for a, b in pairs:
+                scores[name].append(evaluate(clone(estimator), X[a], y[a], X[b], y[b], task=task))
     rows = []
-    for name, estimator in estimators.items():
-        scores = [evaluate(clone(estimator), X[a], y[a], X[b], y[b], task=task) for a, b in pairs]
-        metrics = distinct(metric for score in scores for metric in score)
-        rows += [summary(name, metric, [s[metric] for s in scores if metric in s]) for metric in metrics]
+    for name, found in scores.items():
+        metrics = distinct(metric for score in found for metric in score)
+        rows += [Row.of(name, metric, [score[metric] for score in found if metric in score]) for metric in metrics]
     return Comparison(tuple(rows), f"{task} on {manifold!r}: {len(X)} points, {len(pairs)} splits", tuple(notes))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABC
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Literal
@@ -13,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from ..arguments import check_count
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, Unsupported, without_warnings_of_others
 from ..manifolds import Manifold
 from ..manifolds.checks import require
 from ..manifolds.composed.product import flatten
@@ -56,9 +55,8 @@ class Baseline(BaseEstimator, ABC):
             raise InvalidInput(f"method must be one of {', '.join(map(repr, self.recipes))}; got {self.method!r}.")
         if self.coordinates not in ("embedding", "raw"):
             raise InvalidInput(f"coordinates must be 'embedding' or 'raw'; got {self.coordinates!r}.")
-        with warnings.catch_warnings():
-            # The recipe chooses the bounds of its search and the steps of its solver: the scores say how well it did.
-            warnings.simplefilter("ignore", ConvergenceWarning)
+        # The recipe chooses the bounds of its search and the steps of its solver: the scores say how well it did.
+        with without_warnings_of_others(ConvergenceWarning):
             self.model_ = self.recipes[self.method](self._coordinates(X), y, self.tuned, self.random_state)
 
 

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
 from ..errors import InvalidInput
 from ..manifolds import Manifold
+from ..manifolds.checks import unchecked
 from .targets import class_targets, points_of, real_targets
 
 MOST = 25
@@ -22,7 +23,7 @@ CHUNK = 2**21
 def distances(manifold: Manifold, X: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Geodesic distances (N, M), computed in blocks of rows; Unsupported where the manifold has no distance."""
     rows = max(1, CHUNK // max(1, Y.size))
-    blocks = [manifold.distance(X[i : i + rows, None], Y[None]) for i in range(0, len(X), rows)]
+    blocks = [unchecked(manifold.distance)(X[i : i + rows, None], Y[None]) for i in range(0, len(X), rows)]
     return np.concatenate(blocks) if blocks else np.empty((0, len(Y)))
 
 

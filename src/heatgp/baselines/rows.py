@@ -2,41 +2,28 @@
 
 import csv
 import io
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 
 @dataclass(frozen=True)
 class Row:
-    """Mean and standard deviation of one metric of one method over n repetitions.
-
-    `experiment`, `setting` and `paper`, the mean that a paper states (nan where there is none), are for tables of
-    several data sets.
-    """
+    """Mean and standard deviation of one metric of one method over n repetitions."""
 
     method: str
     metric: str
     mean: float
     sd: float
     n: int = 1
-    experiment: str = ""
-    setting: str = ""
-    paper: float = math.nan
 
-
-def summary(method: str, metric: str, values: Sequence[float], **place: Any) -> Row:
-    """The row of these values; `place` holds the other fields of the row."""
-    sd = float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0  # the rounding of the mean is not a spread
-    return Row(method, metric, float(np.mean(values)), sd, len(values), **place)
-
-
-def find(rows: Iterable[Row], setting: str, method: str, metric: str) -> Row | None:
-    """The row of a setting, method and metric, None where there is none."""
-    return next((r for r in rows if (r.setting, r.method, r.metric) == (setting, method, metric)), None)
+    @classmethod
+    def of(cls, method: str, metric: str, values: Sequence[float], **others: Any) -> Self:
+        """The row of these values; `others` are the other fields of the row."""
+        sd = float(np.std(values, ddof=1)) if np.ptp(values) > 0 else 0.0  # the rounding of the mean is not a spread
+        return cls(method, metric, float(np.mean(values)), sd, len(values), **others)
 
 
 def distinct(values: Iterable[Any]) -> list[Any]:

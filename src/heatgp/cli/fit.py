@@ -3,7 +3,6 @@
 import argparse
 import math
 import sys
-import warnings
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..baselines.comparison import infer_task, process
-from ..errors import InvalidInput, OffManifold
+from ..errors import InvalidInput, OffManifold, Unsupported
 from ..heat.matern import check_smoothness
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
@@ -104,12 +103,10 @@ def run(options: argparse.Namespace) -> None:
     if options.save:
         save_model(options.save, model)
     if options.predict:
-        with warnings.catch_warnings():
-            # the rows were read by the names of their columns, and have none themselves
-            warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
-            reader = copy(model)
-            reader.project = False
-            write_columns(options.out, predictions(reader, new))
+        reader = copy(model)
+        reader.project = False
+        vars(reader).pop("feature_names_in_", None)  # the rows were read by the names of their columns: arrays now
+        write_columns(options.out, predictions(reader, new))
 
 
 def saved_model(options: argparse.Namespace) -> tuple[Any, Any]:
@@ -156,7 +153,7 @@ def points_of(
     if names is not None and len(names) not in (math.prod(manifold.shape), flat_size(manifold)):
         raise InvalidInput(
             f"{table.path}: points of {manifold!r} have {flat_size(manifold)} coordinates, but there are {len(names)} "
-            f"columns: {', '.join(names)}. Choose them with --columns."
+            f"columns: {', '.join(names)}. Choose them with --columns.{manifold.converter((len(rows), len(names)))}"
         )
     if not project:
         try:
@@ -188,10 +185,18 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "
         f"{_smoothness(model)}time {_short(model.time_)}, amplitude {_short(model.amplitude_)}{noise}, "
-        f"log evidence {model.log_marginal_likelihood():.4f}",
+        f"{_evidence(model)}",
         file=sys.stderr,
     )
     return model
+
+
+def _evidence(model: Any) -> str:
+    """The log evidence, where it is known for all data."""
+    try:
+        return f"log evidence {model.log_marginal_likelihood():.4f}"
+    except Unsupported:
+        return f"parameters learned from {model.learned_from_:,} points"
 
 
 def read_smoothness(text: str | None) -> Any:

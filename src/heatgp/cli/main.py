@@ -32,10 +32,9 @@ def main(arguments: list[str] | None = None) -> int:
     0
     """
     options = _parser().parse_args(arguments)
+    before, warnings.showwarning = warnings.showwarning, _show_warning
     try:
-        with warnings.catch_warnings():
-            warnings.showwarning = _show_warning
-            return int(options.run(options) or 0)
+        return int(options.run(options) or 0)
     except HeatGPError as error:
         print(f"heatgp: {error}", file=sys.stderr)
         return 2
@@ -47,6 +46,8 @@ def main(arguments: list[str] | None = None) -> int:
     except OSError as error:  # a disk that is full, a place without permission
         print(f"heatgp: {error}", file=sys.stderr)
         return 2
+    finally:
+        warnings.showwarning = before
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -3,7 +3,10 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import wraps
 from numbers import Real
 from typing import Any, Literal
 
@@ -16,7 +19,7 @@ from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.fit import Bounds, Fit
-from ..gp.integration import check_grid, coordinates, explored, remembered
+from ..gp.integration import check_grid, coordinates, explored, remembered, usual_size
 from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.no_signal import processes
@@ -36,6 +39,21 @@ LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_no
 """The attributes that notebooks show."""
 of_its_data = on_one_thread(lambda model, posterior, *others, **options: len(posterior.X))
 """For methods of an estimator, of a posterior and more."""
+
+
+def as_fitted(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of a fitted model that sees the arguments of the constructor as they were in the fit.
+
+    `set_params` after a fit changes the next fit, not what a fitted model says of itself.
+    """
+
+    @wraps(method)
+    def called(self: Any, *arguments: Any, **options: Any) -> Any:
+        model = copy(self)
+        vars(model).update(vars(self).get("_arguments_of_fit", {}))
+        return method(model, *arguments, **options)
+
+    return called
 
 
 @dataclass(eq=False, repr=False)
@@ -65,15 +83,23 @@ class HeatGP(BaseEstimator):
         """The posterior of the same data at the coordinates z of the objective."""
 
     @abstractmethod
+    def _evidence_of(self, other: Any) -> float:
+        """The log evidence of the kernel and the parameters of another model of the same data, computed as that of
+        this model: dense, sparse or local."""
+
+    @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
 
+    @as_fitted
     def summary(self) -> Summary:
         """The parameters with their intervals, the evidence, how they were found, and what to be careful with.
 
         Intervals of learned parameters have a probability of 90 %. They come from the curvature of the log posterior
         density in the logarithms of the parameters; with integrate="grid" from the grid. They end at the bounds of the
-        search. Coefficients of the mean have a normal law; their rows say its standard deviation too.
+        search. Coefficients of the mean have a normal law; their rows say its standard deviation too. Of a
+        regression on a product the last lines say what each factor explains of the predictions, see `explained` of
+        Summary.
 
         Returns
         -------
@@ -107,6 +133,8 @@ class HeatGP(BaseEstimator):
         parameters += self._smoothness_row + self._mean_rows
         fits = [fit for fit in self.fits_ if fit is not None]
         notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
+        if fits and self.learned_from_ < (number := posteriors[0].count):
+            notes.append(f"parameters were learned from {self.learned_from_:,} of {number:,} points")
         if not self._precomputed and self.moved_ > 0:
             notes.append(f"points were moved onto the manifold by up to {self.moved_:.2g}")
         form = self.approximation_
@@ -114,9 +142,10 @@ class HeatGP(BaseEstimator):
         return Summary(
             f"{type(self).__name__}({where}), N = {posteriors[0].count}" + (f", {form.words}" if form else ""),
             tuple(parameters),
-            sum(posterior.log_marginal_likelihood for posterior in posteriors),
+            self._log_evidence,
             tuple(search_path(fits, mixtures, self._prior_kernel.names, self._has_normal_noise)),
             (*notes, *self._notes_on(parameters)),
+            **self._explained(),
         )
 
     @of_its_data
@@ -124,10 +153,25 @@ class HeatGP(BaseEstimator):
         """The parameters of one model."""
         return learned_parameters(*self._objective(posterior), mixture, posterior, about)
 
+    def _explained(self) -> dict[str, Any]:
+        """What each factor explains of the predictions: arguments of Summary."""
+        return {}
+
+    @property
+    def learned_from_(self) -> int:
+        """The number of points that the parameters were learned from; all points where every parameter was given."""
+        number = self._fitted[0].count
+        return min([number, *(fit.data for fit in self.fits_ if fit is not None and fit.data is not None)])
+
     @property
     def _model_names(self) -> Sequence[Any]:
         """What tells several models apart."""
         return range(len(self._fitted))
+
+    @property
+    def _log_evidence(self) -> float:
+        """The log evidence of all data at the parameters used, nan where it is not known."""
+        return sum(posterior.log_marginal_likelihood for posterior in self._fitted)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:
         """More for the summary of these parameters to say."""
@@ -153,6 +197,7 @@ class HeatGP(BaseEstimator):
         """Whether observations have normal noise of one variance."""
         return False
 
+    @as_fitted
     def kernel_error(self, X: Any) -> KernelError:
         """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?
 
@@ -194,8 +239,9 @@ class HeatGP(BaseEstimator):
         values: Any = {name: vars(self).get(name) for name in LEARNED}
         found = {name: [float(f"{x:.4g}") for x in np.ravel(each) if x is not None] for name, each in values.items()}
         rows = [(name, shown(each if len(each) > 1 else each[0])) for name, each in found.items() if each]
-        evidence = f"{self.log_marginal_likelihood():.3f}"
-        return diagram + html_table("Parameters of the fit", [*rows, ("log evidence", evidence)])
+        with suppress(Unsupported):
+            rows.append(("log evidence", f"{self.log_marginal_likelihood():.3f}"))
+        return diagram + html_table("Parameters of the fit", rows)
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**options)
@@ -236,6 +282,7 @@ class HeatGP(BaseEstimator):
     def _prepare(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any, TimeFunction]:
         """Checked points (the row numbers of a Gram matrix), what `check` makes of them, and the kernel on them."""
         points, checked = self._checked(X, check)
+        self._check_usual_grid(len(points))
         return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
 
     def _checked(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any]:
@@ -277,9 +324,15 @@ class HeatGP(BaseEstimator):
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
         if self.integrate:
-            given = self._given(0.0)
-            check_grid(len(given.free) + (given.amplitude is None) + self._learned_noises)
+            check_grid(self._learned_number)
+        self._arguments_of_fit = self.get_params(deep=False)
         return points, checked
+
+    @property
+    def _learned_number(self) -> int:
+        """How many parameters are learned."""
+        given = self._given(0.0)
+        return len(given.free) + (given.amplitude is None) + self._learned_noises
 
     def _heat_kernel(self) -> Kernel:
         kernel = chosen_kernel(self.manifold_, self.kernel, self._kernel_time, self.rng, self.n_jobs)
@@ -318,11 +371,11 @@ class HeatGP(BaseEstimator):
         time = None if isinstance(self.time, str) else self.time
         return Given.of(self._prior_kernel, time, self.amplitude, noise)
 
-    def _bounds(self, points: Array) -> Bounds:
-        """Where parameters are searched for."""
+    def _bounds(self, points: Array, count: int | None = None) -> Bounds:
+        """Where parameters are searched for; `count` is the number of all data where the points are some of them."""
         times: Any = (1.0, 2.0)  # a precomputed kernel has no time
         if not self._precomputed:
-            times = time_bounds(without_normalization(self.kernel_), points, self.time_bounds)
+            times = time_bounds(without_normalization(self.kernel_), points, self.time_bounds, count)
         return Bounds(times, checked_interval("amplitude_bounds", self.amplitude_bounds))
 
     @of_its_data
@@ -335,11 +388,26 @@ class HeatGP(BaseEstimator):
             return Mixture.of(posterior)
         starts = [coordinates(objective, params, posterior) for params in (posterior.params, *maxima)]
         found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
-        number, size = len(found.weights), len(posterior.X)
-        what = f"integrate='grid': {number} posteriors of {size:,} points"
-        check_memory(8.0 * self._matrices * number * size**2, what, "Leave it None.")
+        self._check_grid_memory(len(found.weights), len(posterior.X))
         shared = None if pairs is None else remembered(pairs)
         return Mixture.over(lambda z: self._again(posterior, objective, z, shared), found.points, found.weights)
+
+    def _check_usual_grid(self, size: int, models: int = 1) -> None:
+        """Raise InvalidInput where a grid of dense posteriors of so many points will not fit into memory.
+
+        This is before the search. How many posteriors there are is then known for a normal law of the parameters only;
+        `_integrated` checks the true number.
+        """
+        if self.integrate and self._learned_number:
+            self._check_grid_memory(models * usual_size(self._learned_number), size, "about ")
+
+    def _check_grid_memory(self, number: int, size: int, about: str = "") -> None:
+        """Raise InvalidInput where so many posteriors of so many points do not fit into memory."""
+        check_memory(
+            8.0 * self._matrices * number * size**2,
+            f"integrate='grid': {about}{number} posteriors of {size:,} points",
+            "Leave integrate None, give some of the parameters, or fewer points.",
+        )
 
     def _params(self, old: Params, time: Any, amplitude: Any, noise: Any) -> Params:
         """Checked parameters; None for those of `old`."""

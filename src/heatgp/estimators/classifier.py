@@ -2,7 +2,6 @@
 
 import contextlib
 import math
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,7 +13,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import AccuracyWarning, InvalidInput, NotConverged, NotPositiveDefinite, warn
+from ..errors import AccuracyWarning, InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn, warn_again
 from ..gp.classification import (
     ClassPosterior,
     JointPosterior,
@@ -35,6 +34,7 @@ from ..gp.own_times import OwnTimes, at_each, fit_own_times
 from ..gp.params import Params
 from ..gp.priors import Priors
 from ..gp.probit import Probit
+from ..gp.search import Found, attempt
 from ..gp.sparse.classification import (
     SparseClassApproximation,
     SparseClassPosterior,
@@ -43,12 +43,13 @@ from ..gp.sparse.classification import (
     condition_sparse_joint,
     without_data,
 )
-from ..gp.sparse.fit import LIKELIER, NotSparse, inducing_of, is_shorter
+from ..gp.sparse.fit import LIKELIER, NotSparse, SparseOptions, inducing_of, is_shorter
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
-from .base import HeatGP
+from .base import HeatGP, as_fitted
 from .kernels import learned_times, learned_weights
+from .regression_only import names_remedies
 from .smoothness import learns_smoothness
 from .sparse_regression import NOTHING, check_inference, is_sparse, options_of, warn_of_cost
 from .streams import in_memory, of_rows
@@ -68,10 +69,13 @@ GROUPS = 8
 """Places at which these are looked for."""
 FEW = 10
 """Data of a rare class that are among these."""
+PLACE_POINTS = 500
+"""Inducing points at most, over all functions, of models that a sparse one is averaged with if a signal is in doubt."""
 INFERENCE = 3.5e-9
 """Seconds of inference at the parameters found, for each class and triple of points: thirty sweeps."""
 
 
+@names_remedies("__init__", "fit", "predict", "predict_proba", "decision_function", "log_marginal_likelihood")
 @dataclass(eq=False, repr=False, kw_only=True)
 class GPClassifier(ClassifierMixin, HeatGP):
     """Gaussian process classification on a manifold: P(class) = Phi(f), f ~ GP(constant, amplitude * p_t / p_t(x, x)).
@@ -116,6 +120,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     Attributes
     ----------
     classes_ : array, the labels, sorted.
+    learned_from_ : int, the number of points that the parameters were learned from. It is less than N for several
+        classes of many points, and for sparse models; the evidence and the predictions are of all points.
     signal_ : float, the probability that labels depend on the points at all; with "one-vs-rest" one for each class.
         Predictions are averages, with this weight, of the Gaussian process and of the shares of the classes. It is 1
         unless priors="weak", mean="constant" and the amplitude is learned.
@@ -232,8 +238,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.fits_, is_better = [], False
         # a prior of times may have no mass within the bounds of near labels
         failures = NotConverged, NotPositiveDefinite, InvalidInput
-        with warnings.catch_warnings(record=True) as caught, contextlib.suppress(*failures):
-            warnings.simplefilter("always")
+        with caught_warnings() as caught, contextlib.suppress(*failures):
             self._learn(points[rows], numbers[rows])
             both = list(zip(self.posteriors_, before["posteriors_"]))
             known = [self._condition(self.kernel_, new, old.params, old.likelihood) for new, old in both]
@@ -244,12 +249,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if not is_better:
             self.__dict__.update(before)
             return len(few)
-        for warning in caught:
-            warn(str(warning.message), warning.category)
+        warn_again(caught)
         return len(rows)
 
     def _learn(self, points: Array, numbers: Array) -> None:
         """Learn the parameters and condition on labels, given by the numbers of their classes; dense."""
+        self._check_usual_grid(len(points), 1 if len(self.classes_) == 2 or self._jointly else len(self.classes_))
         count, pairs = len(self.classes_), on_one_thread(len)(self.kernel_.pairs)(points)
         if count > 2 and self._jointly:
             self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
@@ -272,18 +277,21 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.signal_ = found[0][1] if shared else np.array([signal for _, signal in found])
 
     def _add_all(self, points: Array, numbers: Array, learned_from: int) -> None:
-        """Condition on all labels, at the parameters learned, in the features of inducing points."""
+        """Condition on all labels, at the parameters learned, in the features of inducing points.
+
+        Whether labels depend on the points is decided from all labels too.
+        """
         options = options_of(self.tolerance, self.inducing, self._on_manifold)
-        found: list[Any] = []
         kernels = [InducedKernel(inducing_of(self.kernel_, points, old.params, options)) for old in self.posteriors_]
+        found, mixtures = [], []
         for c, (old, kernel) in enumerate(zip(self.posteriors_, kernels)):
-            known = (old.params, old.likelihood, self._constant)
-            if isinstance(old, JointPosterior):
-                found.append(condition_sparse_joint(kernel, points, numbers, *known))
-            else:
-                signs = np.where(numbers == (c if len(self.posteriors_) > 1 else 1), 1.0, -1.0)
-                found.append(condition_sparse_classifier(kernel, points, signs, *known))
-        self.posteriors_, self.mixtures_ = found, [Mixture.of(posterior) for posterior in found]
+            y = numbers if isinstance(old, JointPosterior) else np.where(numbers == self._second(c), 1.0, -1.0)
+            best = self._condition_sparse(kernel, points, y, old.params, old.likelihood)
+            found.append(best)
+            mixtures.append(self._averaged_sparse(best, old, points, y, replace(options, always=True)))
+        self.posteriors_, self.mixtures_ = found, [mixture for mixture, _ in mixtures]
+        signals = [signal for _, signal in mixtures]
+        self.signal_ = signals[0] if len(found) == 1 else np.array(signals)
         learned_from = min([learned_from, *(fit.data for fit in self.fits_ if fit.data is not None)])
         params = [posterior.params for posterior in found]
         self.approximation_ = SparseClassApproximation.of(kernels, params, len(points), learned_from)
@@ -295,21 +303,67 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 AccuracyWarning,
             )
 
+    def _second(self, c: int) -> int:
+        """The number of the class that the model `c` of two classes tells from the others."""
+        return c if len(self.posteriors_) > 1 else 1
+
+    def _condition_sparse(self, kernel: InducedKernel, points: Array, y: Array, params: Params, likelihood: Any) -> Any:
+        """The posterior of signs, or of the numbers of several classes, in the features of inducing points."""
+        condition = condition_sparse_joint if isinstance(likelihood, Multinomial) else condition_sparse_classifier
+        return condition(kernel, points, y, params, likelihood, self._constant)
+
+    @property
+    def _doubts_signal(self) -> bool:
+        """Whether predictions allow for labels that do not depend on the points."""
+        return self.priors == "weak" and self.amplitude is None and self._constant
+
+    def _loose_objective(self, posterior: Any, pairs: TimeFunction | None = None) -> tuple[Any, Array]:
+        """The evidence with priors, by an inference that stops early, and the bounds of its coordinates."""
+        function, box = self._objective(posterior, pairs)
+        return replace(function, approximate=partial(chosen(self._method), tolerance=1e-2, iterations=60)), box
+
     def _averaged(self, posterior: Any, number: int, pairs: TimeFunction) -> tuple[Mixture, float]:
         """The models over which predictions are averaged, and the probability that labels depend on the points."""
         mixture = self._integrated(posterior, (), pairs)
-        if self.priors != "weak" or self.amplitude is not None or not self._constant:
+        if not self._doubts_signal:
             return mixture, 1.0
-
-        def objective() -> tuple[Any, Array]:
-            function, box = self._objective(posterior, pairs)
-            return replace(function, approximate=partial(chosen(self._method), tolerance=1e-2, iterations=60)), box
 
         def condition(function: Any, z: Array) -> Any:
             return self._again(posterior, function, z, pairs)
 
         constant = NoSignal.of(posterior, len(self.classes_) if posterior.y.dtype.kind != "f" else None)
-        return with_no_signal(mixture, constant, self.fits_[number].log_marginal_likelihood, objective, condition)
+        evidence = self.fits_[number].log_marginal_likelihood
+        return with_no_signal(mixture, constant, evidence, partial(self._loose_objective, posterior, pairs), condition)
+
+    def _averaged_sparse(
+        self, best: Any, old: Any, points: Array, y: Array, options: SparseOptions
+    ) -> tuple[Mixture, float]:
+        """As `_averaged`, of all labels: `best` is their posterior, `old` that of the labels that were learned from."""
+        if not self._doubts_signal:
+            return Mixture.of(best), 1.0
+        known: dict[bytes, Any] = {}
+        if options.points is None:
+            limit = PLACE_POINTS // (best.likelihood.functions or 1)
+            options = replace(options, limit=max(len(best.X), min(limit, options.limit or limit)))
+
+        def condition(function: Any, z: Array) -> Any:
+            if (key := z.tobytes()) not in known:
+                params = params_at(function, z)
+                kernel = InducedKernel(inducing_of(self.kernel_, points, params, options))
+                known[key] = self._condition_sparse(kernel, points, y, params, function.known(z))
+            return known[key]
+
+        def values(function: Any, places: Array) -> list[Found]:
+            def value(z: Array) -> Found:
+                return condition(function, z).log_marginal_likelihood, z
+
+            return [(attempt(value, z)[0], z) for z in places]
+
+        several = y.dtype.kind != "f"
+        counts = np.bincount(y, minlength=len(self.classes_)) if several else np.array([np.sum(y < 0), np.sum(y > 0)])
+        constant, objective = NoSignal(best.kernel, y[:0], counts), partial(self._loose_objective, old)
+        evidence = best.log_marginal_likelihood
+        return with_no_signal(Mixture.of(best), constant, evidence, objective, condition, values)
 
     def _check_options(self) -> None:
         """Errors before the kernel is made."""
@@ -371,16 +425,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
             )
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
-        number = self.posteriors_[0].count
-        few = [] if self.approximation_ else [fit.data for fit in self.fits_ if fit.data and fit.data < number]
-        learned = [f"parameters were learned from {number} random points, to save time" for number in few]
+        notes = []
         signals = zip(self._model_names, np.atleast_1d(self.signal_))
         about = "" if len(self.posteriors_) == 1 else "of class {} "
         warned = any("amplitude" in fit.on_bound for fit in self.fits_)
         endless = [p.name for p in parameters if p.is_learned and p.name.endswith("amplitude") and _at_top(p)]
         for name in [] if warned else endless:
-            learned.append(f"{name} is at its upper bound: labels without noise; a larger one changes nothing")
-        return learned + [
+            notes.append(f"{name} is at its upper bound: labels without noise; a larger one changes nothing")
+        return notes + [
             f"labels {about.format(name)}depend on the points with the probability {signal:.2g}"
             for name, signal in signals
             if signal < CERTAIN
@@ -572,6 +624,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return self.classes_[(mixtures[0].mean(points) > 0).astype(int)]
         return self.classes_[np.argmax(self.predict_proba(X, prior=prior), axis=1)]
 
+    @as_fitted
     def log_marginal_likelihood(
         self, time: Any = None, amplitude: Any = None, label_noise: Any = None, *, gradient: bool = False
     ) -> Any:
@@ -713,6 +766,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
         if isinstance(old, JointPosterior):
             return condition_joint(self._of_classes(kernel), *data, likelihood, self._constant, self._at_times(pairs))
         return condition_classifier(kernel, *data, self._method, pairs, likelihood=likelihood, constant=self._constant)
+
+    def _evidence_of(self, other: Any) -> float:
+        both = zip(self.posteriors_, other.posteriors_, strict=True)
+        found = (self._condition(other.kernel_, mine, its.params, its.likelihood) for mine, its in both)
+        return sum(posterior.log_marginal_likelihood for posterior in found)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         if self._keeps_no_data:

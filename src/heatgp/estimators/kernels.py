@@ -56,9 +56,8 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
 def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:
     """The kernel with as many times as the argument `time` of a model asks for.
 
-    None is one for each factor of a product where a factor is measured in a unit of its own, such as R^n, and else one
-    time. "shared" is one time, "each" one for each factor, "coordinates" one for each factor and each coordinate of
-    R^n. A tuple has as many times as its length says.
+    None is one for each factor of a product, and else one time. "shared" is one time, "each" one for each factor,
+    "coordinates" one for each factor and each coordinate of R^n. A tuple has as many times as its length says.
     """
     if not is_list(time):
         found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")

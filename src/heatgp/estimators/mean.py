@@ -106,7 +106,7 @@ class MeanModel:
         elif callable(mean):
             if manifold is None:
                 raise Unsupported("a function as mean needs points, and a precomputed kernel has none. Use covariates.")
-            names = [f"basis {k}" for k in range(basis_values(mean(points), len(points)).shape[1])]
+            names = [f"basis {k}" for k in range(_first_values(mean, points).shape[1])]
         elif isinstance(mean, (np.ndarray, list, tuple)):
             raise InvalidInput(
                 "mean is an array. Give its columns as `covariates` of fit and predict, and mean='zero'."
@@ -169,6 +169,18 @@ class MeanModel:
         if is_number(coefficient_scale):
             return np.array([np.inf if name == "constant" else float(coefficient_scale) for name in self.names])
         return coefficient_scale
+
+
+def _first_values(mean: Any, points: Array) -> Array:
+    """Checked values of a user's function, which may raise anything."""
+    try:
+        values = mean(points)
+    except Exception as error:
+        raise InvalidInput(
+            f"the function given as mean raised {type(error).__name__}: {error}. It is called with an array of points, "
+            f"here of shape {np.shape(points)}, and returns (N,) or (N, q) numbers."
+        ) from error
+    return basis_values(values, len(points))
 
 
 def _covariates(covariates: Any, number: int) -> Array:

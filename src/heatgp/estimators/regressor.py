@@ -24,16 +24,16 @@ from ..gp.outputs import condition_outputs, fit_outputs
 from ..gp.prior import Pairs
 from ..gp.regression import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import SUBSET, Collect, NotSparse, resolved_box
-from ..gp.sparse.local import LocalPosterior, local_gradient, local_objective
+from ..gp.sparse.fit import Collect, NotSparse, resolved_box
+from ..gp.sparse.local import LocalPosterior, local_objective
 from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
-from ..gp.sparse.source import Source, collected, random_rows
+from ..gp.sparse.source import Source, collected
 from ..gp.student import StudentT
 from ..gp.targets import constant_basis, noise_scale, targets
 from ..gp.threads import on_one_thread
 from ..manifolds.gradients import gradients
 from ..progress import heartbeat
-from .base import HeatGP, checked_interval
+from .base import HeatGP, as_fitted, checked_interval
 from .few_data import is_few, warn_of_few
 from .kernels import learned_times, learned_weights, without_normalization
 from .latent_regression import (
@@ -45,7 +45,8 @@ from .latent_regression import (
     refuse_extras,
 )
 from .mean import MeanModel, check_function_of_points
-from .smoothness import learns_smoothness
+from .relevance import explained_variances
+from .smoothness import fit_again, learns_smoothness
 from .sparse_regression import (
     DENSE,
     OUTPUTS,
@@ -74,6 +75,8 @@ from .streams import (
 from .summary import Parameter, coefficient, known_variances
 from .tables import checked_targets, rows
 
+SPACED = 20_000
+"""Data of a stream whose nearest distances bound the time; scaled to the number of all data."""
 MOST_MOVED = 20_000
 """Predictions at once, for gradients."""
 
@@ -97,9 +100,10 @@ class GPRegressor(RegressorMixin, HeatGP):
     smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
         for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
         the best of 1/2, 3/2, 5/2 and inf by evidence.
-    time : number, default None. None learns one time; of a product with R^n one for each factor, since their units
-        differ. "shared" learns one time for all factors, "each" one for each factor, "coordinates" one for each factor
-        and for each coordinate of R^n (automatic relevance determination). A tuple gives one time, or None, for each.
+    time : number, default None. None learns one time; of a product one for each factor. "shared" learns one time for
+        all factors, "coordinates" one for each factor and for each coordinate of R^n (automatic relevance
+        determination); "each" is the default of a product. A number is the time of all factors. A tuple gives one time,
+        or None, for each.
     amplitude : number, default None. The prior variance of f (with normalize=False, the factor of p_t).
     noise : number, default None. The variance of the noise. An array (N,) has the known variance of each observation.
     mean : "constant" (default), "zero", a number, "linear" or a function. The prior mean of f. "linear" is a constant
@@ -164,6 +168,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
+    learned_from_ : int, the number of points that the parameters were learned from. It is less than N for a local
+        model: at most 16,384, in neighbourhoods of 256 points.
     mixtures_ : list of one Mixture: the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
@@ -232,7 +238,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         The inducing points stay those of the first data, so let these be a random part of all. What is kept of data,
         inner products, adds up: the model is that of all data with these inducing points, in whatever order they come.
-        Parameters that are None are learned again, from all data so far.
+        Parameters that are None are learned again, from all data so far. With smoothness="learn" the smoothness is
+        that of the first data.
 
         Parameters
         ----------
@@ -259,7 +266,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         400
         """
         if not hasattr(self, "posterior_"):
-            return self._fit(X, y, sample_weight, covariates, partial_fit=True)
+            return self._fit_first(X, y, sample_weight, covariates)
         if isinstance(self.posterior_, LocalPosterior):
             raise Unsupported('this model is local: fit all data, or start with partial_fit or inference="sparse".')
         if not isinstance(self.posterior_, SparsePosterior):
@@ -282,9 +289,11 @@ class GPRegressor(RegressorMixin, HeatGP):
             basis = self._mean_model.values(points, covariates)
             targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
-        bounds, given = self._bounds(source.sample(SUBSET).X), self._given(self.noise)
-        with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
+        count = self.posterior_.count + source.count
+        bounds, given = self._bounds(source.sample(SPACED).X, count), self._given(self.noise)
+        with heartbeat(f"The fit of {count} points"):
             options = options_of(self.tolerance, self.inducing, self._on_manifold)
+            self._arguments_of_fit = self.get_params(deep=False)
             return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, options, collect))
 
     def _made_sparse(self) -> Self:
@@ -297,9 +306,14 @@ class GPRegressor(RegressorMixin, HeatGP):
                 'made sparse. Call partial_fit from the first data on, or fit with inference="sparse".'
             )
         table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
-        self._fit(old.X, old.y, partial_fit=True)
+        fit_again(self, partial(type(self)._fit, partial_fit=True), old.X, old.y)
         self.__dict__.update(table)  # the data were given in this form
         return self
+
+    @learns_smoothness
+    def _fit_first(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
+        """The first call of `partial_fit`."""
+        return self._fit(X, y, sample_weight, covariates, partial_fit=True)
 
     def _fit(
         self,
@@ -356,6 +370,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, options["noise_scale"])
             with suppress(NotSparse):
                 return self._fit_sparse(source, options["coefficient_scale"], partial_fit)
+        self._check_usual_grid(len(points))
         pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
         known, several = is_list(self.noise), y.ndim == 2
         learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
@@ -447,7 +462,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         chosen = options_of(self.tolerance, self.inducing, self._on_manifold)
         possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
         chosen = replace(chosen, always=always, local=possible, cores=source.cores)
-        given, bounds = self._given(1.0 if known else self.noise), self._bounds(source.sample(SUBSET).X)
+        given = self._given(1.0 if known else self.noise)
+        bounds = self._bounds(source.sample(source.count if in_memory else SPACED).X, source.count)
         with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(
                 self.kernel_,
@@ -555,6 +571,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = mixture.mean(points)
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
+    @as_fitted
     def gradient(self, X: Any, *, covariates: Any = None, return_prediction: bool = False) -> Any:
         """The gradients of the mean and of the standard deviation of f, tangent vectors at the points.
 
@@ -790,6 +807,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         mixture, points = self._mixture_at(X, prior, covariates)
         return np.moveaxis(mixture.sample(points, generator(random_state, "random_state"), n_samples), 0, -1)
 
+    @as_fitted
     def sample_functions(self, n_samples: int = 1, random_state: Any = 0) -> Callable[[Any], Array]:
         """Functions drawn from the posterior that stay the same from call to call.
 
@@ -834,6 +852,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         values = sampled_functions(self._mixtures[0], random_state, n_samples)
         return lambda X: values(self._points(X)).T
 
+    @as_fitted
     def log_marginal_likelihood(
         self, time: Any = None, amplitude: Any = None, noise: Any = None, *, gradient: bool = False
     ) -> Any:
@@ -860,6 +879,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         ------
         InvalidInput : if a value is not possible.
         NotFittedError : if the model is not fitted.
+        Unsupported : if the model is local: the evidence of all data is then not known.
 
         Examples
         --------
@@ -870,6 +890,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
+        if isinstance(posterior, LocalPosterior):
+            raise Unsupported(
+                f"the evidence of all {posterior.count:,} points is not known for a local model, whose parameters are "
+                f"learned from {self.learned_from_:,} of them. Compare models by cross-validation with nlpd_scorer, "
+                'or use inference="sparse" or "dense".'
+            )
         if noise is not None and posterior.y.ndim == 1 and is_list(self.noise):
             raise InvalidInput(
                 "the noise of this model is known: leave `noise` None, and fit again with other variances."
@@ -887,8 +913,6 @@ class GPRegressor(RegressorMixin, HeatGP):
             return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
         if isinstance(posterior, SparsePosterior):
             return value, sparse_gradient(posterior)
-        if isinstance(posterior, LocalPosterior):
-            return value, local_gradient(posterior)
         return value, regression_gradient(posterior)
 
     def loo(self) -> tuple[Array, Array]:
@@ -934,15 +958,32 @@ class GPRegressor(RegressorMixin, HeatGP):
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
+    def _explained(self) -> dict[str, Any]:
+        if self._precomputed:
+            return {}
+        posterior, model = self.posterior_, self._mean_model
+        points = posterior.data.inducing.sample if isinstance(posterior, SparsePosterior) else posterior.X
+
+        def predict(moved: Array) -> Array:
+            # covariates stay those of the datum, and leave the differences
+            covariates = None if model.covariates is None else np.zeros((len(moved), model.covariates))
+            return self._mixtures[0].with_basis(model.values(moved, covariates)).mean(moved)
+
+        coordinates = isinstance(self.time, str) and self.time == "coordinates"
+        variance, explained = explained_variances(self.manifold_, coordinates, predict, points)
+        return {"explained": explained, "variance": variance}
+
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posterior_.count
         few = self.fit_ is not None and is_few(number, bool(self.integrate))
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
-        if isinstance(self.posterior_, LocalPosterior):
-            notes.append(f"the log evidence is that of {self.posterior_.rows.size:,} data, in small neighbourhoods")
         return notes
+
+    @property
+    def _log_evidence(self) -> float:
+        return float("nan") if isinstance(self.posterior_, LocalPosterior) else super()._log_evidence
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
         if posterior.y.ndim == 1:
@@ -981,8 +1022,8 @@ class GPRegressor(RegressorMixin, HeatGP):
                 found.append(coefficient(f"{name}[{k}]" if several else name, float(value), float(error)))
         return found
 
-    def _bounds(self, points: Array) -> Bounds:
-        bounds, interval = super()._bounds(points), checked_interval("noise_bounds", self.noise_bounds)
+    def _bounds(self, points: Array, count: int | None = None) -> Bounds:
+        bounds, interval = super()._bounds(points, count), checked_interval("noise_bounds", self.noise_bounds)
         return bounds if interval is None else replace(bounds, noise=interval)
 
     def _check_exposure_of_observations(self, exposure: Any) -> None:
@@ -1033,12 +1074,12 @@ class GPRegressor(RegressorMixin, HeatGP):
             return observed_objective(self, law, posterior, self.mean, self.priors, pairs)
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         if isinstance(posterior, SparsePosterior):
-            bounds = self._bounds(posterior.data.inducing.sample)
+            bounds = self._bounds(posterior.data.inducing.sample, posterior.count)
             objective, intervals = sparse_objective(posterior.data, bounds, given, self.priors)
             objective = replace(objective, profiled=False)
             return objective, resolved_box(objective, intervals, posterior.data.inducing)
         if isinstance(posterior, LocalPosterior):
-            bounds = self._bounds(posterior.X[random_rows(posterior.count, SUBSET)])
+            bounds = self._bounds(posterior.X)
             objective, intervals = local_objective(posterior, bounds, given, self.priors)
             objective = replace(objective, profiled=False)
             return objective, box_of(objective, intervals)
@@ -1053,6 +1094,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
         law = {"likelihood": objective.known(z)} if isinstance(posterior, ObservedPosterior) else {}
         return posterior.again(self.kernel_, params_at(objective, z), pairs, **law)
+
+    def _evidence_of(self, other: Any) -> float:
+        return self.posterior_.again(other.kernel_, other.posterior_.params).log_marginal_likelihood
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         mixture = self.mixtures_[0]

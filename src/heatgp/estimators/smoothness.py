@@ -1,14 +1,15 @@
 """The smoothness of a model's kernel: given, or learned as the best of a few by evidence."""
 
 import math
-import warnings
 from collections.abc import Callable
 from copy import copy
 from functools import wraps
 from typing import Any
 
-from ..errors import InvalidInput, warn
+from ..errors import InvalidInput, caught_warnings, warn_again
+from ..gp.sparse.classification import SparseClassPosterior, SparseJointPosterior
 from ..gp.sparse.local import LocalPosterior
+from ..gp.sparse.regression import SparsePosterior
 from ..heat.composed import ProductKernel, WrappedKernel
 from ..heat.kernel import HeatKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
@@ -70,7 +71,8 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
     """The `fit` of an estimator, which also learns the smoothness where that is "learn".
 
     A model is fitted for each of the candidates, with one heat kernel; that with the largest evidence stays, and with
-    it its warnings.
+    it its warnings. Where some of them are dense, sparse or local and others are not, the evidences are compared that
+    one structure gives all of them.
     """
 
     @wraps(fit)
@@ -84,24 +86,43 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
             model.smoothness = smoothness
             if tried:
                 model.kernel = without_normalization(tried[0][1].kernel_)
-            with warnings.catch_warnings(record=True) as given:
-                warnings.simplefilter("always")
+            with caught_warnings() as given:
                 fit(model, X, *data, **options)
-            tried.append((model.log_marginal_likelihood(), model, given))
+            tried.append((sum(each.log_marginal_likelihood for each in model.posteriors_), model, given))
         _, best, given = max(_comparable(tried), key=lambda entry: entry[0])
-        for warning in given:
-            warn(str(warning.message), warning.category)
-        given_to_all = self.get_params(deep=False)
-        vars(self).update({name: value for name, value in vars(best).items() if name not in given_to_all})
+        warn_again(given)
+        take_over(self, best)
         return self
 
     return fitted
 
 
+def fit_again(self: Any, fit: Callable[..., Any], *data: Any) -> None:
+    """Call fit(self, *data) with the smoothness of the last fit where it was learned."""
+    model = copy(self)
+    if isinstance(self.smoothness, str):
+        model.smoothness = self.smoothness_
+    fit(model, *data)
+    take_over(self, model)
+
+
+def take_over(self: Any, model: Any) -> None:
+    """Set what another model has learned, but not its arguments."""
+    given = self.get_params(deep=False)
+    vars(self).update({name: value for name, value in vars(model).items() if name not in given})
+    self._arguments_of_fit = given
+
+
+SPARSE = (SparsePosterior, SparseClassPosterior, SparseJointPosterior)
+
+
 def _comparable(tried: list[tuple[float, Any, list[Any]]]) -> list[tuple[float, Any, list[Any]]]:
-    """The same with evidences of the same data: those of some neighbourhoods, where a model is local."""
-    for _, model, _ in tried:
-        if isinstance(model.posteriors_[0], LocalPosterior):
-            again = model.posterior_.again
-            return [(again(m.kernel_, m.posterior_.params).log_marginal_likelihood, m, given) for _, m, given in tried]
-    return tried
+    """The same with evidences of one kind: exact ones where a model is dense, else those of some neighbourhoods where a
+    model is local, else the lower bounds of sparse models."""
+    models = [model for _, model, _ in tried]
+    local = [m for m in models if isinstance(m.posteriors_[0], LocalPosterior)]
+    dense = [m for m in models if not isinstance(m.posteriors_[0], (LocalPosterior, *SPARSE))]
+    if len(dense) == len(models) or not (dense or local):
+        return tried
+    chosen = (dense or local)[0]
+    return [(chosen._evidence_of(model), model, given) for _, model, given in tried]

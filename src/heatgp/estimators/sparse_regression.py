@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,7 +11,7 @@ import numpy as np
 
 from ..arguments import is_list, is_number, shown
 from ..covariance import Array
-from ..errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported, warn
+from ..errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported, caught_warnings, warn, warn_again
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given, Params
 from ..gp.sparse.fit import (
@@ -126,8 +125,7 @@ def sparse_fit(
         except TooRough as found:
             guess, fitted, rough = found.params, found.fitted, True
     if rough:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with caught_warnings() as caught:
             near, fit = fit_local(
                 kernel,
                 source.read(slice(None)),
@@ -144,8 +142,7 @@ def sparse_fit(
             raise NotSparse
         of_points = 0.0 if accurate else error_of_points(kernel, source, near.params, more_points)
         if accurate or stated.error_of_means < of_points:
-            for warning in caught:
-                warn(str(warning.message), warning.category)
+            warn_again(caught)
             warn_of_change(stated, options.tolerance, source.count)
             return near, fit
         if of_points > 0:  # too few points learn wrong times: those of the local model are kept

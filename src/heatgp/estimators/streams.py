@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import is_list, is_number
 from ..array import is_jax
 from ..covariance import Array
-from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
+from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, caught_warnings, warn
 from ..gp.sparse.fit import SUBSET, Collect
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.targets import noise_scale, targets
@@ -161,8 +160,7 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
 
     def read(which: Any) -> Chunk:
         where = (which.start or 0) if isinstance(which, slice) else which
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", InputWarning)  # the first look has warned
+        with caught_warnings(InputWarning):  # the first look has warned
             return reader.chunk(data.some(which), where)
 
     if is_jax(data.X):
@@ -181,11 +179,11 @@ def located(where: int | Array) -> Iterator[None]:
 
 @contextmanager
 def warnings_located(where: Array) -> Iterator[None]:
-    """The same of warnings; not for threads."""
-    with warnings.catch_warnings(record=True) as given:
+    """The same of warnings."""
+    with caught_warnings() as given:
         yield
     for warning in given:
-        warn(_moved(str(warning.message), where), warning.category)
+        warn(_moved(warning.message, where), warning.category)
 
 
 def _moved(message: str, where: int | Array) -> str:

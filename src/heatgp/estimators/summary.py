@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -66,9 +66,14 @@ class Summary:
     ----------
     title : str, the model and the number of its data.
     parameters : tuple of Parameter, of each model where there are several.
-    log_marginal_likelihood : float, the log evidence at the parameters used.
+    log_marginal_likelihood : float, the log evidence at the parameters used; nan where it is not known for all data.
     path : tuple of str, how they were found.
     notes : tuple of str, what to be careful with.
+    explained : dict, for regression on a product the variance of predictions over the data that each factor explains,
+        by its name; with time="coordinates" also that of each coordinate of R^n. It is half the mean square of the
+        change of a prediction when this factor alone is replaced by that of another datum. Effects of several factors
+        together count for each of them. Of several outputs the values are arrays.
+    variance : the variance of all predictions over the data, where `explained` has something.
     """
 
     title: str
@@ -76,6 +81,8 @@ class Summary:
     log_marginal_likelihood: float
     path: tuple[str, ...]
     notes: tuple[str, ...]
+    explained: dict[str, Any] = field(default_factory=dict)
+    variance: Any = float("nan")
 
     def __str__(self) -> str:
         rows = [HEADER, *self._rows]
@@ -94,8 +101,24 @@ class Summary:
     @property
     def _remarks(self) -> list[str]:
         """What stands below the parameters."""
-        evidence = f"log evidence  {self.log_marginal_likelihood:.3f}"
-        return [evidence, *self.path, *(f"note: {note}" for note in self.notes)]
+        known = not np.isnan(self.log_marginal_likelihood)
+        evidence = [f"log evidence  {self.log_marginal_likelihood:.3f}"] if known else []
+        return [*evidence, *self.path, *self._relevance, *(f"note: {note}" for note in self.notes)]
+
+    @property
+    def _relevance(self) -> list[str]:
+        """What each factor explains."""
+        if not self.explained:
+            return []
+        lines = [f"variance of predictions over the data  {_numbers(self.variance)}"]
+        for name, value in self.explained.items():
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = np.atleast_1d(100 * np.asarray(value) / self.variance)
+            parts = " and ".join(f"{each:.0f} %" for each in share)
+            lines.append(
+                f"  explained by {name}: {_numbers(value)}" + (f", {parts}" if np.isfinite(share).all() else "")
+            )
+        return lines
 
 
 def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any, about: str) -> list[Parameter]:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.spatial import cKDTree
 
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
@@ -12,9 +13,14 @@ from ..gp.fit import Bounds
 from ..heat.averaged.euclidean import BESSEL, bessel_correlation
 from ..heat.composed import has_units
 from ..heat.kernel import HeatKernel
+from ..manifolds import Manifold
+from ..manifolds.checks import unchecked
 from .smoothness import smoothness_of
 
 SUBSET = 200
+"""Points whose nearest neighbors, among all data, and whose distances from each other are computed."""
+CANDIDATES = (8, 4096)
+"""Neighbors in the embedding whose distances are computed: at first, and at most where points are repeated."""
 NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
@@ -27,7 +33,7 @@ CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
 
-def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None) -> Any:
+def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None, count: int | None = None) -> Any:
     """Where the numbers that a kernel takes are searched for: one interval, or one for each.
 
     A time: from (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own
@@ -40,12 +46,13 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None) -> Any:
     kernel : HeatKernel
     X : array of points
     given : the intervals of the times that the user gives, default None; weights have theirs.
+    count : int, default None. The number of all data where X is a random part of them: these are closer to each other.
     """
     parts = kernel.time_parts(X)
     if len(parts) == 1:
-        return _interval(*parts[0]) if given is None else given
+        return _interval(*parts[0], count) if given is None else given
     if given is None:
-        times = [_without_effect(part, *_interval(part, x)) for part, x in parts]
+        times = [_without_effect(part, *_interval(part, x, count)) for part, x in parts]
     else:
         times = [tuple(interval) for interval in Bounds(given).times(len(parts)).tolist()]
     return (*times, *(WEIGHTS,) * kernel.weight_parameters)
@@ -75,29 +82,30 @@ def longest(smoothness: float) -> float:
     return ROUGH if excess(ROUGH) < 0 else float(brentq(excess, 1.0, ROUGH))
 
 
-def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
+def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tuple[float, float]:
     """`time_bounds` of one time, from geodesic distances, or from the rough ones where there are none.
 
     Rough distances are in the units of the metric, as times must be; coordinates need not be.
     """
     manifold, times = kernel.manifold, kernel.times
-    X = X[np.sort(np.random.default_rng(0).permutation(len(X))[:SUBSET])]
-    rows = max(1, NUMBERS // X.size)  # broadcasting copies all points for each row
-
-    def of_all(separation: Callable[..., Any]) -> np.ndarray:
-        return np.concatenate([np.asarray(separation(X[i : i + rows, None], X[None])) for i in range(0, len(X), rows)])
-
-    try:
-        distances = of_all(manifold.distance)
-    except HeatGPError:
-        distances = np.sqrt(of_all(manifold.rough_separation))
+    some = np.sort(np.random.default_rng(0).permutation(len(X))[:SUBSET])
     rounding = 1e-14 * np.abs(X).max(initial=0.0)
-    distances = np.where(np.isfinite(distances) & (distances > rounding), distances, 0.0)  # infinite between components
-    nearest = np.array([row[row > 0].min(initial=np.inf) for row in distances])
-    nearest = nearest[np.isfinite(nearest)]
-    largest = distances.max(initial=0.0)
-    if not nearest.size:  # one point, or all the same: any length will do
-        nearest, largest = np.array([1.0]), 1.0
+
+    def distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Zero where points are the same but for rounding, and between components."""
+        try:
+            found = np.asarray(unchecked(manifold.distance)(x, y))
+        except HeatGPError:
+            found = np.sqrt(np.asarray(manifold.rough_separation(x, y)))
+        return np.where(np.isfinite(found) & (found > rounding), found, 0.0)
+
+    rows = max(1, NUMBERS // X[some].size)  # broadcasting copies all points for each row
+    distances = np.concatenate([distance(X[some[i : i + rows], None], X[some]) for i in range(0, len(some), rows)])
+    neighbors, nearest = nearest_neighbors(manifold, X, some, distance)
+    largest = max(distances.max(initial=0.0), nearest.max(initial=0.0))
+    apart = nearest > 0
+    if not apart.any():  # one point, or all the same: any length will do
+        nearest, apart, largest = np.ones(1), np.ones(1, dtype=bool), 1.0
     if not times[0] < times[1]:
         raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
     reach = longest(smoothness_of(kernel)) * largest
@@ -107,27 +115,72 @@ def _interval(kernel: HeatKernel, X: np.ndarray) -> tuple[float, float]:
             f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
-    low, high = np.clip(((np.median(nearest) / 5) ** 2, reach**2), *times)
+    spacing = float(np.median(nearest[apart]))
+    if count is not None:
+        spacing *= (len(X) / count) ** (1 / manifold.dim)
+    low, high = (float(time) for time in np.clip(((spacing / 5) ** 2, reach**2), *times))
     if not low < high:
         return times
-    return shortened(kernel, X, distances, float(low), float(high)) if kernel.is_exact else (float(low), float(high))
+    if not kernel.is_exact or distances.max(initial=0.0) == 0:
+        return low, high
+    far, other = np.unravel_index(np.argmax(distances), distances.shape)
+    near = (X[some[apart]], X[neighbors[apart]])
+    return shortened(kernel, near, (X[some[[far]]], X[some[[other]]]), low, high)
 
 
-def shortened(kernel: HeatKernel, X: np.ndarray, distances: np.ndarray, low: float, high: float) -> tuple[float, float]:
+def nearest_neighbors(
+    manifold: Manifold, X: np.ndarray, some: np.ndarray, distance: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The nearest other points of some points, among all data, and their distances; zero where there is none.
+
+    Candidates are the nearest points in the embedding, where a k-d tree finds them.
+
+    Parameters
+    ----------
+    manifold : Manifold
+    X : array (N, *shape) of all data.
+    some : array (n,) of indices.
+    distance : function of two arrays of points that is zero where they are the same.
+
+    Returns
+    -------
+    indices, distances : arrays (n,)
+    """
+    flat = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+    tree, count = cKDTree(flat), CANDIDATES[0]
+    while True:
+        count = min(count, len(X))
+        candidates = np.reshape(tree.query(flat[some], k=count)[1], (len(some), count))
+        found = np.concatenate([distance(X[[i]], X[row])[None] for i, row in zip(some, candidates)])
+        found = np.where(found > 0, found, np.inf)
+        best = np.argmin(found, axis=1)
+        nearest = np.take_along_axis(found, best[:, None], axis=1)[:, 0]
+        if np.isfinite(nearest).all() or count == min(len(X), CANDIDATES[1]):
+            indices = np.take_along_axis(candidates, best[:, None], axis=1)[:, 0]
+            return indices, np.where(np.isfinite(nearest), nearest, 0.0)
+        count = min(8 * count, CANDIDATES[1])
+
+
+def shortened(
+    kernel: HeatKernel, near: tuple[np.ndarray, np.ndarray], far: tuple[np.ndarray, np.ndarray], low: float, high: float
+) -> tuple[float, float]:
     """Shorter times where curvature asks for them: the kernel of S^n is constant from the time log(n)/n on.
 
     In flat space the correlation at the lower bound and the nearest distance is exp(-25/2).
+
+    Parameters
+    ----------
+    kernel : HeatKernel
+    near, far : pairs of arrays of points: nearest neighbors, and the two farthest points.
+    low, high : floats, the bounds in flat space.
     """
-    near = np.argmin(np.where(distances > 0, distances, np.inf), axis=1)
-    far, other = np.unravel_index(np.argmax(distances), distances.shape)
-    nearest, farthest = kernel.matched(X, X[near]), kernel.matched(X[[far]], X[[other]])
-    one = kernel.matched(X[:1])
+    nearest, farthest, one = kernel.matched(*near), kernel.matched(*far), kernel.matched(near[0][:1])
 
     def correlation(function: TimeFunction, time: float) -> float:
         found, peak = function.at(time), one.at(time)
         return float(np.median(found.relative_value / peak.relative_value) * np.exp(found.log_scale - peak.log_scale))
 
-    if correlation(nearest, low) < SEPARATE or distances.max() == 0:
+    if correlation(nearest, low) < SEPARATE:
         return low, high
     shortest = max(low * 2.0**-40, kernel.times[0])
     while correlation(nearest, low) > SEPARATE and low / 2 > shortest:

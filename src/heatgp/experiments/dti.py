@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.dummy import DummyClassifier
 
-from ..baselines.rows import Row, distinct, find
+from ..baselines.rows import distinct
 from ..datasets import DataMissing, Dataset, dti, simulated_tract
 from ..datasets.tracts import stand_in_file
 from ..errors import InvalidInput
@@ -20,10 +20,10 @@ from ..heat.kernel import HeatKernel
 from ..heat.methods import heat_kernel
 from ..manifolds import SPD
 from ..plots import reliability_figure, tract_figure
-from .experiment import Experiment, Grid, Options, Outcome, Plan, Scores, Section, Unit
+from .experiment import Experiment, Grid, Options, Outcome, Plan, Row, Scores, Section, Unit
 from .models import classification, model, pooled
 from .section import section_text, setting_grid
-from .table import paper_figures, row, shown
+from .table import find, paper_figures, row, shown
 
 Source = tuple[str, str]
 """A file and a digest of its content."""

@@ -1,6 +1,7 @@
 """What an experiment is: units of work, what they found, and how that is shown."""
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -8,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from ..baselines.rows import Row
+from ..baselines import rows
 
 Scores = dict[str, Any]
 """What a unit finds: numbers are metrics, lists are for pictures."""
@@ -16,6 +17,15 @@ Figures = Mapping[tuple[str, str, str], tuple[float, float]]
 """Mean and standard deviation that the paper states, by setting, method and metric."""
 Line = Sequence[str]
 """Cells of one line of a table."""
+
+
+@dataclass(frozen=True)
+class Row(rows.Row):
+    """The row of a setting of an experiment, with the mean that the paper states; nan where it states none."""
+
+    experiment: str = ""
+    setting: str = ""
+    paper: float = math.nan
 
 
 @dataclass(frozen=True)

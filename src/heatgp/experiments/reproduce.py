@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from ..baselines.rows import Row, aligned
+from ..baselines.rows import aligned
 from ..datasets import DataMissing
-from .experiment import Experiment, Grid, Options, Outcome, Section
+from .experiment import Experiment, Grid, Options, Outcome, Row, Section
 from .report import write_report
 from .section import PAPER_NAMES
 from .table import headlines, summarise, write_csv

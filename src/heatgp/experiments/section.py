@@ -6,10 +6,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from ..baselines.rows import distinct, find
+from ..baselines.rows import distinct
 from ..plots import score_figure
 from .experiment import Grid, Line, Outcome
-from .table import number, shown, with_spread
+from .table import find, number, shown, with_spread
 
 PAPER_NAMES = {"heatgp": "paper: SiGP", "rbf": "paper: exGP", "svm": "paper: SVM", "linear": "paper: LR"}
 LABELS = {

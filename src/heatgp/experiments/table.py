@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..baselines.rows import Row, csv_text, find, summary
+from ..baselines.rows import csv_text
 from ..datasets.files import csv_records
 from ..whole_file import write_text
-from .experiment import Figures, Scores, Unit
+from .experiment import Figures, Row, Scores, Unit
 
 COLUMNS = ("experiment", "setting", "method", "metric", "mean", "sd", "n", "paper")
 
@@ -34,7 +34,12 @@ def summarise(experiment: str, scores: Mapping[Unit, Scores], paper: Figures) ->
 def row(experiment: str, setting: str, method: str, metric: str, values: Sequence[float], paper: Figures) -> Row:
     """The row of these values, with the paper's mean where there is one."""
     stated = paper.get((setting, method, metric), (math.nan, 0.0))[0]
-    return summary(method, metric, values, experiment=experiment, setting=setting, paper=stated)
+    return Row.of(method, metric, values, experiment=experiment, setting=setting, paper=stated)
+
+
+def find(rows: Iterable[Row], setting: str, method: str, metric: str) -> Row | None:
+    """The row of a setting, method and metric, None where there is none."""
+    return next((r for r in rows if (r.setting, r.method, r.metric) == (setting, method, metric)), None)
 
 
 def write_csv(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:

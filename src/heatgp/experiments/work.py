@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import warnings
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from tqdm import tqdm
 
-from ..errors import HeatGPWarning, warn
+from ..errors import HeatGPWarning, caught_warnings, warn
 from ..whole_file import append_whole, write_bytes
 from .experiment import Experiment, Scores, Unit
 
@@ -29,8 +28,7 @@ def compute(experiment: Experiment, units: Sequence[Unit], folder: Path, jobs: i
 
 def quietly(run: Callable[[Unit], Scores], unit: Unit) -> tuple[Unit, Scores]:
     """Run a unit without the library's warnings: what they warn of, the scores measure."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HeatGPWarning)
+    with caught_warnings(HeatGPWarning):
         return unit, run(unit)
 
 

@@ -346,9 +346,9 @@ def finished(
 def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:
     """The bounds, as (name, side), at which one of several times or weights may sit without a warning.
 
-    f may not depend on a coordinate, which is a long time; or not on a summand, which is a small weight, or a large one
-    of all others, and then the time of that summand is open. The evidence tends to a limit there, like 1/time or like
-    the weight, and what is left to gain is its slope.
+    f may vary slowly along a coordinate, which is a long time. Or it may not depend on a summand, which is a small
+    weight, or a large one of all others, and then the time of that summand is open. The evidence tends to a limit
+    there, like 1/time or like the weight, and what is left to gain is its slope.
     """
     learned = objective.given.time_names
     if kernel.parameters < 2 or not learned:

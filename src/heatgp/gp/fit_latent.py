@@ -38,6 +38,8 @@ NEAR = 400  # data near each other that are looked at, at least; but not more th
 TIMES = 8  # times scanned, for all together
 HEIGHTS = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
+LOOSE = 1e-5
+"""The same where a search over several functions takes long: some hundredths of a nat are left."""
 LARGE = 2.5e9
 """Functions times N³ up to which parameters of several functions are learned from all data: a search of 20 seconds."""
 REDUCED = 5e8
@@ -105,6 +107,8 @@ def fit_latent(
         number = affordable(functions, len(X), carried=True)
     searched = some_of(full, kernel, X, middle, number)
     starts, gain = (2, GAIN) if searched is full else (1, ROUGH)  # of some data the exact maximum is of no use
+    if functions > 1 and functions * number**3 > REDUCED:
+        starts, gain = 1, max(gain, LOOSE)  # a second ascent would take as long again
     found = climb(coarse, searched, scanned, box, starts, gain)
     if coarse is not full and free:
         together = max(few, round(min(NEAR, len(X) / 2) / functions ** (1 / 3)))

@@ -14,13 +14,13 @@ from scipy.stats import qmc
 from ..covariance import Array
 from .latent_objective import LatentObjective
 from .mixture import Mixture
-from .search import scan
+from .search import Found, scan
 from .threads import on_one_thread
 
 DECIDED = 15.0
 """Log odds at the best parameters from which on labels depend on the points, however few parameters do as well.
 
-Labels do not depend on the points where the odds are as much against it.
+Labels do not depend on the points where the odds are as much against it, and no other parameters are better.
 """
 PLACES = 32
 """Parameters over which the evidence is averaged; fewer for more than `MANY` labels times functions, but four."""
@@ -92,6 +92,7 @@ def with_no_signal(
     log_marginal_likelihood: float,
     objective: Callable[[], tuple[LatentObjective, Array]],
     condition: Callable[[LatentObjective, Array], Any],
+    values: Callable[[LatentObjective, Array], list[Found]] | None = None,
 ) -> tuple[Mixture, float]:
     """A mixture that allows for labels without signal, and the probability that they have one.
 
@@ -106,17 +107,19 @@ def with_no_signal(
     log_marginal_likelihood : number, the evidence of the Gaussian process at the best parameters.
     objective : function that returns the evidence with priors as a function of the log parameters, and their bounds.
     condition : function of this function and of log parameters that returns the posterior there.
+    values : function, default None: `loosely`. Log evidences at several log parameters, see `evidences`. It is given
+        where the best parameters are those of some labels, and others may be better for all.
     """
     odds = log_marginal_likelihood - constant.log_marginal_likelihood
     if odds > DECIDED:
         return mixture, 1.0
-    if odds > -DECIDED:
+    if odds > -DECIDED or values is not None:
         function, box = objective()
-        logs, places = evidences(function, box)
+        logs, places = evidences(function, box, int(constant.counts.sum()), values or loosely)
         near = LEARNED ** len(box)
         best, rest = log_marginal_likelihood + np.log(near), logsumexp(logs, b=(1 - near) / len(logs))
         odds = float(np.logaddexp(best, rest) - constant.log_marginal_likelihood)
-        if len(mixture.weights) == 1 and odds > NEGLIGIBLE:
+        if len(mixture.weights) == 1 and odds > NEGLIGIBLE and len(logs) > 1:
             heaviest = np.argsort(-logs)[: len(logs) // 2]
             share = expit(best - rest)
             others = Mixture.over(partial(condition, function), places[heaviest], softmax(logs[heaviest]))
@@ -127,20 +130,37 @@ def with_no_signal(
     return Mixture([*mixture.posteriors, constant], weights), signal
 
 
-def evidences(objective: LatentObjective, box: Array) -> tuple[Array, Array]:
+def loosely(objective: LatentObjective, places: Array) -> list[Found]:
+    """Log evidences at log parameters, from the objective's own inference; without the priors."""
+    return [(value - objective.log_prior(z), z) for value, z in scan(objective, objective.approximate, places)]
+
+
+def evidences(
+    objective: LatentObjective,
+    box: Array,
+    count: int,
+    values: Callable[[LatentObjective, Array], list[Found]] = loosely,
+) -> tuple[Array, Array]:
     """Log evidences at log parameters that stand for the priors, which end at the bounds; flat ones are uniform there.
 
-    The places are of a Sobol sequence. Labels with little signal change little along it; with much signal the average
-    is right to about one, and far above that of no signal.
+    The places are of a Sobol sequence, fewer for many labels. Labels with little signal change little along it; with
+    much signal the average is right to about one, and far above that of no signal.
+
+    Parameters
+    ----------
+    objective : LatentObjective, whose coordinates and priors count.
+    box : array (d, 2), the bounds of the log parameters.
+    count : int, the number of labels.
+    values : function of the objective and of several log parameters that returns pairs of a log evidence of all labels,
+        without the priors, and the log parameters; -inf where the inference fails.
     """
-    size = len(objective.y) * (objective.likelihood.functions or 1)
+    size = count * (objective.likelihood.functions or 1)
     unit = qmc.Sobol(len(box), scramble=False).random(max(PLACES >> (size // MANY), 4))
     unit += 0.5 / len(unit)
     places = np.empty(unit.shape)
     for k, name in enumerate(objective.names):
         law, (low, high), u = objective.laws.get(name), box[k], unit[:, k]
         places[:, k] = low + u * (high - low) if law is None else law.log_quantile(u, low, high)
-    places = places[np.argsort(places[:, objective.names.index("amplitude")])]
-    found = [(value - objective.log_prior(z), z) for value, z in scan(objective, objective.approximate, places)]
+    found = values(objective, places[np.argsort(places[:, objective.names.index("amplitude")])])
     converged = [pair for pair in found if np.isfinite(pair[0])] or found[:1]
     return np.array([value for value, _ in converged]), np.array([z for _, z in converged])

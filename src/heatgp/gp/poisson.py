@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, pdtr, wrightomega, xlogy
 
-from ..arguments import is_number
+from ..arguments import EXTREME, is_list, is_number, shown
 from ..covariance import Array
 from ..errors import InvalidInput
 from .quadrature import tilted_moments
@@ -59,12 +59,24 @@ class Poisson(RegressionLikelihood):
             )
         return counts
 
-    def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
+    def with_exposure(self, y: Array, exposure: Any) -> Array:
         """Counts beside their exposures, an array (N,) of pairs."""
-        exposures = one_each(np.full(len(y), exposure) if is_number(exposure) else exposure, len(y), "exposure")
+        if not is_list(exposure):
+            if not (is_number(exposure) and exposure > 0):
+                raise InvalidInput(
+                    f"exposure = {shown(exposure)} must be a positive, finite number, or an array with one for each "
+                    "count: the time or the area in which it was observed."
+                )
+            exposure = np.full(len(y), float(exposure))
+        exposures = one_each(exposure, len(y), "exposure")
         for where in np.flatnonzero(exposures == 0):
             raise InvalidInput(
                 f"exposure[{where}] = 0: nothing was observed there, so that it says nothing. Leave such points out."
+            )
+        for where in np.flatnonzero((exposures > EXTREME) | (exposures < 1 / EXTREME)):
+            raise InvalidInput(
+                f"exposure[{where}] = {exposures[where]:g} must be between {1 / EXTREME:g} and {EXTREME:g}. Give it in "
+                "another unit."
             )
         counted = np.empty(len(y), COUNTED)
         counted["count"], counted["exposure"] = y, exposures

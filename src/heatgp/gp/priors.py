@@ -66,6 +66,12 @@ class LogNormal:
         >>> [round(LogNormal.between(0.1, 10.0, edge).mass(0.1, 10.0), 2) for edge in (2, 1)]
         [0.95, 0.68]
         """
+        if not (is_number(low) and is_number(high) and 0 < low < high):
+            raise InvalidInput(
+                f"LogNormal.between({low!r}, {high!r}) needs two positive, finite numbers, the smaller first."
+            )
+        if not (is_number(edge) and edge > 0):
+            raise InvalidInput(f"edge = {edge!r} of LogNormal.between must be a positive, finite number.")
         return cls(float(np.sqrt(low) * np.sqrt(high)), float(np.log(high / low) / (2 * edge)))
 
     def log_density(self, z: Any) -> Any:
@@ -156,7 +162,10 @@ class Priors:
         own = parameters - weights
         times = tuple(self.time) if isinstance(self.time, (tuple, list)) else (self.time,) * own
         if len(times) not in (own, parameters):
-            raise InvalidInput(f"priors.time has {len(times)} laws; the kernel has {own} times.")
+            raise InvalidInput(
+                f"priors.time has {len(times)} laws; the kernel has {own} times. Give one LogNormal for all times, or "
+                "a tuple with one for each."
+            )
         names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(own)]
         names += [f"weight[{k}]" for k in range(1, weights + 1)]
         named = dict(zip(names, times)) | {f.name: vars(self)[f.name] for f in fields(self) if f.name != "time"}

@@ -126,10 +126,9 @@ class ProductKernel(HeatKernel):
         return replace(self, factors=tuple(f.as_positive_definite() for f in self.factors))
 
     def with_times(self, which: str | None) -> HeatKernel:
-        """By default one for each factor where their units differ, and else one for all."""
+        """By default one for each factor."""
         if which is None:
-            differ = len(self.factors) > 1 and any(map(has_units, self.manifold.factors))
-            return replace(self, own_times=self.own_times or differ)
+            return replace(self, own_times=self.own_times or len(self.factors) > 1)
         factors = self.factors if which == "each" else tuple(f.with_times(which) for f in self.factors)
         return replace(self, factors=factors, own_times=which != "shared")
 
@@ -223,6 +222,8 @@ class QuotientKernel(WrappedKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         other = X if Y is None else Y
         left = self._left(X)
+        # All parts are kept: each has at least one coordinate and one value for each pair.
+        self.check_pairs(len(X), len(other), 2 * len(left) * len(self.manifold.isometries))
         parts = [self.base.pairs(x, y) for x in left for y in self._images(other)]
 
         def at(time: Any) -> Evaluation:

@@ -77,6 +77,9 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
         stored = description["kernel"]
         if manifold is not None and not stored["named"] and repr(manifold) == stored["manifold"]:
             check_fingerprint(path, manifold, description["fingerprint"], description["python"])
+        for name, array in arrays.items():
+            if array.dtype.kind in "fc" and np.isnan(array).any():
+                raise InvalidInput(f"{path} is damaged: its array {name} has NaN. Make the kernel again.")
         kernel = restore(stored, arrays, manifold)
     except (HeatGPError, MemoryError):
         raise

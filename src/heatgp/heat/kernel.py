@@ -38,6 +38,10 @@ CACHED = 1 << 13
 MANY = 32
 """Chunks from which on progress is shown."""
 
+EXACT = "exact to rounding" + (
+    " (1e-10 of p_t(x, x) for SO(10): numpy.longdouble is a double here)" if np.finfo(np.longdouble).eps > 1e-16 else ""
+)
+"""What exact kernels state as their accuracy."""
 NUMPY_REMEDY = "Pass numpy.asarray(X): every kernel takes NumPy arrays."
 
 Function = Callable[[np.ndarray], np.ndarray]
@@ -281,7 +285,7 @@ class HeatKernel(Kernel):
 
     def _repr_html_(self) -> str:
         """What notebooks show: the manifold, how the kernel was made, and which times it knows."""
-        accuracy = "exact to rounding" if self.is_exact else "estimated: see standard_error"
+        accuracy = EXACT if self.is_exact else "estimated: see standard_error"
         rows = [
             ("manifold", repr(self.manifold)),
             ("method", self.method),

@@ -28,9 +28,10 @@ from .exact.fibre import Cosets, FibreKernel, exact_stiefel, fibre_group, group_
 from .exact.find import exact_profile
 from .kernel import HeatKernel, MadeKernel, OrbitKernel, Profile, Replicates
 from .positive import positive_profile
-from .reference.build import GROUPS, reference_kernel
+from .reference.build import CELLS, GROUPS, reference_kernel
 from .reference.cells import refuse_infinite
 from .reference.cost import reference_cost, refuse_unresolved, warn_where_hardly_resolved
+from .reference.kept_cells import are_cells_kept
 from .reference.kernel import ReferenceKernel
 from .smooth.density import has_few_modes
 from .smooth.fit import default_design, smooth_profile, smoothable
@@ -578,6 +579,7 @@ class Reference(Simulated):
         self.simple_cost(manifold).accept(
             f"The kernel of {manifold!r} through {self.references} reference points",
             "Take fewer `references`, fewer `paths`, or more cores (`n_jobs`).",
+            announce=not are_cells_kept(manifold, CELLS * self.references, self.references, self.rng, self.lasting),
         )
         return reference_kernel(manifold, self)
 

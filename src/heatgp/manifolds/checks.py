@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable
-from functools import wraps
+from contextvars import ContextVar
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..arguments import EXTREME, MOST, as_array, check_count, generator, is_integer
-from ..array import Array, namespace
+from ..array import Array, is_traced, namespace
 from ..cost import check_memory
 from ..errors import InputWarning, InvalidInput, OffManifold, warn
 
@@ -76,7 +77,9 @@ def check_bounds(owner: str, bounds: object, n: int) -> tuple[tuple[float, float
     return tuple((float(low), float(high)) for low, high in pairs.tolist())
 
 
-def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE) -> Array:
+def check_points(
+    manifold: Manifold, x: Array, name: str = "X", tolerance: float = TOLERANCE, *, degrees: bool = True
+) -> Array:
     """x as a floating array of points of the manifold, or an error that names the first wrong point.
 
     Parameters
@@ -88,6 +91,8 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
         What messages call x.
     tolerance : float, default 1e-6
         The largest defect allowed; at least 1e-4 for single precision.
+    degrees : bool, default True
+        Whether to warn of angles that may be in degrees.
 
     Returns
     -------
@@ -108,7 +113,7 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
     if x.ndim < len(manifold.shape) or x.shape[x.ndim - len(manifold.shape) :] != manifold.shape:
         raise InvalidInput(
             f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}, "
-            f"so {name} must have shape (..., {', '.join(map(str, manifold.shape))})."
+            f"so {name} must have shape (..., {', '.join(map(str, manifold.shape))}).{manifold.converter(x.shape)}"
         )
     if x.dtype.kind == "c" and not manifold.is_complex:
         raise InvalidInput(
@@ -138,9 +143,10 @@ def check_points(manifold: Manifold, x: Array, name: str = "X", tolerance: float
         far = " So far off is no rounding: check the data, the units and the order of the columns first."
         raise OffManifold(
             f"{_first(name, defect > limit)} is not on {manifold!r}: {manifold.violation} = {value:.1e} > {limit:.0e}. "
-            f"{manifold.remedy}{far if value > FAR_OFF else ''}"
+            f"{manifold.remedy}{far if value > FAR_OFF else ''}{manifold.converter(x.shape)}"
         )
-    warn_of_degrees(manifold, x, name)
+    if degrees:
+        warn_of_degrees(manifold, x, name)
     return x
 
 
@@ -179,6 +185,10 @@ def warn_of_degrees(manifold: Manifold, x: Array, name: str) -> None:
         )
 
 
+_trusted: ContextVar[bool] = ContextVar("_trusted", default=False)
+"""Whether arguments come from code that has checked its own; of this thread."""
+
+
 def checked_random(random: Callable) -> Callable:
     """A manifold's `random` that takes seeds too, and refuses numbers of points that are none or do not fit."""
 
@@ -187,24 +197,33 @@ def checked_random(random: Callable) -> Callable:
         count = check_count("n", n, 0)
         size = 8.0 * math.prod(self.shape) * (2 if self.is_complex else 1)
         check_memory(count * size, f"{n} points of {self!r}", "Ask for less.")
-        return random(self, generator(rng), count, *more, **named)
+        return _bound(random, self)(generator(rng), count, *more, **named)
 
+    checked.unchecked = random  # type: ignore[attr-defined]
     return checked
 
 
-def checked_pair(function: Callable) -> Callable:
-    """A manifold's function of two arrays of points or tangent vectors that takes lists too, and names wrong shapes."""
+def checked_function(check: Callable, function: Any) -> Callable:
+    """A manifold's function of two arrays whose arguments are checked first; lists are accepted too.
 
-    second = list(inspect.signature(function).parameters)[2]
+    Parameters
+    ----------
+    check : function of the manifold, both arrays and the name of the call, to both arrays as they are passed on.
+    function : what a class defines under the name: a method, a static method or any callable object.
+    """
+    try:
+        second = list(inspect.signature(_bound(function, 0)).parameters)[1]
+    except (ValueError, IndexError):  # built-in functions have no signature
+        second = "y"
 
     @wraps(function)
     def checked(self: Manifold, x: Any, *more: Any, **named: Any) -> Array:
         if second in named:
             more = (named.pop(second), *more)
-        if not more:
-            return function(self, x, **named)  # the error of a missing argument
+        if not more or _trusted.get():
+            return _bound(function, self)(x, *more, **named)  # without more: the error of a missing argument
         y, *more_than_two = more
-        called = f"{type(self).__name__}.{function.__name__}"
+        called = f"{type(self).__name__}.{checked.__name__}"
         x, y = _part(self, x, f"the first argument of {called}"), _part(self, y, f"the second argument of {called}")
         try:
             np.broadcast_shapes(x.shape, y.shape)
@@ -213,14 +232,49 @@ def checked_pair(function: Callable) -> Callable:
                 f"{called} got shapes {tuple(x.shape)} and {tuple(y.shape)}, whose batch axes do not broadcast. All "
                 "pairs are x[:, None] and y[None]."
             ) from None
+        token = _trusted.set(True)
         try:
-            return function(self, x, y, *more_than_two, **named)
+            if not (is_traced(x) or is_traced(y)):
+                check(self, x, y, called)
+            return _bound(function, self)(x, y, *more_than_two, **named)
         except np.linalg.LinAlgError:
             raise InvalidInput(
                 f"{called} has no answer: an argument is not finite, too large, or no point of {self!r}."
             ) from None
+        finally:
+            _trusted.reset(token)
 
+    checked.unchecked = function  # type: ignore[attr-defined]
     return checked
+
+
+def unchecked(method: Callable) -> Callable:
+    """A bound method of a manifold without checks of arguments, its own and those of calls inside it: for inner loops.
+
+    Examples
+    --------
+    >>> from heatgp import Sphere
+    >>> unchecked(Sphere(1).exp)(np.array([1.0, 0.0]), np.array([0.0, np.pi])).round(12)
+    array([-1.,  0.])
+    """
+    function = getattr(getattr(method, "__func__", None), "unchecked", None)
+    if function is None:
+        return method
+    bound = _bound(function, method.__self__)  # type: ignore[attr-defined]
+
+    def call(*arguments: Any) -> Any:
+        token = _trusted.set(True)
+        try:
+            return bound(*arguments)
+        finally:
+            _trusted.reset(token)
+
+    return call
+
+
+def _bound(function: Any, instance: Any) -> Callable:
+    """An attribute of a class as its instances have it: static methods and callable objects do not get the instance."""
+    return function.__get__(instance, type(instance)) if hasattr(function, "__get__") else function
 
 
 def _part(manifold: Manifold, x: Any, name: str) -> Array:
@@ -228,13 +282,57 @@ def _part(manifold: Manifold, x: Any, name: str) -> Array:
     x = as_floats(x, name)
     axes = len(manifold.shape)
     if x.ndim < axes or tuple(x.shape[x.ndim - axes :]) != tuple(manifold.shape):
-        raise InvalidInput(f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}.")
+        raise InvalidInput(
+            f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}."
+            f"{manifold.converter(tuple(x.shape))}"
+        )
     if isinstance(x, np.ndarray) and (x.dtype.kind == "b" or (x.dtype.kind == "c" and not manifold.is_complex)):
         raise InvalidInput(f"{name} has dtype {x.dtype}; the points of {manifold!r} are real numbers.")
     return x
 
 
-CHECKED = {"random": checked_random, "exp": checked_pair, "log": checked_pair, "distance": checked_pair}
+def _check_two_points(manifold: Manifold, x: Array, y: Array, called: str) -> None:
+    check_points(manifold, np.asarray(x), f"the first argument of {called}", degrees=False)
+    check_points(manifold, np.asarray(y), f"the second argument of {called}", degrees=False)
+
+
+def _check_first_point(manifold: Manifold, x: Array, v: Array, called: str) -> None:
+    check_points(manifold, np.asarray(x), f"the first argument of {called}", degrees=False)
+
+
+def _check_point_and_tangent(manifold: Manifold, x: Array, v: Array, called: str) -> None:
+    x, v = np.asarray(x), np.asarray(v)
+    check_points(manifold, x, f"the first argument of {called}", degrees=False)
+    name, axes = f"the second argument of {called}", tuple(range(-len(manifold.shape), 0))
+    finite = np.isfinite(v).all(axis=axes)
+    if not finite.all():
+        raise InvalidInput(f"{_first(name, ~finite)} is not finite (NaN or infinity).")
+    if not v.size:
+        return
+    off, size = (np.abs(part).max(axis=axes) for part in (v - np.asarray(manifold.to_tangent(x, v)), v))
+    rounding = 100 * max(np.finfo(part.dtype).eps for part in (x, v)) * np.abs(x).max(axis=axes, initial=0.0)
+    limit = 10 * max(_tolerance(part) for part in (x, v))
+    bad = off > limit * size + rounding
+    if bad.any():
+        part = float((off / np.where(size > 0, size, 1.0))[bad].flat[0])
+        raise OffManifold(
+            f"{_first(name, bad)} is not a tangent vector of {manifold!r}: its normal part is {part:.1e} > {limit:.0e} "
+            "of its size. Use M.to_tangent(x, v), its tangential part."
+        )
+
+
+def _tolerance(x: np.ndarray) -> float:
+    """How far points of this precision may be off their manifold."""
+    return TOLERANCE if np.finfo(x.dtype).eps < 1e-10 else SINGLE_TOLERANCE
+
+
+CHECKED: dict[str, Callable[[Any], Callable]] = {
+    "random": checked_random,
+    "exp": partial(checked_function, _check_point_and_tangent),
+    "log": partial(checked_function, _check_two_points),
+    "distance": partial(checked_function, _check_two_points),
+    "to_tangent": partial(checked_function, _check_first_point),
+}
 """The members of a manifold that users call by hand, and how their arguments are checked."""
 
 

@@ -17,6 +17,7 @@ is_complex                False                             points that are comp
 violation, remedy         "defect", "Use M.project(x)..."   error messages that name what is wrong and what to do
 metric                    from `noise`                      inner products of tangent vectors
 tangent_basis             from `noise`                      gradients in the points
+to_tangent                from `tangent_basis`, `metric`    checks of tangent vectors
 gradient                  from `tangent_basis`              gradients from partial derivatives
 log                       raises Unsupported                ways between points; `orbit_gradients` of one coordinate
 distance                  raises Unsupported                the ball method, nearest neighbours, search intervals
@@ -32,6 +33,7 @@ curvature_step_limit      step_limit                        the same without the
 covering                  None                              Brownian motion simulated on a simpler manifold
 polish                    x                                 points on the manifold after millions of steps
 project                   polish, repeated                  data with few digits
+converter                 ""                                error messages that name a function of `heatgp.points`
 farthest                  inf                               checks that do not ask for points which arrays cannot hold
 draws_evenly              False                             quasi-random points for reference kernels
 embed                     the coordinates of x              methods that use no geometry; plots
@@ -59,6 +61,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
+from inspect import getattr_static
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -67,7 +70,7 @@ import numpy as np
 from ..array import Array, namespace, real_vector, to_complex
 from ..errors import Unsupported
 from ..html_table import html_table
-from .checks import CHECKED, TOLERANCE, points_to_project, refuse
+from .checks import CHECKED, TOLERANCE, points_to_project, refuse, unchecked
 from .roots import Roots
 
 
@@ -138,7 +141,9 @@ class Manifold(ABC):
         """Check the arguments of the members that users call by hand, in every class, also of users."""
         super().__init_subclass__(**options)
         for name, checked in CHECKED.items():
-            if callable(own := vars(cls).get(name)):
+            own = getattr_static(cls, name, None)  # its own, or that of a class that is no manifold
+            known = own is vars(Manifold)[name] or (name not in vars(cls) and hasattr(own, "unchecked"))
+            if not known and (callable(own) or isinstance(own, classmethod)):
                 setattr(cls, name, checked(own))
 
     @property
@@ -234,6 +239,24 @@ class Manifold(ABC):
             rows = rows[..., :half] + 1j * rows[..., half:]
         return xp.reshape(rows, (*rows.shape[:-1], *self.shape))
 
+    @CHECKED["to_tangent"]
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        """The tangential part at x of arrays v of the shape of points; a tangent vector is its own.
+
+        By default from `tangent_basis` and `metric`.
+
+        Examples
+        --------
+        >>> from heatgp import Sphere
+        >>> Sphere(2).to_tangent(np.array([1.0, 0, 0]), np.array([0.5, 0.2, 0.0]))
+        array([0. , 0.2, 0. ])
+        """
+        xp, axes = namespace(x), len(self.shape)
+        x = x + xp.zeros(v.shape, dtype=x.dtype)
+        basis = self.tangent_basis(x)
+        parts = self.metric(xp.expand_dims(x, axis=-1 - axes), xp.expand_dims(v, axis=-1 - axes), basis)
+        return xp.sum(xp.reshape(parts, (*parts.shape, *(1,) * axes)) * basis, axis=-1 - axes)
+
     def log(self, x: Array, y: Array) -> Array:
         """The shortest tangent vector v at x with exp(x, v) = y; one of them where there are several.
 
@@ -271,7 +294,7 @@ class Manifold(ABC):
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         """Whether y lies in the ball of this radius around x."""
-        return self.distance(x, y) < radius
+        return unchecked(self.distance)(x, y) < radius
 
     def separation(self, x: Array, y: Array) -> Array:
         """Squared distance of close points, up to terms of fourth order: what short-time kernels need.
@@ -282,7 +305,7 @@ class Manifold(ABC):
         times the curvature. A class with a better formula defines its own.
         """
         try:
-            d = self.distance(x, y)
+            d = unchecked(self.distance)(x, y)
         except Unsupported:
             xp = namespace(x)
             d = Manifold.embed(self, self.difference(x, y))
@@ -331,7 +354,7 @@ class Manifold(ABC):
 
         Ye, Niu, Cheung, Dai, Liu (2024), Algorithm 1: exp_x of a normal vector of variance `time`.
         """
-        return self.exp(x, self._random_tangent(x, z, time))
+        return unchecked(self.exp)(x, self._random_tangent(x, z, time))
 
     def _random_tangent(self, x: Array, z: Array, time: float) -> Array:
         """A normal tangent vector at x of variance `time`, from real white noise z of shape (*shape, 2) or `shape`."""
@@ -392,6 +415,10 @@ class Manifold(ABC):
             points = np.asarray(self.polish(points))
         refuse(self, ~(np.asarray(self.defect(points)) <= TOLERANCE), "`polish` does not lead to one")
         return points
+
+    def converter(self, shape: tuple[int, ...]) -> str:
+        """A sentence for messages: the function of `heatgp.points` that makes points of data of this shape, or none."""
+        return ""
 
     farthest: ClassVar[float] = math.inf
     """The distance from usual points beyond which arrays do not hold a point."""
@@ -567,7 +594,7 @@ class Symmetric(Homogeneous):
         """With v = log(x, y), as long as theta times `roots.unit`: -v/|v| times the derivative in the distance."""
         if self.roots.coordinates > 1 or self.roots.signed:
             return super().orbit_gradients(X, Y, theta, slopes)
-        ways = self.log(X[:, None], Y[None])
+        ways = unchecked(self.log)(X[:, None], Y[None])
         return along_ways(ways, theta[..., 0] * self.roots.unit**2, slopes()[..., 0])
 
     chamber = forwarded("roots.chamber")

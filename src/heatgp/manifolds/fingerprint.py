@@ -2,10 +2,11 @@
 
 Functions of users are described by what they compute with: their bytecode and constants, the values that they enclose,
 and the values and functions that they use from their module, and so on. Where something is of a kind whose value cannot
-be read (an open file, an object of a compiled library, a module of the user's), there is no fingerprint, and nothing is
-kept on disk.
+be read (an open file, an object of a compiled library, a module of the user's, also one that a function imports when it
+is called), there is no fingerprint, and nothing is kept.
 """
 
+import dis
 import functools
 import hashlib
 import inspect
@@ -112,6 +113,8 @@ def contents(value: Any) -> Iterator[Any]:
         yield from (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags)
     elif installed := installed_name(value):
         yield RawBytes(installed.encode())
+    elif is_checked(value):
+        yield value.__wrapped__
     elif isinstance(value, FunctionType):
         yield from (value.__code__, value.__defaults__, value.__kwdefaults__)
         try:
@@ -121,6 +124,7 @@ def contents(value: Any) -> Iterator[Any]:
         used = {name for code in codes(value.__code__) for name in code.co_names}
         if used & HIDDEN:
             raise Unreadable
+        yield tuple(imported(value.__code__))
         yield {name: value.__globals__[name] for name in sorted(used) if name in value.__globals__}
     elif isinstance(value, MethodType):
         yield from (value.__func__, value.__self__)
@@ -144,12 +148,30 @@ def is_pythons(name: str, part: Any) -> bool:
     return name.startswith("__") and (name in WITHOUT_VALUE or not isinstance(part, FunctionType))
 
 
+def is_checked(value: Any) -> bool:
+    """Whether the library has wrapped a function of the user's, to check its arguments."""
+    made_here = isinstance(value, FunctionType) and value.__globals__.get("__name__", "").startswith(f"{LIBRARY}.")
+    return made_here and hasattr(value, "__wrapped__")
+
+
 def codes(code: CodeType) -> Iterator[CodeType]:
     """The code of a function and of all functions inside it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from codes(constant)
+
+
+def imported(code: CodeType) -> Iterator[ModuleType]:
+    """The modules that a function imports when it is called; Unreadable where they are relative or not loaded."""
+    for part in codes(code):
+        found = [step for step in dis.get_instructions(part) if step.opname != "EXTENDED_ARG"]
+        for i, step in enumerate(found):
+            if step.opname == "IMPORT_NAME":
+                level = found[i - 2].argval  # 0 for an absolute import
+                if level != 0 or step.argval not in sys.modules:
+                    raise Unreadable
+                yield sys.modules[step.argval]
 
 
 def state(value: Any) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from functools import reduce
 
 import numpy as np
 
+from .checks import unchecked
 from .composed.product import flat_size, flatten, unflatten
 from .contract import Manifold
 
@@ -51,7 +52,7 @@ def _moved(
     manifold: Manifold, function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, v: np.ndarray
 ) -> np.ndarray:
     """Values (n, dim, ...) at the ends of geodesics from x with velocities v (n, dim, *shape)."""
-    ends = manifold.exp(x[:, None], v)
+    ends = unchecked(manifold.exp)(x[:, None], v)
     values = function(np.reshape(ends, (-1, *manifold.shape)))
     return values.reshape(*v.shape[:2], *values.shape[1:])
 

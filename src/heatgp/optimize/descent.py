@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_count, check_number
+from ..arguments import EXTREME, as_array, check_count, check_number, shown
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
-from ..manifolds.checks import TOLERANCE, check_points
+from ..manifolds.checks import TOLERANCE, check_points, unchecked
 from ..manifolds.composed.product import flat_size
 from ..manifolds.gradients import to_tangent_space
 
@@ -43,6 +43,8 @@ DOWNWARD = 1e-8
 """The least cosine of the angle of a direction and minus the gradient, and of a step and the change of the gradient."""
 ROUNDING = 1e-15
 """Relative increases of the function that count as rounding."""
+TANGENT = 1e-3
+"""The largest part of a gradient that may be normal to the manifold: more is not rounding, not in single precision."""
 
 
 @dataclass(frozen=True)
@@ -79,8 +81,9 @@ def descend(
     Parameters
     ----------
     manifold : Manifold
-    function : from points (n, *shape) to values (n,) and gradients (n, *shape), tangent vectors. Values that are not
-        finite are never accepted: they bar the way.
+    function : from points (n, *shape) to values (n,) and gradients (n, *shape), tangent vectors. `manifold.gradient`
+        makes them from partial derivatives. Points with a value that is not finite are never accepted, and a descent
+        does not move from a start with such a value.
     starts : array (n, *shape) of points.
     steps : int, default 100, the most steps.
     tolerance : float, default 1e-6
@@ -100,7 +103,9 @@ def descend(
 
     Raises
     ------
-    InvalidInput : if the starts have another shape, or the bounds do, or a tolerance is no number.
+    InvalidInput : if the starts have another shape, or the bounds do, or a tolerance is no number; if the function does
+        not return values and gradients of these shapes, or, at the starts, no finite value, a gradient that is not
+        finite, or one that is not tangent.
     OffManifold : if a start is not on the manifold.
 
     Examples
@@ -115,6 +120,9 @@ def descend(
     array([[0., 0., 1.],
            [0., 0., 1.]])
     """
+    for name, argument in (("function", function), ("stop", stop)):
+        if not callable(argument):
+            raise InvalidInput(f"{name} must be a function; got {shown(argument)}.")
     check_count("steps", steps, 0)
     check_number("tolerance", tolerance)
     check_number("value_tolerance", value_tolerance)
@@ -123,7 +131,9 @@ def descend(
         raise InvalidInput(f"starts have shape {x.shape}; needed is (n, {', '.join(map(str, manifold.shape))}).")
     box = None if bounds is None else _checked_box(manifold, bounds)
     x = x if box is None else np.clip(x, *box)
+    function = _checked_function(manifold, function)
     state = _State(manifold, box, x, *function(x))
+    _check_start(manifold, x, state.values, state.gradients, tolerance)
     for number in range(steps):
         moving = state.moving(tolerance)
         if not moving.any() or stop():
@@ -162,6 +172,59 @@ def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
             "Give -inf and inf there, or a Domain of the manifold."
         )
     return box
+
+
+def _checked_function(manifold: Manifold, function: Function) -> Function:
+    """The function, with an error for results that are not values and gradients of the shapes needed."""
+    shape = ", ".join(map(str, manifold.shape))
+    needed = f"needed are two arrays, values (n,) and gradients (n, {shape}), for n points"
+
+    def checked(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = function(x)
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            got = f"{len(found)} results" if isinstance(found, (tuple, list)) else f"one result, {shown(found)}"
+            raise InvalidInput(f"function returned {got}; {needed}.")
+        values, gradients = as_array(found[0], "the values"), as_array(found[1], "the gradients")
+        if values.shape != x.shape[:1] or gradients.shape != x.shape:
+            raise InvalidInput(
+                f"function returned values of shape {values.shape} and gradients of shape {gradients.shape} for points "
+                f"of shape {x.shape}; {needed}."
+            )
+        if values.dtype.kind == "c" or (gradients.dtype.kind == "c" and not manifold.is_complex):
+            raise InvalidInput(
+                f"function returned values of dtype {values.dtype} and gradients of dtype {gradients.dtype}; values "
+                f"are real, and so are gradients on {manifold!r}."
+            )
+        return values, gradients
+
+    return checked
+
+
+def _check_start(
+    manifold: Manifold, x: np.ndarray, values: np.ndarray, gradients: np.ndarray, tolerance: float
+) -> None:
+    """Raise InvalidInput where no descent can begin, or a gradient is not finite or not tangent."""
+    finite = np.isfinite(values)
+    if len(x) and not finite.any():
+        raise InvalidInput(
+            f"function has no finite value at any of the {len(x)} start(s); at starts[0] it is {values[0]}. Give other "
+            "starts."
+        )
+    x, gradients, rows = x[finite], gradients[finite], np.flatnonzero(finite)
+    axes = tuple(range(1, x.ndim))
+    bad = ~np.isfinite(gradients).all(axis=axes)
+    if bad.any():
+        raise InvalidInput(f"The gradient at starts[{rows[np.argmax(bad)]}] is not finite, though the value is.")
+    normal = gradients - to_tangent_space(manifold, x, gradients[None])[0]
+    size, off = (np.sqrt((np.abs(v) ** 2).sum(axis=axes)) for v in (gradients, normal))
+    bad = (off > TANGENT * size) & (size > tolerance)
+    if bad.any():
+        number = int(np.argmax(bad))
+        raise InvalidInput(
+            f"The gradient at starts[{rows[number]}] is not tangent to {manifold!r}: its normal part is "
+            f"{off[number] / size[number]:.1e} of it > {TANGENT:g}. manifold.gradient(x, slope) makes tangent vectors "
+            "of partial derivatives."
+        )
 
 
 def _shorter(change: np.ndarray, promise: np.ndarray) -> np.ndarray:
@@ -275,7 +338,7 @@ class _State:
     def _along(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The ends of geodesics, in the box, without rounding errors of many steps."""
         with np.errstate(all="ignore"):  # of steps that are too long
-            ends = np.asarray(self.manifold.polish(self.manifold.exp(x, v)))
+            ends = np.asarray(self.manifold.polish(unchecked(self.manifold.exp)(x, v)))
         return ends if self.box is None else np.clip(ends, *self.box)
 
     def _evaluated(self, function: Function, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -11,13 +12,22 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from ..arguments import check_count, check_flag, check_jobs, is_list, shown
+from ..arguments import EXTREME, check_count, check_flag, check_jobs, is_list, shown
 from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Manifold
 from ..progress import tracked
 from ..whole_file import check_path
 from .optimizer import INITIAL, Optimizer
+
+SAME_VALUE = 1e-6
+"""The largest difference of two values of a function without noise, over their size or their spread: rounding."""
+DEVIATIONS = 5.0
+"""How many standard deviations two values with noise at the same point may differ."""
+UNKNOWN_NOISE = 0.25
+"""The variance of a noise that is not given, over the variance of all values: large, so that no search is refused."""
+COMPARED = 3
+"""Points of a file that are evaluated again at most."""
 
 
 class Minimum(OptimizeResult):
@@ -61,7 +71,9 @@ def minimize(
     batch : int, default 1. How many points are chosen before their values are known.
     n_jobs : int, default None. Processes that evaluate the points of a batch, as in joblib.
     file : path, default None. Where all evaluations are kept as they come. A run that was interrupted goes on from
-        there, when it is called again with the same file; `rng` and `x0` are then those of the first call.
+        there, when it is called again with the same file and the same arguments; `rng` is then that of the first call,
+        and `x0` may be left out. The first point of the file is evaluated once more, to see that it is the same
+        function; with noise, or where this fails, up to two more points.
     callback : function of the Optimizer, called after each batch, default None. The search ends where it returns True.
     show_progress : bool, default None: a bar on a terminal, and lines of the log elsewhere.
     kernel, smoothness, initial : as in `Optimizer`.
@@ -76,7 +88,7 @@ def minimize(
 
     Raises
     ------
-    InvalidInput : if an argument is not possible, or `function` does not return a number.
+    InvalidInput : if an argument is not possible, `function` does not return a number, or `file` is of another search.
 
     Examples
     --------
@@ -99,16 +111,24 @@ def minimize(
     evaluate = _evaluator(function, check_jobs(n_jobs))
     model = {"kernel": kernel, "smoothness": smoothness, "noise": noise}
     optimizer = Optimizer(manifold, bounds=bounds, initial=initial, rng=rng, **model)
-    starts = optimizer.pending if x0 is None else optimizer.points(x0, "x0")  # none is pending yet
+    if x0 is not None:
+        optimizer.x0 = optimizer.points(x0, "x0")
     if file is not None and os.path.exists(check_path(file, "file")):
+        given = optimizer.x0
         optimizer.load(file)
+        if x0 is not None and not np.array_equal(given, optimizer.x0):
+            raise InvalidInput(
+                f"{file} is of a search that began with another x0, of {len(optimizer.x0)} point(s). Leave x0 out to "
+                "go on with it, or give another file."
+            )
+        _check_same_function(optimizer, evaluate, file)
     _keep(optimizer, file)  # a file that cannot be written is found out now
 
     def rounds() -> Iterator[None]:
         while len(optimizer.y) < evaluations:
             yield
 
-    ending = "evaluations were made."
+    starts, failures, ending = optimizer.x0, Counter[float](), "evaluations were made."
     number = math.ceil(max(0, evaluations - len(optimizer.y)) / batch)
     for _ in tracked(rounds(), number, "Evaluations" if batch == 1 else "Batches of evaluations", show_progress):
         done = len(optimizer.y)
@@ -119,6 +139,8 @@ def minimize(
             _keep(optimizer, file)
         for x, value in zip(points, evaluate(points)):
             optimizer.tell(x, value)
+            if not abs(value) <= EXTREME:
+                failures[value] += 1
             _keep(optimizer, file)
         answer = None if callback is None else callback(optimizer)
         if isinstance(answer, (bool, np.bool_)) and answer:
@@ -133,9 +155,41 @@ def minimize(
         values=optimizer.y,
         model=optimizer.model() if number > 1 else None,
         success=number > 0,
-        message=f"{len(optimizer.y)} {ending}"
-        if number
-        else f"none of {len(optimizer.y)} evaluations had a value of at most 1e100.",
+        message=f"{len(optimizer.y)} {ending}" if number else _no_value(len(optimizer.y), failures),
+    )
+
+
+def _check_same_function(optimizer: Optimizer, evaluate: Callable[[Array], Iterator[float]], file: Any) -> None:
+    """Raise InvalidInput where the function has other values than a file at its points."""
+    y = optimizer.y
+    finite = np.flatnonzero(np.isfinite(y))
+    if not len(finite) or (optimizer.noise is None and len(finite) < 2):
+        return
+    variance = UNKNOWN_NOISE * np.var(y[finite], ddof=1) if optimizer.noise is None else optimizer.noise
+    for number in finite[:COMPARED]:
+        (value,) = evaluate(optimizer.X[number : number + 1])
+        rounding = SAME_VALUE * max(abs(y[number]), float(np.std(y[finite])))
+        if abs(value - y[number]) <= DEVIATIONS * math.sqrt(2 * variance) + rounding:
+            return
+        if optimizer.noise == 0 and abs(value) <= EXTREME:
+            break  # else noise or a failure may be the reason, and another point decides
+    raise InvalidInput(
+        f"{file} is of a search of another function: at its point {number} it has the value {y[number]:g}, and this "
+        f"function {value:g}. Give another file, or the function of the first call; if its values are noisy, begin "
+        "again with noise=None."
+    )
+
+
+def _no_value(number: int, failures: Counter[float]) -> str:
+    """What is wrong with a function none of whose values can be used."""
+    kinds = {"nan": 0, "-inf": 0, "inf": 0, "a number beyond 1e100": 0}
+    for value, count in failures.items():
+        kinds[str(value) if str(value) in kinds else "a number beyond 1e100"] += count
+    returned = ", ".join(f"{kind} at {count}" for kind, count in kinds.items() if count)
+    why = f" function returned {returned} of them." if returned else ""
+    return (
+        f"none of {number} evaluations had a value between -1e100 and 1e100.{why} A minimum needs finite values: check "
+        "the function at one of `points`."
     )
 
 

@@ -10,6 +10,7 @@ Turner and Poloczek (2019), Scalable Global Optimization via Local Bayesian Opti
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import asdict
@@ -31,7 +32,7 @@ from .proposals import explore, fitted, parameters_of, refine
 from .region import Region
 from .space import Space
 
-FORMAT = 1
+FORMAT = 2
 GIVEN, RANDOM, EXPLORED, REFINED = "given", "random", "explored", "refined"
 """How a point was chosen."""
 INITIAL = 5
@@ -72,6 +73,7 @@ class Optimizer:
     X, y : arrays (n, *shape) and (n,), all evaluations in the order in which they were told; nan for those that failed.
     x, fun : the best point and its value; with noise, the mean of the model there.
     pending : array (p, *shape) of points that were asked for and not told.
+    x0 : array (n, *shape) of the points that `minimize` begins with; none by default.
 
     Raises
     ------
@@ -111,7 +113,7 @@ class Optimizer:
         self._seed = [int(word) for word in generator(rng).integers(2**32, size=4)]
         self.kernel = chosen_kernel(manifold, kernel, None)  # made once; what has none is refused here
         number = complex if manifold.is_complex else float
-        self._X, self._pending = (np.empty((0, *manifold.shape), dtype=number) for _ in range(2))
+        self._X, self._pending, self.x0 = (np.empty((0, *manifold.shape), dtype=number) for _ in range(3))
         self._y, self._chosen = np.empty(0), list[str]()
         self._asked = 0
         self._region = Region.of(self._space.size, manifold.dim)
@@ -246,7 +248,6 @@ class Optimizer:
         path : str or Path
         """
         state = {
-            "format": FORMAT,
             **self._problem,
             "seed": self._seed,
             "asked": self._asked,
@@ -254,8 +255,10 @@ class Optimizer:
             "region": asdict(self._region),
             "learned": self._learned,
         }
+        content: dict[str, Any] = {"X": self._X, "y": self._y, "pending": self._pending, "x0": self.x0}
+        content["state"] = np.array(json.dumps(state))
         with whole_file(path) as stream:
-            np.savez(stream, state=np.array(json.dumps(state)), X=self._X, y=self._y, pending=self._pending)
+            np.savez(stream, format=np.array(FORMAT), checksum=np.array(_checksum(content)), **content)
 
     def load(self, path: Any) -> None:
         """Go on from what `save` wrote, as if the search had not been interrupted.
@@ -266,28 +269,34 @@ class Optimizer:
 
         Raises
         ------
-        InvalidInput : if there is no such file, it is damaged, or of another manifold or other bounds.
+        InvalidInput : if there is no such file, if it is damaged or was edited, or if its search had another manifold,
+            kernel or smoothness, other bounds, or another noise.
         """
         file = existing_file(path)
+        wrong = (
+            f"{path} is not a file of an Optimizer, or it is damaged or was edited. Give another file, or remove it."
+        )
         try:
-            with file.open("rb") as stream, np.load(stream) as arrays:
-                state = json.loads(str(arrays["state"]))
-                X, y, pending = (arrays[name] for name in ("X", "y", "pending"))
-            stored, region = (state["manifold"], state["bounds"]), Region(**state["region"])
-            seed, asked, chosen, (count, learned) = (state[name] for name in ("seed", "asked", "chosen", "learned"))
-        except Exception:  # zip, npy and json each have their own for what a flipped bit does
+            with file.open("rb") as stream, np.load(stream) as archive:
+                content = {name: archive[name] for name in archive.files}
+            state = json.loads(str(content["state"]))
+            written = content.pop("format").item() if "format" in content else state["format"]
+        except Exception:  # zip, npy and json each have their own errors for a flipped bit
+            raise InvalidInput(wrong) from None
+        if written != FORMAT:
             raise InvalidInput(
-                f"{path} is not a file of an Optimizer, or it is damaged. Give another file, or remove it."
-            ) from None
-        if state["format"] != FORMAT:
-            raise InvalidInput(f"{path} has format {state['format']}; this version reads format {FORMAT}.")
-        manifold, bounds = self._problem.values()
-        if stored[0] != manifold:
-            raise InvalidInput(f"{path} is of a search on {stored[0]}, not on {manifold}. Give another file.")
-        if stored[1] != bounds:
-            raise InvalidInput(f"{path} is of a search with other bounds. Give these, or another file.")
-        self._X, self._y, self._pending = X, y, pending
-        self._seed, self._asked, self._chosen, self._region = seed, asked, chosen, region
+                f"{path} has format {written!r}; this version reads format {FORMAT}. Begin with another file."
+            )
+        if str(content.pop("checksum", "")) != _checksum(content):
+            raise InvalidInput(wrong)
+        for name, own in self._problem.items():
+            stored = state[name]
+            if stored != own:
+                raise InvalidInput(f"{path} is of a search {_difference(name, stored, own)}")
+        self._X, self._y, self._pending, self.x0 = (content[name] for name in ("X", "y", "pending", "x0"))
+        self._seed, self._asked, self._chosen = (state[name] for name in ("seed", "asked", "chosen"))
+        self._region = Region(**state["region"])
+        count, learned = state["learned"]
         self._learned = count, {k: tuple(v) if isinstance(v, list) else v for k, v in learned.items()}
         self._smoothed = None
 
@@ -295,7 +304,13 @@ class Optimizer:
     def _problem(self) -> dict[str, Any]:
         """What two searches must share to go on from each other's files."""
         manifold = fingerprint(self.manifold) or repr(self.manifold)
-        return {"manifold": manifold, "bounds": [self._space.low.tolist(), self._space.high.tolist()]}
+        return {
+            "manifold": manifold,
+            "bounds": [self._space.low.tolist(), self._space.high.tolist()],
+            "noise": None if self.noise is None else float(self.noise),
+            "kernel": repr(self.kernel),
+            "smoothness": str(self.smoothness),
+        }
 
     def _proposal(self, rng: np.random.Generator) -> tuple[Array, str]:
         """The next point of the search, in its units, and how it was chosen."""
@@ -310,7 +325,7 @@ class Optimizer:
         if len(y) >= RELEARN * count:
             known = {}
         options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
-        x, model = explore(space, X, y, pending, rng, self.noise != 0, **options)
+        x, model = explore(space, X, y, pending, rng, self.noise, **options)
         if not known:
             self._learned = len(y), parameters_of(model)
         return x, EXPLORED
@@ -364,3 +379,21 @@ class Optimizer:
         self._X = np.concatenate([self._X, x[None]])
         self._y = np.append(self._y, y)
         self._smoothed = None
+
+
+def _checksum(content: dict[str, Array]) -> str:
+    """A hash of arrays: their names, types, shapes and bytes."""
+    found = hashlib.sha256()
+    for name in sorted(content):
+        array = content[name]
+        found.update(f"{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
+    return found.hexdigest()
+
+
+def _difference(name: str, stored: Any, own: Any) -> str:
+    """The end of a message: what a file holds, and what this search has."""
+    if name == "manifold":
+        return f"on {stored}, not on {own}. Give another file."
+    if name == "bounds":
+        return "with other bounds. Give these, or another file."
+    return f"with {name} = {stored}, not {own}. Give the same {name}, or another file."

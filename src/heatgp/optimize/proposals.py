@@ -1,14 +1,13 @@
 """Where to evaluate next: the largest expected improvement, on the whole manifold or near its best point."""
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..array import Array
-from ..errors import HeatGPWarning, NotPositiveDefinite
+from ..errors import HeatGPWarning, NotPositiveDefinite, caught_warnings
 from ..estimators import GPRegressor
 from ..manifolds import Euclidean
 from .descent import Function, descend
@@ -35,8 +34,7 @@ EXACT = 1e-8
 
 def fitted(manifold: Any, X: Array, y: Array, **options: Any) -> GPRegressor:
     """A dense model. What it would warn of, few data and short times, is usual here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", HeatGPWarning)
+    with caught_warnings(HeatGPWarning):
         return GPRegressor(manifold, inference="dense", **options).fit(X, y)
 
 
@@ -56,10 +54,15 @@ def believing(model: GPRegressor, X: Array, y: Array, pending: Array) -> GPRegre
     return fitted(model.manifold, X, y, kernel=model.kernel, smoothness=model.smoothness, **parameters_of(model))
 
 
-def gaussian(y: Array) -> Array:
+def gaussian(y: Array) -> tuple[Array, float]:
     """Values moved by the increasing function of Yeo and Johnson's family that makes them most like normal ones.
 
     A model of them is not governed by the few largest values, which do not matter for the minimum.
+
+    Returns
+    -------
+    values : array (n,)
+    factor : float, by which the variance of small noise of y is multiplied, on average over y.
 
     Reference: Yeo and Johnson (2000), Biometrika 87, 954-959.
     """
@@ -67,12 +70,14 @@ def gaussian(y: Array) -> Array:
 
     spread = float(np.std(y))
     if not spread > 0:
-        return y - y.mean()
+        return y - y.mean(), 1.0
     unit = (y - y.mean()) / spread
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # powers that it tries overflow
-        found, _ = yeojohnson(unit)
-    return found if np.isfinite(found).all() and np.ptp(found) > 0 else unit
+    with np.errstate(all="ignore"):  # powers that it tries overflow
+        found, power = yeojohnson(unit)
+    if not (np.isfinite(found).all() and np.ptp(found) > 0):
+        return unit, spread**-2
+    slopes = (1 + np.abs(unit)) ** ((power - 1) * np.sign(unit))
+    return found, float(np.mean(slopes**2)) / spread**2
 
 
 def only(inside: Callable[[Array], Array], function: Function) -> Function:
@@ -94,7 +99,7 @@ def explore(
     y: Array,
     pending: Array,
     rng: np.random.Generator,
-    is_noisy: bool,
+    value_noise: float | None,
     **options: Any,
 ) -> tuple[Array, GPRegressor]:
     """The point of the largest expected improvement on the whole manifold, by a model of all data, and the model.
@@ -106,13 +111,16 @@ def explore(
     y : array (n,) of their values.
     pending : array (p, *shape) of points whose values will be known later.
     rng : Generator
-    is_noisy : bool, whether the lowest mean of the model is to be improved on, not the lowest value.
+    value_noise : float, the variance of the noise of y; None to learn it. With noise the lowest mean of the model is
+        to be improved on, not the lowest value.
     options : of GPRegressor; parameters that are not given are learned.
     """
-    unit = gaussian(y)
+    unit, factor = gaussian(y)
+    if value_noise:
+        options["noise"] = value_noise * factor
     model = fitted(space.manifold, X, unit, **options)
     known = np.concatenate([X, pending])
-    least = model.predict(X) if is_noisy else unit
+    least = unit if value_noise == 0 else model.predict(X)
     value, with_gradient = improvement_of(believing(model, X, unit, pending), float(least.min()))
     lengths = space.size * np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), RANDOM // 4))
     starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])

@@ -13,6 +13,7 @@ from ..arguments import as_array
 from ..array import Array, white_noise
 from ..errors import InvalidInput, NotConverged, Unsupported
 from ..manifolds import Euclidean, Manifold, Product
+from ..manifolds.checks import unchecked
 from .descent import euclidean_coordinates
 
 SIDE = 2.0
@@ -100,12 +101,14 @@ class Space:
         M = self.manifold
         start = np.broadcast_to(x, (len(lengths), *M.shape))
         v = M.noise(start, white_noise(rng, start.shape, M.is_complex)) / np.sqrt(M.dim)
-        return self.clipped(np.asarray(M.polish(M.exp(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape)))))))
+        return self.clipped(
+            np.asarray(M.polish(unchecked(M.exp)(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape))))))
+        )
 
     def distances(self, X: Array, x: Array) -> Array:
         """Of X and x, which may be one point or several; rough ones where there is no distance, or it is not found."""
         try:
-            return np.asarray(self.manifold.distance(X, x))
+            return np.asarray(unchecked(self.manifold.distance)(X, x))
         except (Unsupported, NotConverged):
             return np.sqrt(np.asarray(self.manifold.rough_separation(X, x)))
 
@@ -133,7 +136,7 @@ class Space:
         """Normal coordinates (n, dim) of points X about x; nearly so, for close points, where there is no logarithm."""
         start = np.broadcast_to(x, X.shape)
         try:
-            ways = np.asarray(self.manifold.log(start, X))
+            ways = np.asarray(unchecked(self.manifold.log)(start, X))
         except (Unsupported, NotConverged):
             ways = np.asarray(self.manifold.difference(start, X))  # products with the frame project it
         return np.asarray(self.manifold.metric(x, ways[:, None], frame[None]))
@@ -142,7 +145,7 @@ class Space:
         """The points (n, *shape) whose normal coordinates about x are v (n, dim), clipped."""
         start = np.broadcast_to(x, (len(v), *x.shape))
         ways = np.tensordot(v, frame, axes=1)
-        return self.clipped(np.asarray(self.manifold.polish(self.manifold.exp(start, ways))))
+        return self.clipped(np.asarray(self.manifold.polish(unchecked(self.manifold.exp)(start, ways))))
 
 
 def _is_endless(manifold: Manifold) -> bool:

@@ -8,7 +8,6 @@ JAX cannot compile such kernels, its usual compiler runs the same loop, one kern
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from importlib.util import find_spec
@@ -20,7 +19,7 @@ from jax import lax
 from jax import numpy as jnp
 from jax.experimental import pallas
 
-from ..errors import Unsupported
+from ..errors import Unsupported, without_warnings_of_others
 from ..manifolds.contract import Manifold
 from .entries import entrywise, to_entries, to_table
 from .philox import white_noise
@@ -57,8 +56,8 @@ def register_walk(
             for part, (time, first, end) in enumerate(_legs(count, plan.step, last)):
                 key = np.random.SeedSequence(root, spawn_key=(k, part)).generate_state(2)
                 numbers = np.array([first, end, *key], np.uint32)
-                with warnings.catch_warnings():  # the loop takes over where JAX no longer has these kernels
-                    warnings.filterwarnings("ignore", "The Pallas Triton backend is deprecated")
+                # the loop takes over where JAX no longer has these kernels
+                with without_warnings_of_others(Warning, message="The Pallas Triton backend is deprecated"):
                     entries = _leg(manifold, time, single, how, numbers, *entries)
             positions.append(_joined(manifold.shape, manifold.is_complex, paths, *entries))
         return jnp.stack(positions)

@@ -11,6 +11,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
+from ..arguments import as_array, check_count, shown
 from ..errors import InvalidInput
 from ..manifolds import TorusKnot
 from ..points import latlon_to_sphere, sphere_to_latlon
@@ -110,10 +111,24 @@ def sphere_figure(
     Returns
     -------
     matplotlib.figure.Figure
+
+    Raises
+    ------
+    InvalidInput
+        If `function` is no function, or does not return one value for each point.
     """
+    if not callable(function):
+        raise InvalidInput(f"function = {shown(function)} must be a function of points (N, 3), such as gp.predict.")
+    check_count("number", number)
     latitude, longitude = np.linspace(-90, 90, number + 1), np.linspace(-180, 180, 2 * number + 1)
     grid = latlon_to_sphere(latitude[:, None], longitude)
-    values = np.asarray(function(grid.reshape(-1, 3))).reshape(grid.shape[:-1])
+    values = as_array(function(grid.reshape(-1, 3)), "the values of function")
+    if values.size != grid[..., 0].size:
+        raise InvalidInput(
+            f"function maps points of shape {(grid[..., 0].size, 3)} to shape {values.shape}; needed is one value for "
+            "each point."
+        )
+    values = values.reshape(grid.shape[:-1])
     figure, axes = new_axes(6.4, 3.1, projection="mollweide")
     x, y = np.radians(longitude), np.radians(latitude)
     image = axes.pcolormesh(x, y, values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True)

@@ -25,7 +25,7 @@ from ..manifolds import (
     Torus,
     TorusKnot,
 )
-from ..manifolds.checks import require
+from ..manifolds.checks import require, unchecked
 from .style import method_styles, new_axes, styled
 
 CURVED = 30.0
@@ -113,7 +113,7 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     if manifold.is_complex:
         noise = noise + 1j * numbers.standard_normal(start.shape)
     direction = manifold.noise(start, noise)
-    speed = math.sqrt(float(manifold.separation(start, manifold.exp(start, 1e-3 * direction)))) / 1e-3
+    speed = math.sqrt(float(manifold.separation(start, unchecked(manifold.exp)(start, 1e-3 * direction)))) / 1e-3
     direction = direction / speed
     end = 5 * math.sqrt(time)
     if isinstance(manifold, Homogeneous) and manifold.rank == 1:
@@ -121,16 +121,16 @@ def along_geodesic(manifold: Manifold, time: float, number: int, rng: int = 0) -
     else:
         end = _shortest_until(manifold, start, direction, end)
     lengths = np.linspace(0, end, number)
-    return lengths, np.stack([manifold.exp(start, length * direction) for length in lengths])
+    return lengths, np.stack([unchecked(manifold.exp)(start, length * direction) for length in lengths])
 
 
 def _shortest_until(manifold: Manifold, start: np.ndarray, direction: np.ndarray, end: float) -> float:
     """How far the geodesic is a shortest path: beyond the cut point its length is not a distance."""
     before = start
     for length in np.linspace(0, end, 101)[1:]:
-        x = manifold.exp(start, length * direction)
+        x = unchecked(manifold.exp)(start, length * direction)
         try:
-            distance = float(manifold.distance(start, x))
+            distance = float(unchecked(manifold.distance)(start, x))
         except NotConverged:
             distance = math.nan
         except Unsupported:  # no distance, so no cut point: the length counts while steps have the right size

@@ -10,6 +10,7 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
+from ..arguments import shown
 from ..errors import InvalidInput
 from ..whole_file import check_path, whole_file
 
@@ -113,8 +114,10 @@ def save_figure(figure: Figure, path: Any) -> None:
     Raises
     ------
     InvalidInput
-        If the suffix is another one.
+        If the suffix is another one, or it is no figure.
     """
+    if not isinstance(figure, Figure):
+        raise InvalidInput(f"figure = {shown(figure)} must be a figure of Matplotlib, such as axes.figure.")
     suffix = check_picture(check_path(path))
     undated: dict[str, Any] = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(suffix, {})
     with matplotlib.rc_context(STYLE), whole_file(path) as stream:

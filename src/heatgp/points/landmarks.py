@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import helmert
 
+from ..arguments import check_flag
 from ..errors import InvalidInput
 from ..manifolds import ComplexProjective
 from .checks import RANK, check, numbers, real_numbers, reject
 
 Contrast = Literal["helmert", "first"]
+PLANAR = "Only planar landmarks have shapes in a projective space."
 COINCIDE = "coincide: their size is {value:.1e}, and a single point has no shape. Remove it."
 
 
@@ -50,9 +52,10 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
     z = numbers(landmarks, "landmarks")
     pairs = np.stack((z.real, z.imag), axis=-1) if z.dtype.kind == "c" else z
     if z.dtype.kind == "f" and (z.ndim < 2 or z.shape[-1] != 2):
+        order_of_r = z.ndim == 3 and z.shape[1] == 2
         raise InvalidInput(
             f"landmarks has shape {z.shape}; it must have shape (..., k, 2) if real, (..., k) if complex. "
-            "Only planar landmarks have shapes in a projective space."
+            + ("Pass numpy.moveaxis(landmarks, -1, 0) for (k, 2, N), the order of R." if order_of_r else PLANAR)
         )
     if pairs.ndim < 2 or pairs.shape[-2] < 3:
         raise InvalidInput(
@@ -73,7 +76,7 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
     return x / size[..., None]
 
 
-def shape_to_landmarks(x: ArrayLike, contrast: Contrast = "helmert") -> np.ndarray:
+def shape_to_landmarks(x: ArrayLike, contrast: Contrast = "helmert", *, as_complex: bool = False) -> np.ndarray:
     """Shapes to landmarks that have them.
 
     Parameters
@@ -82,10 +85,12 @@ def shape_to_landmarks(x: ArrayLike, contrast: Contrast = "helmert") -> np.ndarr
         Points of ComplexProjective(k - 2).
     contrast : {"helmert", "first"}, default "helmert"
         The one that made the shapes.
+    as_complex : bool, default False
+        Return complex numbers (..., k) in place of pairs of real numbers (..., k, 2).
 
     Returns
     -------
-    ndarray (..., k) complex
+    ndarray (..., k, 2), or (..., k) if `as_complex`
         Centred and of unit size for "helmert"; the first landmark at zero for "first".
 
     Raises
@@ -95,18 +100,21 @@ def shape_to_landmarks(x: ArrayLike, contrast: Contrast = "helmert") -> np.ndarr
 
     Examples
     --------
-    >>> landmarks = shape_to_landmarks(landmarks_to_shape([0, 1, 1j]))
-    >>> bool(abs(landmarks.sum()) < 1e-12)
-    True
+    >>> landmarks = shape_to_landmarks(landmarks_to_shape([[0, 0], [1, 0], [0, 1]]))
+    >>> landmarks.shape, bool(np.abs(landmarks.sum(axis=0)).max() < 1e-12)
+    ((3, 2), True)
     """
+    check_flag("as_complex", as_complex)
     x = numbers(x, "x")
     if x.ndim == 0 or x.shape[-1] < 2:
         raise InvalidInput(f"x has shape {x.shape}; shapes of k landmarks have shape (..., k - 1), k >= 3.")
     x = check(ComplexProjective(x.shape[-1] - 1), x, "x")
     matrix = contrasts(x.shape[-1] + 1, contrast)
     if contrast == "first":
-        return np.concatenate((np.zeros_like(x[..., :1]), x), axis=-1)
-    return x @ matrix  # its rows are orthonormal: the transpose is the inverse
+        z = np.concatenate((np.zeros_like(x[..., :1]), x), axis=-1)
+    else:
+        z = x @ matrix  # its rows are orthonormal: the transpose is the inverse
+    return z if as_complex else np.stack((z.real, z.imag), axis=-1)
 
 
 def landmarks_to_preshape(landmarks: ArrayLike) -> np.ndarray:

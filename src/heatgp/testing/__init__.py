@@ -41,6 +41,8 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     []
     """
     name = type(manifold).__name__
+    if isinstance(manifold, type):
+        return [f"{manifold.__name__} is a class: pass an instance of it, such as {manifold.__name__}(...)"]
     if not isinstance(manifold, Manifold):
         return [f"{name} is not a subclass of heatgp.Manifold, which has the defaults of all but {', '.join(REQUIRED)}"]
     missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]

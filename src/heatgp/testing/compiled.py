@@ -21,7 +21,7 @@ def under_jax(s: Sample) -> Iterator[str]:
     white = s.rng.standard_normal((len(s.x), *m.step_shape))
 
     def step(x: Array, v: Array, z: Array) -> dict[str, Array]:
-        y = m.exp(x, v)
+        y = s.exp(x, v)
         results = {"exp": y, "step": m.step(x, z, 0.01), "polish": m.polish(x), "defect": m.defect(x)}
         return results | ({"orbit": m.orbit(x, y)} if isinstance(m, Homogeneous) else {})
 

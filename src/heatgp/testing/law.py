@@ -16,7 +16,7 @@ def uniformity(s: Sample) -> Iterator[str]:
     if not math.isfinite(m.volume):
         return
     x = m.random(s.rng, DRAWS)
-    y = m.exp(x, s.tangents(x, DRAWS) / math.sqrt(m.dim))
+    y = s.exp(x, s.tangents(x, DRAWS) / math.sqrt(m.dim))
     before, after = np.asarray(m.embed(x)), np.asarray(m.embed(y))
     directions = s.rng.standard_normal((before.shape[-1], 6)) / math.sqrt(before.shape[-1])
     p, q = before @ directions, after @ directions
@@ -33,7 +33,7 @@ def stepping(s: Sample) -> Iterator[str]:
         yield f"step has shape {y.shape}, dtype {y.dtype}; needs {(DRAWS, *m.shape)}, {x.dtype}"
         return
     yield from s.above("defect of step", m.defect(y))
-    other = m.exp(x, math.sqrt(time) * s.tangents(x, DRAWS))
+    other = s.exp(x, math.sqrt(time) * s.tangents(x, DRAWS))
     directions = s.rng.standard_normal((s.row(x).size, 8)) / math.sqrt(s.row(x).size)
     p, q = ((s.row(u) - s.row(x)) @ directions for u in (y, other))
     for what, a, b in (("mean", p, q), ("second moments", p * p, q * q)):
@@ -45,7 +45,7 @@ def stepping(s: Sample) -> Iterator[str]:
 def variation(s: Sample) -> Iterator[str]:
     m, time = s.manifold, (REACH / 10) ** 2 / s.manifold.dim
     y = m.step(s.x[0], s.rng.standard_normal((DRAWS // 2, *m.step_shape)), time)
-    squares = np.asarray(m.distance(s.x[0], y)) ** 2
+    squares = np.asarray(s.distance(s.x[0], y)) ** 2
     yield from s.biased("the mean squared length of a step is not dim * time", squares / time, m.dim)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from ..array import Array
 from ..errors import Unsupported
 from ..manifolds import Manifold
+from ..manifolds.checks import unchecked
 
 REACH = 0.1
 """Lengths up to which distances are checked: below the injectivity radius of manifolds of diameter one or more."""
@@ -55,6 +56,16 @@ class Sample:
     def tangents(self, x: Array, *batch: int) -> Array:
         return self.manifold.noise(x, self.white(*batch))
 
+    def exp(self, x: Array, v: Array) -> Array:
+        """As the class defines it: checks of the arguments would hide what is wrong."""
+        return unchecked(self.manifold.exp)(x, v)
+
+    def log(self, x: Array, y: Array) -> Array:
+        return unchecked(self.manifold.log)(x, y)
+
+    def distance(self, x: Array, y: Array) -> Array:
+        return unchecked(self.manifold.distance)(x, y)
+
     def row(self, x: Array) -> np.ndarray:
         """Points or vectors (..., *shape) as real rows (..., size)."""
         x = np.asarray(x)
@@ -86,7 +97,7 @@ class Sample:
     def speed(self, x: Array, v: Array) -> np.ndarray:
         """|v|, the distance that exp goes, by a short piece of the geodesic."""
         short = REACH / 10
-        return np.asarray(self.manifold.distance(x, self.manifold.exp(x, short * v))) / short
+        return np.asarray(self.distance(x, self.exp(x, short * v))) / short
 
     def basis(self, x: Array) -> Array:
         """The tangent vectors that the unit vectors of white noise become."""

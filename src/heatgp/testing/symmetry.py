@@ -22,7 +22,7 @@ def orbits(s: Sample) -> Iterator[str]:
         yield f"origin has shape {x0.shape} instead of {m.shape}"
         return
     yield from s.above("defect of the origin", m.defect(x0))
-    y = m.exp(s.x, REACH / math.sqrt(m.dim) * s.v)
+    y = s.exp(s.x, REACH / math.sqrt(m.dim) * s.v)
     theta = np.asarray(m.orbit(s.x, y))
     bounds = np.array(m.chamber)
     if theta.shape != (len(s.x), len(bounds)):
@@ -41,7 +41,7 @@ def lengths(s: Sample) -> Iterator[str]:
     m = s.manifold
     assert isinstance(m, Homogeneous)
     y = m.random(s.rng, len(s.x))
-    yield from s.apart("length(orbit) is not the distance", m.length(m.orbit(s.x, y)), m.distance(s.x, y))
+    yield from s.apart("length(orbit) is not the distance", m.length(m.orbit(s.x, y)), s.distance(s.x, y))
 
 
 def strip(s: Sample) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
-from ...errors import BoundWarning, NotPositiveDefinite, warn
+from ...errors import BoundWarning, NotPositiveDefinite, caught_warnings, warn_again
 from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression, free_times, near_rows
 from ..linalg import JITTER
 from ..objective import RegressionObjective
@@ -187,8 +186,7 @@ def fit_sparse(
         if params is not None:
             return data, params, None
         last, low = s, s.copy()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
+        with caught_warnings() as caught:
             fit = searched(data, bounds, given, priors, guesses)
         times = np.atleast_1d(fit.params.time).astype(float)
         near = 1.0 + TOUCHING if starved else NEAR  # a maximum above s is one, and shorter times need too many points
@@ -209,8 +207,7 @@ def fit_sparse(
             low[k] = max(low[k] / SHORTER, lowest[k])
     assert data is not None
     assert fit is not None
-    for warning in caught:  # of the last search alone
-        warn(str(warning.message), warning.category)
+    warn_again(caught)  # of the last search alone
     if not grown and (limited := shortest_times(data, fit.params, bounds, given)):
         data = replace(data, limited=tuple(limited))
     return data, fit.params, fit
@@ -356,8 +353,7 @@ def rough_params(
 ) -> Params:
     """Parameters from a dense fit of some data."""
     mean = subset.basis if subset.basis.shape[1] else "zero"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", BoundWarning)  # of the subset alone
+    with caught_warnings(BoundWarning):  # of the subset alone
         return fit_regression(
             kernel,
             subset.X,

@@ -308,14 +308,6 @@ def local_evidence(posterior: LocalPosterior) -> tuple[Evidence, Targets, MeanBa
     return evidence(Blocks.of(K, 1.0 / ratio), ratio, data, 1.0), data, basis
 
 
-def local_gradient(posterior: LocalPosterior) -> Array:
-    """Its derivatives in the logs of all times, of the amplitude and of the noise, in this order."""
-    values, slopes = _prior(posterior).at(posterior.params.time, range(posterior.kernel.parameters))
-    found = local_evidence(posterior)[0]
-    changes = [posterior.params.amplitude * change for change in (*slopes, values)]
-    return np.array([*found.in_times(changes), float(found.in_ratios.sum())])
-
-
 def _targets(posterior: LocalPosterior) -> tuple[Targets, MeanBasis]:
     some = posterior.data.some(posterior.rows.ravel())
     mean = some.basis if some.basis.shape[1] else "zero"
@@ -373,6 +365,7 @@ def fit_local(
         objective, intervals = local_objective(posterior, bounds, given, priors)
         guesses = [guess, replace(guess, time=_shorter(kernel, guess.time))] if given.free else [guess]
         fit = climbed(kernel, objective, intervals, box_of(objective, intervals), guesses)
+        fit = replace(fit, data=posterior.rows.size)
         guess = fit.params
     return posterior.again(kernel, guess).resolved(most), fit
 

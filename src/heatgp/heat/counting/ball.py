@@ -13,7 +13,7 @@ import numpy as np
 from ...array import Array
 from ...cost import Cost, check_memory
 from ...errors import AccuracyWarning, NotConverged, Unsupported, warn
-from ...manifolds.checks import check_points
+from ...manifolds.checks import check_points, unchecked
 from ...manifolds.contract import Homogeneous, Manifold, Symmetric
 from ...manifolds.roots import log_unit_ball_volume
 from ...paths.kept import Chunks, digest, kept, kept_sum, simulation_file
@@ -237,7 +237,7 @@ def _inside(manifold: Manifold, points: np.ndarray, radius: float, ends: np.ndar
 def _lengths(manifold: Manifold, x: np.ndarray, Y: np.ndarray) -> np.ndarray:
     """Distances for the stated bias; those of chords where an iteration does not find them."""
     try:
-        return np.asarray(manifold.distance(x, Y))
+        return np.asarray(unchecked(manifold.distance)(x, Y))
     except NotConverged:
         return np.linalg.norm(np.asarray(manifold.embed(Y)) - np.asarray(manifold.embed(x)), axis=-1)
 
@@ -260,9 +260,9 @@ def _geodesic(coordinates: Coordinates, distances: np.ndarray) -> np.ndarray:
     manifold = coordinates.manifold
     z = np.random.default_rng(0).standard_normal((2, *manifold.shape))
     v = np.asarray(manifold.noise(manifold.origin, z[0] + 1j * z[1] if manifold.is_complex else z[0]))
-    near = manifold.orbit(manifold.origin, manifold.exp(manifold.origin, 1e-2 * v))
+    near = manifold.orbit(manifold.origin, unchecked(manifold.exp)(manifold.origin, 1e-2 * v))
     speed = float(coordinates.read(near)[0]) / 1e-2
-    return np.stack([np.asarray(manifold.exp(manifold.origin, v * (d / speed))) for d in distances])
+    return np.stack([np.asarray(unchecked(manifold.exp)(manifold.origin, v * (d / speed))) for d in distances])
 
 
 def _peak(manifold: Manifold, time: float) -> float:

@@ -11,6 +11,7 @@ from scipy.special import ndtri
 
 from ...array import wrap
 from ...errors import Unsupported
+from ...manifolds.checks import unchecked
 from ...manifolds.contract import Homogeneous, Symmetric
 from ...manifolds.roots import log_sphere_volume
 
@@ -97,7 +98,7 @@ class Coordinates:
         """At rank one: orbit coordinates of a pair at unit distance, those at another distance being a multiple."""
         m = self.manifold
         z = np.random.default_rng(0).standard_normal((2, *m.shape)) * 0.01
-        near = m.exp(m.origin, m.noise(m.origin, z[0] + 1j * z[1] if m.is_complex else z[0]))
+        near = unchecked(m.exp)(m.origin, m.noise(m.origin, z[0] + 1j * z[1] if m.is_complex else z[0]))
         theta = np.asarray(m.orbit(m.origin, near))
         return theta / self._length(theta)
 

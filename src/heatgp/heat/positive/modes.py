@@ -10,11 +10,13 @@ from scipy.special import chdtri
 from ...manifolds.contract import Symmetric
 from ...manifolds.roots import log_unit_ball_volume
 from ..kernel import Function, Profile, Slice
-from ..special.spherical import MISSING, heat_modes, whole_chamber
-from .zonal import made_positive
+from ..special.spherical import MISSING, heat_modes, heat_weights, nodes, whole_chamber
+from .zonal import made_positive, smooth_step
 
 MOST_MODES = 400
 """Spherical functions summed for each pair at most."""
+NEGLIGIBLE = 1e-6
+"""Functions fade out between the eigenvalue beyond which MISSING of p_t(x, x) lies, and that beyond which this lies."""
 CHUNK = 1 << 13
 """Pairs whose spherical functions are computed at once."""
 
@@ -41,14 +43,31 @@ class ModeProfile(Profile):
         return self.profile
 
     def prepare(self, time: float) -> Slice:
-        if self.profile.expands_short_times and time < _shortest(self.manifold):
+        shortest = _shortest(self.manifold) if self.profile.expands_short_times else 0.0
+        if time <= shortest:
             return self.profile.at(time)
-        # One set of modes serves all times from it to twice as long.
-        modes = heat_modes(self.manifold, 2.0 ** math.floor(math.log2(time)))
-        theta, volume = whole_chamber(self.manifold, modes.weights)
-        values = modes(theta) * volume[:, None] / modes.volume
+        full, end = (float(chdtri(self.manifold.dim, part)) for part in (MISSING, NEGLIGIBLE))
+        # One set of modes serves all times from a power of two to the next. It has all modes that are not faded out,
+        # so the kernel is continuous where the set changes.
+        start = 2.0 ** math.floor(math.log2(time))
+        modes = heat_modes(self.manifold, start * full / end)
+        after, _ = heat_weights(self.manifold, 2 * start * full / end)
         estimate = self.profile.at(time)
-        c, dc = estimate(theta) @ values, estimate.slope(theta) @ values
+
+        def integrals(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            theta, volume = whole_chamber(self.manifold, weights)
+            values = modes(theta) * volume[:, None] / modes.volume
+            return estimate(theta) @ values, estimate.slope(theta) @ values
+
+        c, dc = integrals(modes.weights)
+        if nodes(self.manifold, after) != nodes(self.manifold, modes.weights):
+            # An estimate is rough, so that other nodes give integrals that differ by 1e-5: they are changed gradually.
+            part, rise = smooth_step(time / start - 1)
+            c_after, dc_after = integrals(after)
+            dc = (1 - part) * dc + part * dc_after + rise / start * (c_after - c)
+            c = (1 - part) * c + part * c_after
+        fade, rise = smooth_step((end - modes.eigenvalue * time) / (end - full))
+        c, dc = fade * c, fade * dc - rise * modes.eigenvalue / (end - full) * c
 
         def sum_of(coefficients: np.ndarray) -> Function:
             def read(theta: np.ndarray) -> np.ndarray:
@@ -61,7 +80,7 @@ class ModeProfile(Profile):
 
             return read
 
-        return made_positive(sum_of((c > 0) * c), sum_of((c > 0) * dc), estimate)
+        return made_positive(sum_of((c > 0) * c), sum_of((c > 0) * dc), estimate, time, shortest)
 
 
 @lru_cache(maxsize=32)

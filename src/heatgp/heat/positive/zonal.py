@@ -18,6 +18,8 @@ FADE = 1.5
 
 MOST_TERMS = 400
 """Terms beyond which an estimate with a short-time expansion is used as it is."""
+BLEND = 1.25
+"""The sum replaces a short-time expansion gradually, from some time to this multiple of it."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,8 @@ class PositiveProfile(Profile):
         return zonal(self.manifold)
 
     def prepare(self, time: float) -> Slice:
-        if self.profile.expands_short_times and self._terms(time) > MOST_TERMS:
+        shortest = self._shortest if self.profile.expands_short_times else 0.0
+        if time <= shortest:
             return self.profile.at(time)
         weights = np.stack(self.coefficients(time))
         end = farthest(self.manifold)
@@ -110,12 +113,17 @@ class PositiveProfile(Profile):
 
             return read
 
-        return made_positive(reader(weights[0]), reader(weights[1]), self.profile.at(time))
+        return made_positive(reader(weights[0]), reader(weights[1]), self.profile.at(time), time, shortest)
 
     @property
     def _full(self) -> float:
         """The rate lambda from which on terms fade out, times t."""
         return float(chdtri(self.manifold.dim, 1e-3))
+
+    @property
+    def _shortest(self) -> float:
+        """The time from which on MOST_TERMS are enough."""
+        return FADE * self._full / float(self.zonal.eigenvalues(MOST_TERMS)[-1])
 
     def _terms(self, time: float) -> int:
         return self.zonal.terms(FADE * self._full / time)
@@ -139,8 +147,30 @@ class PositiveProfile(Profile):
         return kept * c * fade, kept * (dc * fade + c * dfade)
 
 
-def made_positive(value: Function, slope: Function, estimate: Slice) -> Slice:
-    """A slice whose error is that of the estimate, and the change that made it positive definite."""
+def smooth_step(x: np.ndarray | float) -> tuple[np.ndarray, np.ndarray]:
+    """A function that rises from 0 for x <= 0 to 1 for x >= 1 with a continuous derivative, and this derivative."""
+    x = np.clip(x, 0.0, 1.0)
+    return x**2 * (3 - 2 * x), 6 * x * (1 - x)
+
+
+def made_positive(value: Function, slope: Function, estimate: Slice, time: float, shortest: float) -> Slice:
+    """A slice whose error is that of the estimate, and the change that made it positive definite.
+
+    The estimate itself is used up to the time `shortest`. From there to BLEND times as long the slice is a convex
+    combination of the estimate and the sum, so that the kernel is continuous in time, with a continuous derivative.
+    """
+    if time < BLEND * shortest:
+        width = (BLEND - 1) * shortest
+        w, rise = smooth_step((time - shortest) / width)
+        alone, alone_slope = value, slope
+
+        def value(theta: np.ndarray) -> np.ndarray:
+            return (1 - w) * estimate(theta) + w * alone(theta)
+
+        def slope(theta: np.ndarray) -> np.ndarray:
+            change = rise / width * (alone(theta) - estimate(theta))
+            return (1 - w) * estimate.slope(theta) + w * alone_slope(theta) + change
+
     return Slice(value, slope, lambda theta: np.hypot(estimate.error(theta), value(theta) - estimate(theta)))
 
 

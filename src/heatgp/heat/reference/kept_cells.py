@@ -8,7 +8,9 @@ import numpy as np
 from ...errors import Unsupported
 from ...manifolds import Manifold
 from ...manifolds.parse import can_be_named
+from ...paths.disk import StoredArrays
 from ...paths.kept import digest, stored_file
+from ...paths.simulation import Seed, entropy
 from .cells import POOL, SAMPLE, Cells, make_cells
 
 
@@ -19,10 +21,7 @@ def kept_cells(
 
     For a manifold made of functions, random points name the file too: they depend on all that the functions use.
     """
-    points = "" if can_be_named(manifold) or cache is False else _random_points(manifold, number, seed)
-    what = {"cells": [number, coarse, *seed], "points": points}
-    work = 6 * SAMPLE * number  # the cell of each random point is looked for three times, for small and large cells
-    file = stored_file(manifold, cache, work, what)
+    file = _file(manifold, number, coarse, seed, cache)
     stored = file.read() if file else None
     if stored is not None:
         parts = (
@@ -40,6 +39,23 @@ def kept_cells(
                 arrays[f"numbers {i}"] = np.array([cells.width, cells.volume_error])
             file.write(arrays)
     return made
+
+
+def are_cells_kept(manifold: Manifold, number: int, coarse: int, rng: Seed, cache: bool | str | Path) -> bool:
+    """Whether `kept_cells` would read the cells of this seed from a file."""
+    if not isinstance(rng, (int, np.integer, tuple)):  # a Generator must not be used up
+        return False
+    file = _file(manifold, number, coarse, (*entropy(rng), 1), cache)
+    return file is not None and file.path("npz").exists()
+
+
+def _file(
+    manifold: Manifold, number: int, coarse: int, seed: tuple[int, ...], cache: bool | str | Path
+) -> StoredArrays | None:
+    points = "" if can_be_named(manifold) or cache is False else _random_points(manifold, number, seed)
+    what = {"cells": [number, coarse, *seed], "points": points}
+    work = 6 * SAMPLE * number  # the cell of each random point is looked for three times, for small and large cells
+    return stored_file(manifold, cache, work, what)
 
 
 def _random_points(manifold: Manifold, number: int, seed: tuple[int, ...]) -> str:

@@ -114,15 +114,15 @@ def mode_values(manifold: Symmetric, time: float) -> float:
     if math.comb(highest_degree(manifold, time) + manifold.rank, manifold.rank) > 1e6:
         return math.inf
     weights, _ = heat_weights(manifold, time)
-    return float(len(weights) * _nodes(manifold, weights) ** manifold.rank)
+    return float(len(weights) * nodes(manifold, weights) ** manifold.rank)
 
 
 def whole_chamber(manifold: Symmetric, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of the whole chamber that integrate products of two of the waves."""
-    return chamber_nodes(manifold, manifold.roots.half_period, least=_nodes(manifold, weights))
+    return chamber_nodes(manifold, manifold.roots.half_period, least=nodes(manifold, weights))
 
 
-def _nodes(manifold: Symmetric, weights: np.ndarray) -> int:
+def nodes(manifold: Symmetric, weights: np.ndarray) -> int:
     """Nodes in each orbit coordinate that integrate products of two of the waves."""
     return max(NODES[manifold.rank], 2 * int(weights.max()) + 8)
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from ...array import Array, namespace, real_vector
 from ...errors import InvalidInput
-from ..checks import points_to_project
+from ..checks import as_floats, points_to_project, unchecked
 from ..contract import Manifold
 from ..roots import as_volume
+from ..spaces.orthogonal import SpecialOrthogonal
 
 
 def flatten(manifold: Manifold, x: Array) -> Array:
@@ -85,6 +86,12 @@ class Product(Manifold):
     channel_width = over_factors(min, "channel_width")
     draws_evenly = over_factors(all, "draws_evenly")
 
+    def converter(self, shape: tuple[int, ...]) -> str:
+        first, *others = self.factors
+        if shape[-2:] == (first.dim + 1,) * 2 and others == [SpecialOrthogonal(max(2, first.dim))]:
+            return " Matrices of rigid motions are converted by heatgp.points.rigid_to_product."
+        return ""
+
     @property
     def volume(self) -> float:
         return as_volume(self, sum(math.log(f.volume) for f in self.factors))
@@ -119,7 +126,13 @@ class Product(Manifold):
         >>> Product(Sphere(1), Torus(1)).split(np.array([1.0, 0.0, 0.5]))
         (array([1., 0.]), array([0.5]))
         """
-        rows = _cut(x, map(flat_size, self.factors))
+        x, sizes = _as_array(x, "x"), [flat_size(factor) for factor in self.factors]
+        if x.ndim < 1 or x.shape[-1] != sum(sizes):
+            raise InvalidInput(
+                f"x has shape {tuple(x.shape)}; points of {self!r} have shape {self.shape}: the numbers of each factor "
+                "side by side. `join` makes them from points of the factors."
+            )
+        rows = _cut(x, sizes)
         return tuple(unflatten(f, row) for f, row in zip(self.factors, rows))
 
     def join(self, *parts: Array) -> Array:
@@ -128,7 +141,8 @@ class Product(Manifold):
         Parameters
         ----------
         *parts : arrays of shape (..., *factor.shape), one for each factor
-            Batch axes broadcast.
+            Lists, data frames and columns of data frames too. Batch axes broadcast. Where the points of a factor are
+            one number, (N,) numbers are N points.
 
         Returns
         -------
@@ -142,20 +156,23 @@ class Product(Manifold):
         """
         if len(parts) != len(self.factors):
             raise InvalidInput(f"{self!r} has {len(self.factors)} factors; join got {len(parts)} parts.")
-        rows = [flatten(f, np.asarray(p) if isinstance(p, (list, tuple)) else p) for f, p in zip(self.factors, parts)]
+        rows = [flatten(factor, _part(factor, part, i)) for i, (factor, part) in enumerate(zip(self.factors, parts))]
         xp = namespace(rows[0])
         batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
         return xp.concat([xp.broadcast_to(row, (*batch, row.shape[-1])) for row in rows], axis=-1)
 
     def _values(self, name: str, *points: Array) -> list[Array]:
         """For each factor its function of this name, of its part of the points."""
-        return [attrgetter(name)(f)(*parts) for f, *parts in zip(self.factors, *map(self.split, points))]
+        return [unchecked(attrgetter(name)(f))(*parts) for f, *parts in zip(self.factors, *map(self.split, points))]
 
     def noise(self, x: Array, z: Array) -> Array:
         return self.join(*self._values("noise", x, z))
 
     def exp(self, x: Array, v: Array) -> Array:
         return self.join(*self._values("exp", x, v))
+
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return self.join(*self._values("to_tangent", x, v))
 
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         return sum(self._values("metric", x, u, v))
@@ -217,6 +234,24 @@ class Product(Manifold):
     def open_way(self, x: Array, y: Array, number: int = 3) -> Array:
         ways = [f.open_way(a, b, number) for f, a, b in zip(self.factors, self.split(x), self.split(y))]
         return namespace(x).all(namespace(x).stack(ways), axis=0)
+
+
+def _as_array(x: Any, name: str) -> Array:
+    """x, or an array of its numbers where it is a list or a table."""
+    return x if hasattr(x, "__array_namespace__") else as_floats(x, name)
+
+
+def _part(factor: Manifold, part: Any, number: int) -> Array:
+    """The points of a factor that `join` got, or InvalidInput if they have another shape."""
+    part, axes = _as_array(part, f"part {number} of join"), len(factor.shape)
+    if factor.shape == (1,) and part.ndim == 1 and part.shape != (1,):
+        return part[:, None]
+    if part.ndim < axes or tuple(part.shape[part.ndim - axes :]) != tuple(factor.shape):
+        raise InvalidInput(
+            f"part {number} of join has shape {tuple(part.shape)}; points of {factor!r} have shape {factor.shape}."
+            f"{factor.converter(part.shape)}"
+        )
+    return part
 
 
 def _cut(x: Array, sizes: Iterable[int]) -> list[Array]:

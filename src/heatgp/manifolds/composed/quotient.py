@@ -9,7 +9,7 @@ import numpy as np
 
 from ...array import Array, namespace, white_noise
 from ...errors import NotConverged
-from ..checks import require
+from ..checks import require, unchecked
 from ..contract import Manifold, forwarded
 from .wrapper import Wrapper
 
@@ -63,12 +63,12 @@ class Quotient(Wrapper):
         return self.cover.volume / len(self.isometries)
 
     def distance(self, x: Array, y: Array) -> Array:
-        return self._over_group(namespace(x).min, self.cover.distance, x, y)
+        return self._over_group(namespace(x).min, unchecked(self.cover.distance), x, y)
 
     def log(self, x: Array, y: Array) -> Array:
         """The shortest one to a representative of y."""
         xp = namespace(x)
-        ways = xp.stack([self.cover.log(x, g(y)) for g in self.isometries])
+        ways = xp.stack([unchecked(self.cover.log)(x, g(y)) for g in self.isometries])
         shortest = xp.argmin(self.cover.metric(x, ways, ways), axis=0)
         return xp.take_along_axis(ways, xp.reshape(shortest, (1, *shortest.shape, *(1,) * len(self.shape))), axis=0)[0]
 
@@ -88,24 +88,25 @@ class Quotient(Wrapper):
 
 def group_problem(cover: Manifold, isometries: tuple[Callable[[Array], Array], ...]) -> str | None:
     """Why the functions are not a group of isometries, found by trying three random points; None if they are."""
+    distance = unchecked(cover.distance)
 
     def apart(y: Array, other: Array) -> float:
         """The largest distance; infinite if no geodesic is found."""
         try:
-            return float(np.max(cover.distance(np.asarray(y), other)))
+            return float(np.max(distance(np.asarray(y), other)))
         except NotConverged:
             return math.inf
 
     rng = np.random.default_rng(0)
     x = cover.random(rng, 3)
-    near = cover.exp(x, cover.noise(x, white_noise(rng, x.shape, cover.is_complex) * 0.1 / cover.dim**0.5))
+    near = unchecked(cover.exp)(x, cover.noise(x, white_noise(rng, x.shape, cover.is_complex) * 0.1 / cover.dim**0.5))
     images = [np.asarray(g(x)) for g in isometries]
     for number, (g, image) in enumerate(zip(isometries, images)):
         if image.shape != x.shape:
             return f"element {number} maps shape {x.shape} to {image.shape}; it must keep the batch and the point."
         if np.max(cover.defect(image)) > 1e-6:
             return f"element {number} leaves the manifold (defect {np.max(cover.defect(image)):.1e} > 1e-06)."
-        change = np.max(np.abs(cover.distance(x, near) - cover.distance(image, g(near))))
+        change = np.max(np.abs(distance(x, near) - distance(image, g(near))))
         if change > 1e-6:
             return f"element {number} changes distances by {change:.1e} > 1e-06: no isometry."
     for number, g in enumerate(isometries):

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from ...arguments import is_number
 from ...array import Array
-from ..checks import require
+from ..checks import require, unchecked
 from ..contract import Cover, Manifold
 from ..roots import as_volume
 from .wrapper import Wrapper
@@ -66,7 +66,6 @@ class Scaled(Wrapper):
     metric = times_scale(2, "metric")
     tangent_basis = times_scale(-1, "tangent_basis")
     gradient = times_scale(-2, "gradient")
-    distance = times_scale(1, "distance")
     separation = times_scale(2, "separation")
     rough_separation = times_scale(2, "rough_separation")
     embed = times_scale(1, "embed")
@@ -81,6 +80,9 @@ class Scaled(Wrapper):
     def volume(self) -> float:
         growth = self.dim * math.log(self.scale)
         return as_volume(self, math.log(self.base.volume) + growth) if growth else self.base.volume
+
+    def distance(self, x: Array, y: Array) -> Array:
+        return self.scale * unchecked(self.base.distance)(x, y)
 
     def within(self, x: Array, y: Array, radius: float) -> Array:
         return self.base.within(x, y, radius / self.scale)

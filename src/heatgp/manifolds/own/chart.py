@@ -184,6 +184,9 @@ class Chart(Manifold):
         G = self.tensor(x)
         return G if u is None or v is None else dot(apply(G, u), v)
 
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return v + 0 * x
+
     def gradient(self, x: Array, slope: Array) -> Array:
         """G^-1 slope."""
         return small_solve(self.tensor(x), slope)

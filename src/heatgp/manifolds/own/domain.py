@@ -9,7 +9,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ...array import Array, namespace, norm
-from ..checks import TOLERANCE, check_bounds, refuse, require, require_shape
+from ...errors import InvalidInput
+from ..checks import TOLERANCE, check_bounds, refuse, require, require_shape, unchecked
 from ..composed.wrapper import Wrapper
 from ..contract import Manifold
 from ..spaces.euclidean import Euclidean
@@ -18,6 +19,11 @@ from .pointwise import depth_in_box, dot
 from .polygon import Polygon
 from .rejection import accepted, counted
 from .signed import Cut, Raster
+
+LARGEST_BATCH = 1 << 18
+"""Points of a curved manifold that are drawn at once, if more than twice the number asked for are needed."""
+MOST_STREAMS = 6
+"""Batches of quasi-random points; later ones, in a small domain, are random: each batch needs dimensions of its own."""
 
 
 @final
@@ -121,7 +127,7 @@ class Domain(Wrapper):
         """The geodesic, reflected at the boundary."""
         if self._polygon:
             return self._polygon.bounce(x, v)
-        return self._reflect(x, self.base.exp(x, v))
+        return self._reflect(x, unchecked(self.base.exp)(x, v))
 
     def step(self, x: Array, z: Array, time: float) -> Array:
         if self._polygon:
@@ -163,7 +169,7 @@ class Domain(Wrapper):
             steep = dot(slope, normal)
             far = -2 * value / xp.where(steep > 0, steep, 1.0)
             usable = (value < 0) & (steep > 0) & (far * norm(normal) < self._extent / 2)
-            y = self.base.exp(y, xp.where(usable, far, 0.0)[..., None] * normal)
+            y = unchecked(self.base.exp)(y, xp.where(usable, far, 0.0)[..., None] * normal)
         return y
 
     @cached_property
@@ -282,7 +288,20 @@ class Domain(Wrapper):
             return x[self.contains(x)]
 
         remedy = f"{self!r} is (almost) empty. Check the sign of `inside` (positive or true inside) or tighten bounds."
-        return accepted(rng, n, self.dim, keep, 2 * n + 64, remedy)
+        if self._box is not None:
+            return accepted(rng, n, self.dim, keep, 2 * n + 64, remedy)
+        found: list[np.ndarray] = []
+        kept, tried, batch = 0, 0, 2 * n + 64
+        while kept < n or not found:
+            x = np.asarray(self.base.random(rng, batch))
+            found.append(x[self.contains(x)])
+            kept, tried = kept + len(found[-1]), tried + batch
+            batch = max(batch, min(2 * batch, LARGEST_BATCH))
+            if len(found) == MOST_STREAMS:
+                rng = getattr(rng, "rng", rng)
+            if tried > 1e6 and kept < 1e-5 * tried:
+                raise InvalidInput(f"Of {tried} points drawn at random {kept} are kept: {remedy}")
+        return np.concatenate(found)[:n]
 
     # Channels, and how long steps inside them may be.
 

@@ -27,6 +27,11 @@ TUBE = 0.05
 BATCH, KEPT, TRIED = 1 << 17, 150_000, 100 << 17
 """To compute the volume, points are drawn in batches of BATCH until KEPT lie in the tube or TRIED were drawn."""
 
+HALVINGS = 6
+"""How often the steps of second differences are halved where the constraint bends most."""
+EDGE = 8.0
+"""By how much second derivatives then grow if the constraint is not smooth: at an edge by 2^HALVINGS."""
+
 
 @final
 @dataclass(frozen=True, repr=False)
@@ -122,6 +127,9 @@ class Implicit(Manifold):
         """z projected onto the tangent space."""
         return tangent(self.normals(x), z)
 
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return tangent(self.normals(x), v)
+
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         return dot(u, v)
 
@@ -138,7 +146,7 @@ class Implicit(Manifold):
         y = x + sinc(turn) * v + 0.5 * sinc(turn / 2) ** 2 * bend
         y, missed = self._return(y, rows)
         if is_numpy(y) and missed.any():  # steps as long as the radius of curvature follow the geodesic in substeps
-            y[missed] = self.exp(x[missed], v[missed])
+            y[missed] = self.geodesic(x[missed], v[missed])[0]
         return y
 
     def exp(self, x: Array, v: Array) -> Array:
@@ -341,10 +349,35 @@ class Implicit(Manifold):
         """The largest normal curvature found: the inverse radius of the sharpest bend."""
         x = self._points
         v = tangent(self.normals(x), np.random.default_rng(1).standard_normal((8, *x.shape)))
-        h = 1e-3 * float(np.ptp(x, axis=0).max()) / norm(v)[..., None]
+        v = v * (float(np.ptp(x, axis=0).max()) / norm(v)[..., None])
         rows = self.normals(np.broadcast_to(x, v.shape))
-        bend = normal(rows, self.value(x + h * v) + self.value(x - h * v) - 2 * self.value(x)) / h**2
-        return max(float(np.max(norm(bend) / norm(v) ** 2)), 1e-6 / float(np.ptp(x, axis=0).max()))
+        for halvings in (5, 0):  # few points lie so near a valley with an edge that short steps cross it
+            h = 1e-3 * 2**halvings * v
+            bend = norm(normal(rows, self.value(x + h) + self.value(x - h) - 2 * self.value(x))) / norm(h) ** 2
+            worst = np.unravel_index(np.argmax(bend), bend.shape)
+            self._check_smooth(x[worst[1]], h[worst], halvings)
+        return max(float(bend[worst]), 1e-6 / float(np.ptp(x, axis=0).max()))
+
+    def _check_smooth(self, x: np.ndarray, v: np.ndarray, before: int) -> None:
+        """Raise InvalidInput if second differences of g near x ± v grow without limit where the steps are shorter.
+
+        The steps are halved `before` times, where differences may still grow, and then HALVINGS times.
+        """
+        first = norm(self.value(x + v) + self.value(x - v) - 2 * self.value(x))
+        for k in range(before + HALVINGS):
+            v = v / 2
+            middles = np.stack([x - v, x, x + v])
+            second = norm(self.value(middles + v) + self.value(middles - v) - 2 * self.value(middles))
+            x = middles[np.argmax(second)]
+            first = second.max() if k + 1 == before else first
+        values = self.value(x)
+        noise = 100 * np.finfo(values.dtype).eps * max(1.0, norm(x)) * np.max(norm(self.normals(x), 1))
+        if (second.max() - noise) * 4**HALVINGS > EDGE * first:
+            raise InvalidInput(
+                f"{self!r}: the constraint is not smooth near x = {np.round(x, 4).tolist()}, where its gradient jumps "
+                "(as at an edge or a corner). Brownian motion would need steps of length 0. Use a smooth equation, "
+                "such as (x**4).sum(-1) - 1 in place of abs(x).max(-1) - 1, or sqrt(u**2 + 0.01) in place of abs(u)."
+            )
 
     @property
     def step_limit(self) -> float:

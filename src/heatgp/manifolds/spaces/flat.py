@@ -37,6 +37,9 @@ class Flat(Homogeneous):
     def tangent_basis(self, x: Array) -> Array:
         return namespace(x).eye(self.dim, dtype=x.dtype) + 0 * x[..., None, :]
 
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return v + 0 * x
+
     def gradient(self, x: Array, slope: Array) -> Array:
         return slope + 0 * x
 
@@ -50,7 +53,7 @@ class Flat(Homogeneous):
         return self.canonical(y - x)
 
     def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
-        return along_ways(self.log(X[:, None], Y[None]), theta[..., 0], slopes()[..., 0])
+        return along_ways(self.difference(X[:, None], Y[None]), theta[..., 0], slopes()[..., 0])
 
     def to_origin(self, x: Array, y: Array) -> Array:
         return self.canonical(y - x)
@@ -104,7 +107,7 @@ class Angles(Flat, Symmetric):
 
     def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
         """Each coordinate is its own orbit coordinate, up to the sign."""
-        return -slopes() * namespace(X).sign(self.log(X[:, None], Y[None]))
+        return -slopes() * namespace(X).sign(self.difference(X[:, None], Y[None]))
 
     @property
     def roots(self) -> Roots:

@@ -55,6 +55,11 @@ class Grassmann(Frames, Symmetric):
     field: Field = "real"
     full: ClassVar[str] = "The whole space is one point."
 
+    def converter(self, shape: tuple[int, ...]) -> str:
+        if shape[-2:-1] != (self.n,) or shape[-1] <= self.k:
+            return ""
+        return f" Other matrices, such as projectors, are converted by heatgp.points.matrix_to_subspace(A, {self.k})."
+
     @property
     def dim(self) -> int:
         return self._beta * self.k * (self.n - self.k)
@@ -78,6 +83,9 @@ class Grassmann(Frames, Symmetric):
         """
         c, s = cos_sinc(matmul(adjoint(v), v))
         return matmul(x, c) + matmul(v, s)
+
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return v - matmul(x, matmul(adjoint(x), v))
 
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         return real_inner(u, v)

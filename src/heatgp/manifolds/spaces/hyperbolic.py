@@ -52,6 +52,12 @@ class Hyperbolic(Symmetric):
     def __post_init__(self) -> None:
         require_integer("Hyperbolic", "n", self.n, 2)
 
+    def converter(self, shape: tuple[int, ...]) -> str:
+        if shape[-1:] != (self.n,):
+            return ""
+        models = "ball_to_hyperboloid or heatgp.points.half_space_to_hyperboloid"
+        return f" Points of the Poincare ball or the half-space are converted by heatgp.points.{models}."
+
     @property
     def shape(self) -> tuple[int, ...]:
         return (self.n + 1,)
@@ -75,6 +81,11 @@ class Hyperbolic(Symmetric):
         xp = namespace(x)
         y = xp.cosh(r) * x + sinhc(r) * v
         return xp.where(xp.isfinite(y), self.polish(y), y)
+
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        """The same v1, .., vn with the v0 that belongs to them."""
+        xp, place, rest = namespace(x), x[..., 1:], v[..., 1:]
+        return xp.concat([inner(place, rest) / self.polish(x)[..., :1], rest + 0 * place], axis=-1)
 
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         """-u0 v0 + u1 v1 + .., computed at the origin, to which the boost from x carries both."""

@@ -44,6 +44,10 @@ class MatrixGroup(OrthonormalColumns, Symmetric):
     def noise(self, x: Array, z: Array) -> Array:
         return matmul(x, self.algebra(z))
 
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        """x times the part of x*v in the Lie algebra; `algebra` is √2 times the projection onto it."""
+        return matmul(x, self.algebra(matmul(adjoint(x), v)) / math.sqrt(2))
+
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         return real_inner(u, v) / 2
 

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ...array import Array, adjoint, expm_series, identity_like, matmul, namespace, newton_schulz, sinc, stack_last
-from ..checks import refuse
+from ..checks import refuse, unchecked
 from ..contract import Cover
 from ..roots import Roots, as_volume, axes, axis_pairs, log_selberg, log_sphere_volume
 from .all_pairs import orthogonal_orbits, rotation_orbits
@@ -174,6 +174,14 @@ class SpecialOrthogonal(OrthogonalGroup):
 
     n: int
     special: ClassVar[bool] = True
+
+    def converter(self, shape: tuple[int, ...]) -> str:
+        if self.n != 3 or shape[-1:] not in ((3,), (4,)) or shape[-2:] == (3, 3):
+            return ""
+        if shape[-1] == 4:
+            return " Quaternions are converted by heatgp.points.quaternion_to_matrix."
+        return " Rotation vectors are converted by heatgp.points.rotation_vector_to_matrix."
+
     violation: ClassVar[str] = "|x'x - I| or |det x - 1|"
     angles = staticmethod(rotation_angles)
     all_angles = staticmethod(rotation_orbits)
@@ -222,4 +230,4 @@ class Orthogonal(OrthogonalGroup):
         """As on SO(n); infinite where x and y differ in the sign of the determinant."""
         xp = namespace(x)
         one_piece = xp.linalg.det(x) * xp.linalg.det(y) > 0
-        return xp.where(one_piece[..., None, None], super().log(x, y), math.inf)
+        return xp.where(one_piece[..., None, None], unchecked(super().log)(x, y), math.inf)

@@ -25,7 +25,7 @@ from ...array import (
     to_complex,
 )
 from ...errors import InvalidInput
-from ..checks import points_to_project, refuse, require_integer
+from ..checks import points_to_project, refuse, require_integer, unchecked
 from ..contract import Homogeneous, Manifold, Symmetric, along_ways
 from ..roots import Roots, axis_pairs
 from .all_pairs import log_eigenvalue_orbits, log_orbits
@@ -126,6 +126,9 @@ class PositiveDefinite(Homogeneous):
         xp = namespace(x)
         size, off = (xp.max(xp.abs(part), axis=(-2, -1)) for part in (x, x - adjoint(x)))
         return off / xp.where(size > 0, size, 1.0) + xp.where(_is_singular(hermitian(x)), 1.0, 0.0)
+
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return hermitian(v) + 0 * x
 
     @property
     def origin(self) -> np.ndarray:
@@ -348,7 +351,7 @@ class LogEuclideanPD(PositiveDefinite):
         return theta[..., 0]
 
     def orbit_gradients(self, X: Array, Y: Array, theta: Array, slopes: Callable[[], Array]) -> Array:
-        return along_ways(self.log(X[:, None], Y[None]), theta[..., 0], slopes()[..., 0])
+        return along_ways(unchecked(self.log)(X[:, None], Y[None]), theta[..., 0], slopes()[..., 0])
 
     def noise(self, x: Array, z: Array) -> Array:
         return _differential(x, self._white(z), 1.0)

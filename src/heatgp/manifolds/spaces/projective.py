@@ -109,6 +109,19 @@ class ComplexProjective(Lines):
     complex_dim: int
     is_complex: ClassVar[bool] = True
 
+    def converter(self, shape: tuple[int, ...]) -> str:
+        k = self.complex_dim + 2
+        found = "heatgp.points.landmarks_to_shape"
+        if shape[-2:] == (k, 2) or shape[-1:] == (k,):
+            return f" Planar landmarks are converted by {found}."
+        if shape[:2] == (k, 2) and len(shape) == 3:
+            return f" Planar landmarks in the order of R are converted by {found}(numpy.moveaxis(X, -1, 0))."
+        if shape[-1:] == (2 * k,):
+            return f" Rows of planar landmarks x1, y1, x2, .. are converted by {found}(X.reshape(-1, {k}, 2))."
+        if len(shape) > 1 and 2 in (shape[-1], shape[1]):
+            return f" Planar landmarks, k of them in each shape, are converted by {found} to ComplexProjective(k - 2)."
+        return ""
+
     @property
     def dim(self) -> int:
         return 2 * self.complex_dim

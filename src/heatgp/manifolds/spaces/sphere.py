@@ -38,6 +38,14 @@ class Sphere(UnitVectors):
     dim: int
     straight: ClassVar[bool] = True
 
+    def converter(self, shape: tuple[int, ...]) -> str:
+        k = (self.dim + 4) // 3
+        if self.dim == 2 and shape[-1:] == (2,):
+            return " Latitudes and longitudes in degrees are converted by heatgp.points.latlon_to_sphere."
+        if self.dim == 3 * k - 4 and k > 2 and shape[-2:] == (k, 3):
+            return " Landmarks in space are converted by heatgp.points.landmarks_to_preshape."
+        return ""
+
     @property
     def volume(self) -> float:
         return as_volume(self, log_sphere_volume(self.dim))

@@ -12,6 +12,7 @@ from ...array import (
     adjoint,
     expm_series,
     expm_skew,
+    hermitian,
     matmul,
     namespace,
     norm,
@@ -20,6 +21,7 @@ from ...array import (
     skew,
 )
 from ...errors import Unsupported
+from ..checks import unchecked
 from ..roots import as_volume, log_sphere_volume
 from .frames import Field, Frames
 from .stiefel_log import log, log_norm
@@ -88,6 +90,10 @@ class Stiefel(Frames):
         vx = matmul(v, adjoint(x))
         return matmul(expm_skew(vx - adjoint(vx) - matmul(x, matmul(adjoint(x), vx))), x)
 
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        """v without the Hermitian part of x*v."""
+        return v - matmul(x, hermitian(matmul(adjoint(x), v)))
+
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         """Re tr u*(I - xx*/2)v."""
         return real_inner(u, v) - real_inner(matmul(adjoint(x), u), matmul(adjoint(x), v)) / 2
@@ -107,7 +113,7 @@ class Stiefel(Frames):
         # In [x, v / radius] the matrix would have norm 2 radius; seven standard deviations are never passed.
         radius = math.sqrt(time * self._beta) * (math.sqrt(self.n) + math.sqrt(self.k) + 7)
         if 2 * radius > LARGE:
-            return self.exp(x, v)
+            return unchecked(self.exp)(x, v)
         a = matmul(adjoint(x), v)
         corner = -(matmul(adjoint(v), v) + matmul(a, a))
         zero = xp.zeros_like(a)

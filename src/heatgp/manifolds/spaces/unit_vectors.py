@@ -33,6 +33,9 @@ class UnitVectors(Symmetric):
         """The part of z orthogonal to x."""
         return z - x * inner(x, z)
 
+    def to_tangent(self, x: Array, v: Array) -> Array:
+        return v - x * inner(x, v)
+
     def metric(self, x: Array, u: Array, v: Array) -> Array:
         return namespace(x).real(inner(u, v))[..., 0]
 

@@ -1,11 +1,9 @@
 """The property suite of a heat kernel: our own tests run it over every manifold and method, users over theirs."""
 
-import warnings
-
 import numpy as np
 
 from ...arguments import generator
-from ...errors import AccuracyWarning, Unsupported
+from ...errors import AccuracyWarning, Unsupported, caught_warnings
 from ...heat.kernel import HeatKernel
 from ..sample import problems_of
 from . import calls, laws
@@ -71,8 +69,7 @@ def check_kernel(
             f"over random points, which say little in so many. Check a smaller member of its family, up to "
             f"{DIMENSIONS} dimensions."
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", AccuracyWarning)  # the stated error says the same, and that is checked
+    with caught_warnings(AccuracyWarning):  # the stated error says the same, and that is checked
         sample = KernelSample(kernel, generator(rng), draws, tolerance, reproducible)
         try:
             sample.accepts(max(kernel.times[0], min(1.0, kernel.times[1])))

@@ -70,14 +70,14 @@ def _gaussian_points(
     m, sample = manifold.dim, Sample(manifold, rng, 0.0)
     v = sample.tangents(centre, BLOCKS * number)
     v = v / np.asarray(sample.speed(centre, v)).reshape(-1, *(1,) * len(manifold.shape))
-    theta_of_unit = float(np.asarray(manifold.orbit(centre, manifold.exp(centre, 0.01 * v[0])))[0]) / 0.01
+    theta_of_unit = float(np.asarray(manifold.orbit(centre, sample.exp(centre, 0.01 * v[0])))[0]) / 0.01
     farthest = manifold.chamber[0][1] / theta_of_unit
     whole = float(gammainc(m / 2, farthest**2 / (2 * time)))
     share = (
         rng.permuted(np.tile(np.arange(number), (BLOCKS, 1)), axis=1) + rng.uniform(size=(BLOCKS, number))
     ) / number
     length = np.sqrt(2 * time * gammaincinv(m / 2, whole * share))
-    points = manifold.exp(centre, length.reshape(-1, *(1,) * len(manifold.shape)) * v)
+    points = sample.exp(centre, length.reshape(-1, *(1,) * len(manifold.shape)) * v)
     log_omega = np.asarray(manifold.log_strip(length[..., None] * theta_of_unit)) + math.log(theta_of_unit)
     log_density = (m - 1) * np.log(length) - length**2 / (2 * time) - math.log(whole)
     log_density -= (m / 2 - 1) * math.log(2) + math.lgamma(m / 2) + m / 2 * math.log(time)

@@ -1,13 +1,12 @@
 """Properties of the heat equation: what p_t must fulfil whoever computed it."""
 
 import math
-import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from ...errors import AccuracyWarning
+from ...errors import AccuracyWarning, caught_warnings
 from ...heat.matern import MaternKernel, with_smoothness
 from ...heat.methods import heat_kernel
 from ..sample import SIGMAS
@@ -78,7 +77,7 @@ def chapman_kolmogorov(s: KernelSample) -> Iterator[str]:
         if not whole.accepts(total):
             continue
         v = math.sqrt(time) * s.geometry.tangents(s.x, len(s.x))
-        for x, third, y in list(zip(s.x, s.manifold.exp(s.x, v / 3), s.manifold.exp(s.x, v)))[:3]:
+        for x, third, y in list(zip(s.x, s.geometry.exp(s.x, v / 3), s.geometry.exp(s.x, v)))[:3]:
             z, weight = weighted_points(
                 s.manifold, np.asarray(third), spread(s) * time * 2 / 3, s.rng, s.draws // BLOCKS
             )
@@ -147,8 +146,7 @@ def honest_error(s: KernelSample) -> Iterator[str]:
         exact = with_smoothness(exact, s.kernel.smoothness)
     for time in s.times:
         y = s.near_and_far(time)
-        with warnings.catch_warnings(record=True) as given:
-            warnings.simplefilter("always", AccuracyWarning)
+        with caught_warnings(AccuracyWarning) as given:
             found = s.values(s.x, y, time)
         error, truth = s.error(s.x, y, time), exact(s.x, y, time=time)
         rounding = s.tolerance * exact(s.x, time=time).max()

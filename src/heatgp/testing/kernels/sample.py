@@ -46,7 +46,7 @@ class KernelSample:
 
     def around(self, x: Array, length: float) -> np.ndarray:
         """A point near each x: a geodesic step with this standard deviation in every direction."""
-        return np.asarray(self.manifold.exp(x, length * self.geometry.tangents(x, len(x))))
+        return np.asarray(self.geometry.exp(x, length * self.geometry.tangents(x, len(x))))
 
     def near_and_far(self, time: float) -> np.ndarray:
         """The points x themselves, points where Brownian motion from them is after this time, and any points."""

@@ -1,0 +1,73 @@
+"""How much of the variance of predictions each factor of a product, or each coordinate of R^n, explains."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from ..covariance import Array
+from ..gp.sparse.source import random_rows
+from ..manifolds import Euclidean, Manifold, Product
+
+DATA = 200
+"""Data at which predictions are compared."""
+PREDICTIONS = 1000
+"""Predictions for each factor: variances are then known to about 10 %."""
+
+
+def explained_variances(
+    manifold: Manifold, coordinates: bool, predict: Callable[[Array], Array], points: Array
+) -> tuple[Array, dict[str, Array]]:
+    """The variance of predictions at the data, and the part of it that each factor explains.
+
+    The part of a factor is half the mean square of the change of a prediction when this factor alone is replaced by
+    that of another datum. This is the total effect of Sobol's decomposition (Jansen 1999), whose parts add up to the
+    variance where effects add up and factors are independent; effects of several factors together count for each.
+
+    Parameters
+    ----------
+    manifold : Manifold.
+    coordinates : bool, whether each coordinate of R^n is a part of its own.
+    predict : function of points that returns predictions (N,) or (N, p).
+    points : array of the data, or a random sample of them.
+
+    Returns
+    -------
+    variance : array () or (p,).
+    explained : dict of such arrays by the name of the factor; empty where there is one factor only, or one datum.
+    """
+    points = np.asarray(points)[random_rows(len(points), min(DATA, len(points)))]
+    number = len(points)
+    predictions = predict(points)
+    explained: dict[str, Array] = {}
+    shifts = range(1, min(number - 1, max(1, PREDICTIONS // max(number, 1))) + 1)
+    names = [name for name, _ in replaced_parts(manifold, coordinates, points, points)]
+    if len(names) < 2 or not shifts:
+        return predictions.var(axis=0), {}
+    total = np.zeros((len(names), *predictions.shape[1:]))
+    for shift in shifts:
+        others = np.roll(points, shift, axis=0)
+        for k, (_, moved) in enumerate(replaced_parts(manifold, coordinates, points, others)):
+            total[k] += np.square(predict(moved) - predictions).mean(axis=0) / (2 * len(shifts))
+    explained = dict(zip(names, total))
+    return predictions.var(axis=0), explained
+
+
+def replaced_parts(
+    manifold: Manifold, coordinates: bool, points: Array, others: Array, about: str = ""
+) -> Iterator[tuple[str, Array]]:
+    """For each factor its name, and the points with this factor of `others`."""
+    if isinstance(manifold, Product):
+        parts, new = manifold.split(points), manifold.split(others)
+        for i, factor in enumerate(manifold.factors):
+            split = coordinates and isinstance(factor, Euclidean)
+            name = f"factor {i}, {factor!r}"
+            inner = replaced_parts(factor, coordinates, parts[i], new[i], f"{name}, ") if split else [(name, new[i])]
+            for label, part in inner:
+                yield label, np.asarray(manifold.join(*parts[:i], part, *parts[i + 1 :]))
+    elif coordinates and isinstance(manifold, Euclidean) and manifold.n > 1:
+        for j in range(manifold.n):
+            yield f"{about}coordinate {j}", np.where(np.arange(manifold.n) == j, others, points)
+    else:
+        yield about.removesuffix(", "), others
