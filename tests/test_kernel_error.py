@@ -101,19 +101,27 @@ def test_variances_of_independent_sources_add(rng):
 
 
 @pytest.mark.parametrize("estimated", [False, True], ids=["clock", "reference"])
-def test_sparse_models_use_the_other_kernels(rng, estimated):
-    """As dense ones do, up to their approximation; the spread over four kernels is itself known to 40 %."""
-    reference = {"references": 60, "paths": 6000, "cache": False}
-    kernel = heat_kernel(S2, "reference", **reference) if estimated else FastClock()
-    X, Z = S2.random(rng, 400), S2.random(rng, 30)
-    y = X[:, 0] * X[:, 2] + np.sin(4 * X[:, 1]) + 0.1 * rng.standard_normal(400)
-    fixed = {"kernel": kernel, "time": 0.8, "amplitude": 1.5, "noise": 0.01}
-    models = [GPRegressor(S2, inference=name, **fixed).fit(X, y) for name in ("dense", "sparse")]
-    assert models[1].approximation_.inducing < 200
-    dense, sparse = (gp.kernel_error(Z) for gp in models)
-    assert sparse.share == pytest.approx(dense.share, rel=0.2 if estimated else 0.02)
-    np.testing.assert_allclose(sparse.spread, dense.spread, rtol=0.01)
-    assert np.corrcoef(sparse.error, dense.error)[0, 1] > 0.8
+def test_sparse_models_use_the_other_kernels(estimated):
+    """As dense ones do, up to their approximation.
+
+    The spread over four estimated kernels is itself known to 40 %, so that the median of five data sets is compared.
+    """
+    shares, correlations = [], []
+    for seed in range(5 if estimated else 1):
+        rng = np.random.default_rng(seed)
+        options = {"references": 60, "paths": 6000, "cache": False, "rng": seed}
+        kernel = heat_kernel(S2, "reference", **options) if estimated else FastClock()
+        X, Z = S2.random(rng, 400), S2.random(rng, 30)
+        y = X[:, 0] * X[:, 2] + np.sin(4 * X[:, 1]) + 0.1 * rng.standard_normal(400)
+        fixed = {"kernel": kernel, "time": 0.8, "amplitude": 1.5, "noise": 0.01}
+        models = [GPRegressor(S2, inference=name, **fixed).fit(X, y) for name in ("dense", "sparse")]
+        assert models[1].approximation_.inducing < 200
+        dense, sparse = (gp.kernel_error(Z) for gp in models)
+        np.testing.assert_allclose(sparse.spread, dense.spread, rtol=0.01)
+        shares.append(sparse.share / dense.share)
+        correlations.append(np.corrcoef(sparse.error, dense.error)[0, 1])
+    assert np.median(shares) == pytest.approx(1.0, rel=0.2 if estimated else 0.02)
+    assert np.median(correlations) > 0.8
 
 
 def test_it_says_whether_more_paths_would_help():

@@ -21,6 +21,8 @@ SUBSET = 200
 """Points whose nearest neighbors, among all data, and whose distances from each other are computed."""
 CANDIDATES = (8, 4096)
 """Neighbors in the embedding whose distances are computed: at first, and at most where points are repeated."""
+MOST_COORDINATES = 64
+"""Coordinates of the embedding from which on all distances are computed: a k-d tree is of no use there."""
 NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
@@ -133,7 +135,7 @@ def nearest_neighbors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The nearest other points of some points, among all data, and their distances; zero where there is none.
 
-    Candidates are the nearest points in the embedding, where a k-d tree finds them.
+    Candidates are the nearest points in the embedding, where a k-d tree finds them, or in high dimension all points.
 
     Parameters
     ----------
@@ -146,19 +148,24 @@ def nearest_neighbors(
     -------
     indices, distances : arrays (n,)
     """
-    flat = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
-    tree, count = cKDTree(flat), CANDIDATES[0]
-    while True:
-        count = min(count, len(X))
-        candidates = np.reshape(tree.query(flat[some], k=count)[1], (len(some), count))
-        found = np.concatenate([distance(X[[i]], X[row])[None] for i, row in zip(some, candidates)])
-        found = np.where(found > 0, found, np.inf)
+
+    def closest(candidates: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        others = [X] * len(some) if candidates is None else [X[row] for row in candidates]
+        found = np.stack([distance(X[[i]], other) for i, other in zip(some, others)])
+        found, each = np.where(found > 0, found, np.inf), np.arange(len(some))
         best = np.argmin(found, axis=1)
-        nearest = np.take_along_axis(found, best[:, None], axis=1)[:, 0]
-        if np.isfinite(nearest).all() or count == min(len(X), CANDIDATES[1]):
-            indices = np.take_along_axis(candidates, best[:, None], axis=1)[:, 0]
-            return indices, np.where(np.isfinite(nearest), nearest, 0.0)
-        count = min(8 * count, CANDIDATES[1])
+        return best if candidates is None else candidates[each, best], found[each, best]
+
+    if np.size(manifold.embed(X[:1])) > MOST_COORDINATES:
+        indices, nearest = closest(None)
+    else:
+        flat = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+        tree, count, most = cKDTree(flat), min(CANDIDATES[0], len(X)), min(CANDIDATES[1], len(X))
+        indices, nearest = closest(np.reshape(tree.query(flat[some], k=count)[1], (len(some), count)))
+        while count < most and not np.isfinite(nearest).all():
+            count = min(8 * count, most)
+            indices, nearest = closest(np.reshape(tree.query(flat[some], k=count)[1], (len(some), count)))
+    return indices, np.where(np.isfinite(nearest), nearest, 0.0)
 
 
 def shortened(
