@@ -15,7 +15,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-import joblib
 import matplotlib
 import numpy as np
 
@@ -29,6 +28,7 @@ from heatgp import (
     compare,
     heat_kernel,
     load_kernel,
+    load_model,
 )
 from heatgp import whole_file as module
 from heatgp.cli.tables import write_columns
@@ -69,7 +69,7 @@ def model_file(folder, version):
         mock.patch.object(fit, "train", return_value=model),
     ):
         fit.run(options)
-    return joblib.load(folder / "model").amplitude_
+    return load_model(folder / "model").amplitude_
 
 
 def predictions_csv(folder, version):

@@ -11,7 +11,6 @@ import io
 import warnings
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -707,7 +706,7 @@ WORDS = [
         "os:",
     ),
     *("x", "y", "z", "exact", "auto", "smooth", "3", "é", "--help"),
-    *("reference", "200", "20", "9" * 400, "model.joblib", "rounded.csv", "text.joblib", "missing.csv", "label"),
+    *("reference", "200", "20", "9" * 400, "model.npz", "rounded.csv", "text.npz", "missing.csv", "label"),
 ]
 COMMANDS = {
     "fit": [
@@ -740,8 +739,8 @@ def tables(tmp_path_factory):
     np.savetxt(
         folder / "rounded.csv", np.column_stack((X.round(3), Y)), "%.3f", delimiter=",", header="a,b,c,y", comments=""
     )
-    joblib.dump(hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, Y), folder / "model.joblib")
-    joblib.dump("text", folder / "text.joblib")
+    hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, Y).save(folder / "model.npz")
+    (folder / "text.npz").write_text("text")
     rows = "\n".join(f"{x[0]},{x[1]},{x[2]},{y},{label}" for x, y, label in zip(X, Y, ["a", "b", "", "a", "NA", "b"]))
     (folder / "missing.csv").write_text(f"a,b,c,y,label\n{rows}\n")
     return folder
@@ -752,7 +751,7 @@ def command_line(data, tables):
     words = [command, *(data.draw(st.sampled_from(WORDS)) for _ in range(command in ("kernel", "check")))]
     sensible = {"--manifold": "Sphere(2)", "--train": "train.csv", "--time": "0.1", "--predict": "train.csv"}
     if command == "fit" and data.draw(st.booleans()):
-        sensible = {"--model": "model.joblib", "--predict": "train.csv"}
+        sensible = {"--model": "model.npz", "--predict": "train.csv"}
     for flag, value in sensible.items():
         if flag in COMMANDS[command] and data.draw(st.integers(0, 3)):
             words += [flag, value]

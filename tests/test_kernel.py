@@ -160,7 +160,7 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
     with pytest.raises(InvalidInput, match="is not a kernel that heatgp saved, or it is damaged"):
         hg.load_kernel(path)
     np.savez(path, description=np.array(json.dumps({"format": 99})))
-    with pytest.raises(InvalidInput, match="has format 99; this version reads 2"):
+    with pytest.raises(InvalidInput, match="has format 99; this version reads 3"):
         hg.load_kernel(path)
     hg.heat_kernel(hg.Sphere(2)).save(path)
     whole = path.read_bytes()
@@ -175,7 +175,7 @@ def test_files_that_are_no_kernels_are_named(tmp_path):
         content = dict(archive)
     content["theta"].flat[3] = np.nan
     np.savez(path, **content)
-    with pytest.raises(InvalidInput, match=r"kernel.npz is damaged: its array theta has NaN. Make the kernel again"):
+    with pytest.raises(InvalidInput, match="or it is damaged or was edited"):
         hg.load_kernel(path)
     quotient = hg.Quotient(hg.Sphere(2), (lambda x: x, lambda x: -x))
     hg.heat_kernel(quotient).save(path)

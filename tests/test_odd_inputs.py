@@ -1,10 +1,8 @@
 """Odd arguments as a new user gives them: each is understood, or refused with its value and what to pass instead."""
 
-import json
 import re
 from decimal import Decimal
 
-import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,6 +15,7 @@ from heatgp.arguments import as_array
 from heatgp.baselines import baseline
 from heatgp.cli import main
 from heatgp.errors import HeatGPError, InputWarning, InvalidInput, OffManifold
+from heatgp.heat.files import KERNEL
 from heatgp.plots import along_geodesic, save_figure
 from heatgp.testing import check_kernel, check_manifold
 
@@ -440,11 +439,11 @@ COMMANDS = {
     "out a folder": ((*PREDICT, "--out", "folder.csv"), "folder.csv is a folder. Give the name of a file in it."),
     "save a folder": ((*FIT, "train.csv", "--save", "folder.csv"), "folder.csv is a folder."),
     "save nowhere": (
-        (*FIT, "train.csv", "--save", "no/m.joblib"),
-        "no/m.joblib: there is no folder no. Make it first.",
+        (*FIT, "train.csv", "--save", "no/m.npz"),
+        "no/m.npz: there is no folder no. Make it first.",
     ),
     "out in /proc": ((*PREDICT, "--out", "/proc/p.csv"), "/proc/p.csv cannot be written: "),
-    "save in /proc": ((*FIT, "train.csv", "--save", "/proc/m.joblib"), "/proc/m.joblib cannot be written: "),
+    "save in /proc": ((*FIT, "train.csv", "--save", "/proc/m.npz"), "/proc/m.npz cannot be written: "),
     "plot in /proc": (("kernel", "Sphere(2)", "--time", "0.1", "--plot", "/proc/k.png"), "/proc/k.png cannot be writ"),
     "plot kind": (("kernel", "Sphere(2)", "--time", "0.1", "--plot", "k.txt"), "k.txt: pictures are written as .png"),
     "results a file": (("reproduce", "compare", "--out", "train.csv"), "train.csv is a file, not a folder."),
@@ -578,18 +577,14 @@ def test_a_kernel_of_another_manifold_is_refused(make, tmp_path):
 
 
 def rewrite(file, change):
-    """The file with another description or other arrays."""
-    with np.load(file) as archive:
-        arrays = dict(archive)
-    description = json.loads(str(arrays["description"]))
+    """The file with another description or other arrays, and their checksum."""
+    description, arrays = KERNEL.read(file)
     change(description, arrays)
-    arrays["description"] = np.array(json.dumps(description))
-    with file.open("wb") as stream:
-        np.savez(stream, **arrays)
+    KERNEL.write(file, description, arrays)
 
 
 DAMAGE = {
-    "no array": lambda d, a: [a.pop(name) for name in list(a) if name != "description"],
+    "no array": lambda d, a: a.clear(),
     "no kernel": lambda d, a: d.pop("kernel"),
     "no fingerprint": lambda d, a: d.pop("fingerprint"),
     "no options": lambda d, a: d["kernel"].pop("options"),
@@ -771,14 +766,14 @@ def test_the_command_line_moves_the_points_of_each_file_once(folder, capsys, cap
     assert main(arguments) == 2
     assert "rounded.csv[0] is not on Sphere(2)" in capsys.readouterr().err
     with caplog.at_level("INFO", "heatgp"):
-        assert main([*arguments, "--project", "--save", "model.joblib"]) == 0
-        assert main(["fit", "--model", "model.joblib", "--predict", "new.csv", "--out", "q.csv"]) == 0
+        assert main([*arguments, "--project", "--save", "model.npz"]) == 0
+        assert main(["fit", "--model", "model.npz", "--predict", "new.csv", "--out", "q.csv"]) == 0
     said = "24 points of {} were moved onto Sphere(2), by at most 0.00"
     assert len(caplog.messages) == 3
     for message, file in zip(caplog.messages, ("rounded.csv", "new.csv", "new.csv")):
         assert message.startswith(said.format(file))
     assert (folder / "p.csv").read_text() == (folder / "q.csv").read_text()
-    model = joblib.load("model.joblib")
+    model = hg.load_model("model.npz")
     alone = hg.GPRegressor(S2, project=True).fit(X.round(3), Y)
     assert model.project
     np.testing.assert_allclose(model.moved_, alone.moved_, rtol=1e-9)

@@ -320,7 +320,7 @@ def test_files_do_not_hold_functions(tmp_path):
     with pytest.raises(InvalidInput, match=r"of Implicit\(torus_equation, 2, 3\); the manifold given is Sphere\(2\)"):
         load_kernel(path, manifold=Sphere(2))
     thin = Implicit(torus_equation_of(0.3), 2, 3)
-    with pytest.raises(InvalidInput, match=r"holds a kernel of another Implicit\(torus_equation, 2, 3\)"):
+    with pytest.raises(InvalidInput, match=r"is of another Implicit\(torus_equation, 2, 3\)"):
         load_kernel(path, manifold=thin)
     reference_kernel(Sphere(2), references=20, paths=200, rng=0).save(path)
     assert load_kernel(path).manifold == Sphere(2)

@@ -3,7 +3,6 @@
 import tracemalloc
 from itertools import count
 
-import joblib
 import numpy as np
 import pytest
 
@@ -125,10 +124,10 @@ def test_memory_does_not_grow_with_the_number_of_data(mapped, small_parts):
 def test_a_saved_model_is_small(mapped, tmp_path):
     files = mapped(*problem(20_000))
     gp = hg.GPRegressor(S2, **KNOWN).fit(*files)
-    joblib.dump(gp, tmp_path / "model")
+    gp.save(tmp_path / "model")
     m = gp.approximation_.inducing
     assert (tmp_path / "model").stat().st_size < 8 * (6 * m**2 + 8 * 1000) + 20_000  # six matrices, the sample, words
-    again = joblib.load(tmp_path / "model")
+    again = hg.load_model(tmp_path / "model")
     np.testing.assert_array_equal(again.predict(files[0][:9]), gp.predict(files[0][:9]))
     again.partial_fit(files[0][:9], files[1][:9])
 

@@ -1,13 +1,11 @@
 """Points and targets from files, predictions and models back into them."""
 
-import joblib
 import numpy as np
 import pytest
 
 from heatgp import GPClassifier, GPRegressor, Sphere
 from heatgp.cli.tables import (
     check_writable,
-    load_model,
     predictions,
     read_points,
     read_table,
@@ -79,21 +77,6 @@ def test_predictions_come_back(tmp_path, suffix):
 def test_to_the_terminal(capsys):
     write_columns(None, {"mean": np.array([0.5]), "class": np.array(["a, b"])})
     assert capsys.readouterr().out == 'mean,class\n0.5,"a, b"\n'
-
-
-def test_models_come_back(tmp_path):
-    path = str(tmp_path / "model.joblib")
-    model = GPRegressor(S2, time=1.0).fit(X, X[:, 0])
-    joblib.dump(model, path)
-    np.testing.assert_array_equal(load_model(path).predict(X), model.predict(X))
-    joblib.dump({"not": "a model"}, path)
-    with pytest.raises(InvalidInput, match=r"holds a dict, not a model of heatgp"):
-        load_model(path)
-    (tmp_path / "text.joblib").write_text("no pickle")
-    with pytest.raises(InvalidInput, match=r"text\.joblib is not a model that heatgp saved"):
-        load_model(str(tmp_path / "text.joblib"))
-    with pytest.raises(InvalidInput, match=r"nothing\.joblib: no such file"):
-        load_model("nothing.joblib")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .baselines import compare
-    from .estimators import GPClassifier, GPRegressor, nlpd_scorer
+    from .estimators import GPClassifier, GPRegressor, load_model, nlpd_scorer
     from .heat.files import load_kernel
     from .heat.kernel import HeatKernel
     from .heat.matern import matern_kernel
@@ -89,6 +89,7 @@ __all__ = [
     "heat_kernel",
     "landmarks_to_shape",
     "load_kernel",
+    "load_model",
     "matern_kernel",
     "minimize",
     "nlpd_scorer",
@@ -100,7 +101,7 @@ __all__ = [
 
 _HOMES = {
     "baselines": ("compare",),
-    "estimators": ("GPClassifier", "GPRegressor", "nlpd_scorer"),
+    "estimators": ("GPClassifier", "GPRegressor", "load_model", "nlpd_scorer"),
     "heat.files": ("load_kernel",),
     "heat.kernel": ("HeatKernel",),
     "heat.matern": ("matern_kernel",),

@@ -11,24 +11,23 @@ import numpy as np
 
 from ..baselines.comparison import infer_task, process
 from ..errors import InvalidInput, OffManifold, Unsupported
+from ..estimators import load_model
 from ..heat.matern import check_smoothness
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points, projected_points
 from .kernel import add_simulation, refuse_ignored
-from .manifold_argument import HELP, allow_local_modules, read_manifold
+from .manifold_argument import HELP, read_manifold
 from .tables import (
     Table,
     check_predictions,
     check_writable,
-    load_model,
     predictions,
     read_points,
     read_table,
     read_target,
     refuse_same_files,
-    save_model,
     write_columns,
 )
 
@@ -38,7 +37,7 @@ file has the points in the array X and the target in an array of its own. The ou
 of the function (add the noise's variance for new observations), or the most probable class and the probability of each
 class."""
 
-TRAINING = ("manifold", "task", "kernel", "smoothness", "paths", "references")
+TRAINING = ("task", "kernel", "smoothness", "paths", "references")
 """Options that a saved model has no use for."""
 
 
@@ -63,7 +62,9 @@ def add_command(commands: Any) -> None:
     parser.add_argument("--predict", metavar="FILE", help="points to predict, the same columns without the target")
     parser.add_argument("--out", metavar="FILE", help="predictions, .csv or .npz; else to the terminal")
     parser.add_argument("--save", metavar="FILE", help="write the trained model")
-    parser.add_argument("--model", metavar="FILE", help="a saved model instead of training (trusted files only)")
+    parser.add_argument(
+        "--model", metavar="FILE", help="a saved model instead of training; with --manifold if that is yours"
+    )
     parser.set_defaults(run=run)
 
 
@@ -101,7 +102,7 @@ def run(options: argparse.Namespace) -> None:
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
     if options.save:
-        save_model(options.save, model)
+        model.save(options.save)
     if options.predict:
         reader = copy(model)
         reader.project = False
@@ -116,8 +117,9 @@ def saved_model(options: argparse.Namespace) -> tuple[Any, Any]:
             raise InvalidInput(f"--{name} is for training, and the model of --model is trained. Leave it out.")
     if not options.predict:
         raise InvalidInput("--model is for predictions: give --predict with the points too.")
-    allow_local_modules()  # a model holds its manifold by the name of the user's module
-    model = load_model(options.model)
+    model = load_model(options.model, options.manifold and read_manifold(options.manifold))
+    if not hasattr(model, "manifold_"):
+        raise InvalidInput(f"{options.model} holds a model of a precomputed kernel, which has no points. Use Python.")
     options.project = options.project or model.project
     own = getattr(model, "feature_names_in_", None)
     names = options.columns if own is None else own

@@ -1,8 +1,6 @@
-"""Points and targets from .csv and .npz files, predictions back into them, models to disk."""
+"""Points and targets from .csv and .npz files, and predictions back into them."""
 
 import csv
-import hashlib
-import io
 import os
 import tempfile
 from collections.abc import Sequence
@@ -10,16 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 
 from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
 from ..whole_file import existing_file, whole_file, write_text
-
-CHECKSUM = b"\nheatgp sha256 "
-"""What stands between a saved model and its checksum."""
 
 
 @dataclass(frozen=True)
@@ -201,32 +195,3 @@ def write_columns(path: str | None, columns: dict[str, Any]) -> None:
             np.savez(stream, **columns)
     else:
         write_text(path, text)
-
-
-def save_model(path: str, model: Any) -> None:
-    """Write a model as joblib does, with its checksum after it; `joblib.load` reads it too."""
-    stream = io.BytesIO()
-    joblib.dump(model, stream)
-    content = stream.getvalue()
-    with whole_file(path) as file:
-        file.write(content + CHECKSUM + hashlib.sha256(content).hexdigest().encode())
-
-
-def load_model(path: str) -> Any:
-    """A model that `heatgp fit --save` wrote. Like every pickle it runs code when read: open trusted files only."""
-    content, mark, checksum = existing_file(path).read_bytes().rpartition(CHECKSUM)
-    if mark and hashlib.sha256(content).hexdigest().encode() != checksum:
-        raise InvalidInput(f"{path} is damaged: its checksum is not that of what was written. Train the model again.")
-    try:
-        model = joblib.load(io.BytesIO(content if mark else checksum))  # joblib.dump alone writes no checksum
-    except Exception:  # other bytes can raise anything
-        raise InvalidInput(f"{path} is not a model that heatgp saved, or it is damaged. Train it again.") from None
-    if not isinstance(model, (GPRegressor, GPClassifier)):
-        raise InvalidInput(f"{path} holds a {type(model).__name__}, not a model of heatgp.")
-    if not hasattr(model, "posteriors_"):
-        raise InvalidInput(
-            f"{path} holds a {type(model).__name__} that is not fitted. Call fit(X, y) and save it again."
-        )
-    if not hasattr(model, "manifold_"):
-        raise InvalidInput(f"{path} holds a model of a precomputed kernel, which has no points. Use it in Python.")
-    return model

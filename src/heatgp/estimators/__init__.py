@@ -1,7 +1,8 @@
 """GPRegressor and GPClassifier: scikit-learn's interface over the functional core of `gp`."""
 
 from .classifier import GPClassifier
+from .files import load_model
 from .regressor import GPRegressor
 from .scorer import nlpd_scorer
 
-__all__ = ["GPClassifier", "GPRegressor", "nlpd_scorer"]
+__all__ = ["GPClassifier", "GPRegressor", "load_model", "nlpd_scorer"]

@@ -28,6 +28,7 @@ from ..gp.priors import checked_priors
 from ..gp.threads import on_one_thread
 from ..html_table import html_table
 from ..manifolds.rows import as_points, projected_points
+from .files import save_model
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
 from .smoothness import CANDIDATES, smoothed, smoothness_of
@@ -196,6 +197,23 @@ class HeatGP(BaseEstimator):
     def _has_normal_noise(self) -> bool:
         """Whether observations have normal noise of one variance."""
         return False
+
+    def save(self, path: Any) -> None:
+        """Write the fitted model to a file, which `heatgp.load_model` reads.
+
+        The file holds arrays and plain data, with a checksum; reading it runs no code. It is written whole or not at
+        all.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        InvalidInput : if the model is not fitted.
+        Unsupported : if the model holds what such a file cannot hold, such as a function of yours as mean.
+        """
+        save_model(self, path)
 
     @as_fitted
     def kernel_error(self, X: Any) -> KernelError:

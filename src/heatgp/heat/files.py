@@ -1,16 +1,13 @@
-"""Kernels on disk: an .npz file with a description in JSON and the arrays of the simulation; no code is run."""
+"""Kernels on disk: a description in JSON and the arrays of the simulation; no code is run."""
 
-import json
 import sys
 from typing import Any
 
-import numpy as np
-
+from ..archive import Arrays, FileFormat
 from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, warn
 from ..manifolds import Euclidean, Manifold, Product, Sphere
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
-from ..whole_file import existing_file, whole_file
 from .composed import ProductKernel, WrappedKernel, compose, composed_of
 from .invariant import InvariantKernel
 from .kernel import HeatKernel, MadeKernel, OrbitKernel
@@ -19,8 +16,7 @@ from .methods import method_named
 from .stretched import StretchedKernel
 from .sums import FactorsKernel, SumKernel, chosen_factors
 
-FORMAT = 2
-Arrays = dict[str, np.ndarray]
+KERNEL = FileFormat("a kernel that heatgp saved", 3, "Make it again.")
 
 
 def save_kernel(kernel: HeatKernel, path: Any) -> None:
@@ -28,11 +24,9 @@ def save_kernel(kernel: HeatKernel, path: Any) -> None:
 
     The file is written whole or not at all: where the disk is full, what was there before is unchanged.
     """
-    arrays: dict[str, Any] = {}
+    arrays: Arrays = {}
     of_manifold = {"fingerprint": fingerprint(kernel.manifold), "python": sys.version}
-    description = json.dumps({"format": FORMAT, "kernel": describe(kernel, arrays, ""), **of_manifold})
-    with whole_file(path) as stream:  # a name without .npz stays as it is
-        np.savez_compressed(stream, description=np.array(description), **arrays)
+    KERNEL.write(path, {"kernel": describe(kernel, arrays, ""), **of_manifold}, arrays)
 
 
 def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
@@ -63,23 +57,11 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
     ...     load_kernel(folder + "/kernel.npz")
     heat_kernel(Sphere(2), method='exact')
     """
-    file = existing_file(path)
-    try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        description = json.loads(str(arrays.pop("description")))
-    except Exception:  # zip, zlib and npy each have their own for what a flipped bit does
-        raise InvalidInput(f"{path} is not a kernel that heatgp saved, or it is damaged. Make it again.") from None
-    written = description.get("format") if isinstance(description, dict) else None
-    if written != FORMAT:
-        raise InvalidInput(f"{path} has format {written!r}; this version reads {FORMAT}. Make it again.")
+    description, arrays = KERNEL.read(path)
     try:
         stored = description["kernel"]
         if manifold is not None and not stored["named"] and repr(manifold) == stored["manifold"]:
             check_fingerprint(path, manifold, description["fingerprint"], description["python"])
-        for name, array in arrays.items():
-            if array.dtype.kind in "fc" and np.isnan(array).any():
-                raise InvalidInput(f"{path} is damaged: its array {name} has NaN. Make the kernel again.")
         kernel = restore(stored, arrays, manifold)
     except (HeatGPError, MemoryError):
         raise
@@ -93,21 +75,21 @@ def load_kernel(path: Any, manifold: Manifold | None = None) -> HeatKernel:
 
 
 def check_fingerprint(path: Any, manifold: Manifold, stored: str | None, python: str) -> None:
-    """Raise InvalidInput where a manifold of functions is not the one of the file; warn where nobody can tell."""
+    """Raise InvalidInput where a manifold of functions is not the one of the file; warn where this is not known."""
     found = fingerprint(manifold)
     if stored is not None and found == stored:
         return
     if stored is None or found is None or python != sys.version:
         why = f"was written by Python {python.split()[0]}" if python != sys.version else "uses what cannot be read"
         warn(
-            f"{path}: {manifold!r} {why}, so it cannot be compared with the manifold of the kernel. Make sure that it "
+            f"{path}: {manifold!r} {why}, so it cannot be compared with the manifold of the file. Make sure that it "
             "is the same.",
             InputWarning,
         )
         return
     raise InvalidInput(
-        f"{path} holds a kernel of another {manifold!r}: vertices, functions or numbers differ from those of the "
-        "manifold given. Pass the same manifold, or make the kernel again."
+        f"{path} is of another {manifold!r}: vertices, functions or numbers differ from those of the manifold given. "
+        "Pass the same manifold, or make the file again."
     )
 
 
