@@ -1,14 +1,23 @@
 """Heat kernels of positive definite matrices against high precision, against the laws they obey, and against paths."""
 
+import warnings
+from time import process_time
+
 import mpmath as mp
 import numpy as np
 import pytest
 from scipy.special import gamma, kv
 
 from exact_reference import hermitian, symmetric_two
-from heatgp import SPD, HermitianPD, Hyperbolic, heat_kernel, matern_kernel, walk
-from heatgp.errors import InvalidInput
-from heatgp.heat.exact.positive_definite import HermitianProfile, SymmetricProfile, ThreeSeries
+from heatgp import SPD, GPRegressor, HermitianPD, Hyperbolic, heat_kernel, matern_kernel, walk
+from heatgp.errors import InvalidInput, SmallSampleWarning
+from heatgp.heat.exact.positive_definite import (
+    HermitianProfile,
+    SymmetricProfile,
+    ThreeSeries,
+    _three,
+    kept_quadratures,
+)
 
 TOLERANCE = 1e-12  # of p_t(x, x)
 RADII = [0.0, 1e-8, 1e-4, 0.03, 0.3, 1.0, 2.5, 5.0, 10.0]
@@ -25,20 +34,26 @@ def symmetric_three(h, time):
     h, t = np.asarray(h, dtype=float), time
     line = np.exp(-(h.sum() ** 2) / (6 * t)) / np.sqrt(2 * np.pi * t)
     h = h - h.mean()
-    step = 0.5 * np.sqrt(t / 32)
-    axis = step * np.arange(-26, 27)
-    y = np.stack(np.meshgrid(axis, axis, axis), axis=-1).reshape(-1, 3)
+    step = min(0.5 * np.sqrt(t / 32), 0.25)
+    number = 26 if t <= 8 else 56
+    y = step * np.stack(np.indices((number,) * 3), axis=-1).reshape(-1, 3)  # even in each coordinate
     r = np.linalg.norm(y, axis=1)
-    y, r = y[r < 26 * step], r[r < 26 * step]
+    y, r = y[r < number * step], r[r < number * step]
+    copies = 2.0 ** np.count_nonzero(y, axis=1)
     turn = np.zeros((len(y), 3, 3), dtype=complex)
     turn[:, 0, 1], turn[:, 0, 2], turn[:, 1, 2] = -1j * y[:, 2], 1j * y[:, 1], -1j * y[:, 0]
     values, vectors = np.linalg.eigh(turn + np.conj(turn.swapaxes(1, 2)))
     k = (vectors * np.exp(values)[:, None]) @ np.conj(vectors.swapaxes(1, 2))
-    s = np.log(np.linalg.eigvalsh((k * np.exp(h / 2)) @ np.conj(k.swapaxes(1, 2))))
+    # the largest eigenvalues of the matrix and of its inverse; the determinant is one
+    up, down = (
+        np.log(np.linalg.eigvalsh((part * np.exp(sign * h / 2)) @ part)[:, -1])
+        for part, sign in ((k, 1), (np.conj(k), -1))
+    )
+    s = np.stack([-down, down - up, up], axis=-1)
     gaps = np.abs(s[:, [0, 0, 1]] - s[:, [1, 2, 2]]) / 2
     sines = np.prod(np.where(gaps > 1e-6, np.maximum(gaps, 1e-6) / np.sinh(np.maximum(gaps, 1e-6)), 1.0), axis=1)
     area = np.where(r > 0, np.sinh(r) / np.where(r > 0, r, 1.0), 1.0) ** 2
-    whole = step**3 * np.sum(area * sines * np.exp(-2 * np.square(s).sum(axis=1) / t))
+    whole = step**3 * np.sum(copies * area * sines * np.exp(-2 * np.square(s).sum(axis=1) / t))
     return line * whole * np.exp(-t / 4) * (2 * np.pi * t) ** -2.5 * (16 / (np.pi * t)) ** 1.5
 
 
@@ -67,6 +82,34 @@ def test_symmetric_matrices_of_size_three_agree_with_another_rule(time):
     for radius in (0.0, 0.5, 2.0, 4.0):
         h = np.sqrt(time) * radius * direction(3, 1)
         assert p(h) == pytest.approx(symmetric_three(h, time), abs=TOLERANCE * p(np.zeros(3)))
+
+
+@pytest.mark.parametrize(
+    "time, tolerance",
+    [(3.0, 1e-11), pytest.param(12.0, 1e-10, marks=pytest.mark.slow), (40.0, 1e-8)]
+    + [pytest.param(time, 2e-6, marks=pytest.mark.slow) for time in (115.0, 400.0)],
+)
+def test_long_times_of_size_three_agree_with_another_rule(time, tolerance):
+    """The tolerances are those of docs/api.md."""
+    p = SymmetricProfile(3).at(time)
+    for radius in (0.0, 0.5, 2.0, 5.0):
+        h = radius * direction(3, 2)
+        assert p(h) == pytest.approx(symmetric_three(h, time), abs=tolerance * p(np.zeros(3)))
+
+
+@pytest.mark.parametrize("n, spread", [(12, 3.0), (300, 0.5)])
+def test_fits_take_two_seconds(n, spread, rng):
+    """Quadratures are shared by all times of a search: 26 s before, and 66 s where 12 points are far apart."""
+    A = spread * rng.standard_normal((n, 3, 3))
+    values, vectors = np.linalg.eigh((A + A.swapaxes(1, 2)) / 2)
+    X = np.einsum("nij,nj,nkj->nik", vectors, np.exp(values), vectors)
+    y = values[:, 0] + 0.1 * rng.standard_normal(n)
+    kept_quadratures.cache_clear()
+    start = process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SmallSampleWarning)
+        GPRegressor(SPD(3)).fit(X, y)
+    assert process_time() - start < 4.0  # with room for another process on the same cores
 
 
 def test_hermitian_matrices_of_size_two_are_a_line_and_a_hyperbolic_space(rng):
@@ -129,7 +172,7 @@ def test_mass_of_three_sizes_is_one(time):
     a, b = (part.ravel() for part in np.meshgrid(x, x))
     h = np.stack([0 * a, a, a + b], axis=-1)
     h = h - h.mean(axis=1, keepdims=True)
-    density = np.exp(p.log_scale + M.log_strip(h)) * p.value(h)
+    density = np.exp(p.log_scale + np.log(2 * np.pi * time) / 2 + M.log_strip(h)) * p.value(h)
     # dh of three coordinates is that of the differences times that of the sum over √3, in units of which h has length
     mass = 6 * np.sum(density * np.outer(w, w).ravel()) / np.sqrt(3)
     assert mass == pytest.approx(1.0, abs=1e-8)
@@ -150,7 +193,7 @@ def test_expansion_and_integral_agree(time, tolerance, rng):
     """For n = 3: at short times one is used, at long times the other. At 0.02 the integral has lost a digit."""
     h = np.sqrt(time) * rng.uniform(0, 4, (300, 1)) * rng.standard_normal((300, 3))
     h[:20, 1] = h[:20, 0]
-    early, late = SymmetricProfile(3)._expanded(time), SymmetricProfile(3)._with_line(time)
+    early, late = SymmetricProfile(3)._expanded(time), _three(time)
     assert early.log_scale == pytest.approx(late.log_scale, abs=tolerance)
     np.testing.assert_allclose(early.relative_value(h), late.relative_value(h), atol=tolerance)
     np.testing.assert_allclose(time * early.relative_slope(h), time * late.relative_slope(h), atol=30 * tolerance)
@@ -207,7 +250,8 @@ def test_counts_of_paths_in_cells():
     a, b = (part.ravel() for part in np.meshgrid(x, x, indexing="ij"))
     h = np.stack([0 * a, a, a + b], axis=-1)
     h = h - h.mean(axis=1, keepdims=True)
-    density = 6 / np.sqrt(3) * np.exp(p.log_scale + M.log_strip(h)) * p.value(h) * np.outer(w, w).ravel()
+    scale = np.exp(p.log_scale + np.log(2 * np.pi * time) / 2 + M.log_strip(h))
+    density = 6 / np.sqrt(3) * scale * p.value(h) * np.outer(w, w).ravel()
     expected = number * density.reshape(7, 8, 7, 8).sum(axis=(1, 3))
     assert expected.sum() > 0.97 * number
     error = np.sqrt(expected) + 2e-3 * expected  # of the counts, and of the steps of the paths

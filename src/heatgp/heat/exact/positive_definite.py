@@ -13,8 +13,8 @@ of complex orthogonal matrices k of determinant one,
 
 the kernel of the complex space at a quarter of the time. G does not change with unitary factors, so that k = exp(iY)
 with real skew-symmetric Y is enough, and dk is (sinh |y| / |y|)² dy, y the axis vector of Y. The integrand is positive,
-analytic, even in each of the three coordinates of y, and falls like a normal density: sums over equal steps of |y| and
-of one angle, and Gauss's rule in the other one, converge exponentially.
+analytic, even in each of the three coordinates of y, and falls like a normal density: sums over equal steps of
+arsinh |y| and of one angle, and Gauss's rule in the other one, converge exponentially.
 
 Reference: Gangolli (1968), Acta Math. 121, 151-192, for complex groups; Flensted-Jensen (1978), J. Functional Analysis
 30, 106-146, for the integral; Trefethen and Weideman (2014), SIAM Review 56, 385-458.
@@ -22,8 +22,8 @@ Reference: Gangolli (1968), Acta Math. 121, 151-192, for complex groups; Flenste
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -37,18 +37,25 @@ from ..kernel import Function, Profile, Slice, no_error
 from .hyperbolic import NEGLIGIBLE, HyperbolicProfile, r_coth
 from .short_time_matrices import matrix_expansion
 
-NARROW = 3.0
-"""What the width of the integrand is at most, at long times, is the root of one over this."""
+NARROW = (1.0, 7.0, 8.0)
+"""At long times the width of the integrand is the root of one over this: where two of h coincide, where they are far
+apart, and the difference at which it is half-way."""
+STRETCHED = 6.0
+"""Up to this many widths steps of |y| are equal, beyond they grow with |y|."""
 RULES = (
-    (2.0, 6, 0.6, 1e-13),
-    (4.0, 8, 0.6, 1e-12),
-    (8.0, 8, 0.6, 1e-10),
-    (16.0, 10, 0.6, 1e-9),
-    (1e300, 12, 0.6, 1e-7),
+    (0.5, 2.0, 6, 0.6, 1e-13),
+    (2.0, 8.0, 8, 0.6, 1e-11),
+    (8.0, 16.0, 10, 0.6, 1e-10),
+    (16.0, 64.0, 14, 0.6, 1e-8),
+    (64.0, 1e300, 12, 0.6, 2e-6),
 )
-"""Up to a time: how many nodes in each of the two angles of y, the step of |y| in widths, the error over p_t(0)."""
+"""Quadratures for n = 3, see Rule."""
 SHORT = 0.5
 """The time up to which the expansion is taken for n = 3: it is right to 2e-13 of p_t(0) there."""
+LEAST_REACH = 2.0
+"""Differences of h up to which every series goes; each next one goes twice as far."""
+NODES = 11
+"""Chebyshev nodes for a unit of arsinh at first."""
 LONGEST = 1.0
 """The longest time for n > 3: for n = 3 the expansion is right to 1e-9 of p_t(0) there."""
 ROUGHLY = 4.0
@@ -64,6 +71,17 @@ TRIALS = 40
 MOST = 60
 """Chebyshev nodes in each of two coordinates at most."""
 Function2 = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A quadrature for n = 3 whose places serve all times of an interval."""
+
+    shortest: float
+    longest: float
+    number: int  # of nodes in each of the two angles of y
+    step: float  # of |y|, in widths at the shortest time
+    error: float  # over p_t(0)
 
 
 @dataclass(frozen=True)
@@ -111,7 +129,7 @@ class SymmetricProfile(Profile):
     def prepare(self, time: float) -> Slice:
         if self.n > 3 or (self.n == 3 and time < SHORT):
             return self._expanded(time)
-        return self._with_line(time)
+        return _plane_and_line(time) if self.n == 2 else _three(time)
 
     def _expanded(self, time: float) -> Slice:
         """By the short-time expansion, where the kernel is above rounding."""
@@ -143,39 +161,39 @@ class SymmetricProfile(Profile):
 
         def log(theta: np.ndarray) -> np.ndarray:
             """Far away by the integral, which there does not need small differences of eigenvalues."""
-            return read(theta, lambda log, change: log, lambda h: self._with_line(time).relative_log(h), is_log=True)
+            return read(theta, lambda log, change: log, lambda h: ThreeSeries(float(time)).log(h), is_log=True)
 
         scale = height - half * math.log(2 * math.pi * time)
         return Slice(value, slope, no_error, scale, log if self.n == 3 else None)
 
-    def _with_line(self, time: float) -> Slice:
-        """The part of determinant one times the line of determinants."""
-        curved = (_plane if self.n == 2 else _three)(time)
-        scale = curved.log_scale - 0.5 * math.log(2 * math.pi * time)
 
-        def line(h: np.ndarray) -> np.ndarray:
-            return -np.square(h.sum(axis=-1)) / (2 * self.n * time)
+def _plane_and_line(time: float) -> Slice:
+    """The part of determinant one times the line of determinants, for n = 2."""
+    plane = _plane(time)
 
-        def value(theta: np.ndarray) -> np.ndarray:
-            h = np.asarray(theta, dtype=float)
-            return np.exp(line(h)) * curved.relative_value(h)
+    def line(h: np.ndarray) -> np.ndarray:
+        return -np.square(h.sum(axis=-1)) / (4 * time)
 
-        def slope(theta: np.ndarray) -> np.ndarray:
-            h = np.asarray(theta, dtype=float)
-            change = curved.relative_slope(h) - curved.relative_value(h) * (line(h) + 0.5) / time
-            return np.exp(line(h)) * change
+    def value(theta: np.ndarray) -> np.ndarray:
+        h = np.asarray(theta, dtype=float)
+        return np.exp(line(h)) * plane.relative_value(h)
 
-        def log(theta: np.ndarray) -> np.ndarray:
-            h = np.asarray(theta, dtype=float)
-            return line(h) + curved.relative_log(h)
+    def slope(theta: np.ndarray) -> np.ndarray:
+        h = np.asarray(theta, dtype=float)
+        change = plane.relative_slope(h) - plane.relative_value(h) * (line(h) + 0.5) / time
+        return np.exp(line(h)) * change
 
-        def gradient(of_curved: Function, theta: np.ndarray) -> np.ndarray:
-            h = np.asarray(theta, dtype=float)
-            along = h.sum(axis=-1, keepdims=True) * (curved.relative_value(h)[..., None] / (-self.n * time))
-            return np.exp(line(h))[..., None] * (along + of_curved(h))
+    def log(theta: np.ndarray) -> np.ndarray:
+        h = np.asarray(theta, dtype=float)
+        return line(h) + plane.relative_log(h)
 
-        own = curved.relative_gradient
-        return Slice(value, slope, no_error, scale, log, None if own is None else partial(gradient, own))
+    def gradient(theta: np.ndarray) -> np.ndarray:
+        h = np.asarray(theta, dtype=float)
+        assert plane.relative_gradient is not None
+        along = h.sum(axis=-1, keepdims=True) * (plane.relative_value(h)[..., None] / (-2 * time))
+        return np.exp(line(h))[..., None] * (along + plane.relative_gradient(h))
+
+    return Slice(value, slope, no_error, plane.log_scale - 0.5 * math.log(2 * math.pi * time), log, gradient)
 
 
 def _plane(time: float) -> Slice:
@@ -201,14 +219,13 @@ def _plane(time: float) -> Slice:
 
 
 def _three(time: float) -> Slice:
-    """The part of determinant one for n = 3."""
     p = ThreeSeries(float(time))
     return Slice(p.value, p.slope, no_error, p.log_scale, p.log)
 
 
 @dataclass(frozen=True)
 class ThreeSeries:
-    """p_t / p_t(0) on symmetric 3 x 3 matrices of determinant one as a function of h (..., 3), for one t.
+    """p_t / p_t(0) on symmetric positive definite 3 x 3 matrices as a function of h (..., 3), for one t.
 
     Over the leading term of the short-time expansion, exp(-|h|²/2t) and the product of (a / sinh a)^(1/2), it is a
     smooth function of the two differences of sorted h. Its logarithm and the derivative of that in log t are series of
@@ -218,23 +235,30 @@ class ThreeSeries:
     time: float
 
     def value(self, h: np.ndarray) -> np.ndarray:
-        return self._read(h, lambda log, rate: np.exp(log))
+        return self._read(h, 1, lambda square, lead, log: np.exp(log + lead))
 
     def slope(self, h: np.ndarray) -> np.ndarray:
-        return self._read(h, lambda log, rate: np.exp(log) * rate / self.time)
+        def slope(square: np.ndarray, lead: np.ndarray, log: np.ndarray, rate: np.ndarray) -> np.ndarray:
+            change = rate + square / (2 * self.time) - SymmetricPD(3).dim / 2 - self.time / 4
+            return np.exp(log + lead) * change / self.time
+
+        return self._read(h, 2, slope)
 
     def log(self, h: np.ndarray) -> np.ndarray:
         """The logarithm of the ratio at any distance."""
-        h = _centred(h)
-        found = self._integrals(h.reshape(-1, 3))[0].reshape(h.shape[:-1])
-        return found - self._height + self._leading(h)
+        h = np.asarray(h, dtype=float)
+        flat = h.reshape(-1, 3)
+        found = self._integrals(_centred(flat))[0] + self._leading(flat)[1]
+        return found.reshape(h.shape[:-1]) - self._height
 
     @property
     def log_scale(self) -> float:
-        return self._height - 2.5 * math.log(2 * math.pi * self.time) - self.time / 4
+        return self._height - SymmetricPD(3).dim / 2 * math.log(2 * math.pi * self.time) - self.time / 4
 
-    def _leading(self, h: np.ndarray) -> np.ndarray:
-        return -np.square(h).sum(axis=-1) / (2 * self.time) + SymmetricPD(3).roots.log_short_time(h)
+    def _leading(self, h: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """|h|² and the logarithm of the leading term, for h (n, 3)."""
+        square = np.einsum("ni,ni->n", h, h)
+        return square, SymmetricPD(3).roots.log_short_time(h) - square / (2 * self.time)
 
     @cached_property
     def _height(self) -> float:
@@ -245,91 +269,144 @@ class ThreeSeries:
         """The difference of two h beyond which p_t is below rounding."""
 
         def excess(gap: float) -> float:
-            h = _centred(np.array([0.0, 0.0, gap]))
-            return -float(self._leading(h)) - NEGLIGIBLE
+            h = _centred(np.array([[0.0, 0.0, gap]]))
+            return -float(self._leading(h)[1][0]) - NEGLIGIBLE
 
         return float(brentq(excess, 0.0, min(20 * math.sqrt(self.time), 200.0)))
 
-    def _read(self, h: np.ndarray, function: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
-        """A function of the logarithm of the ratio and of its derivative in log t."""
-        h = _centred(h)
+    def _read(self, h: np.ndarray, parts: int, function: Callable[..., np.ndarray]) -> np.ndarray:
+        """A function of |h|², of the logarithm of the leading term and of one or both series."""
+        h = np.asarray(h, dtype=float)
         flat = np.sort(h.reshape(-1, 3), axis=-1)
+        gaps = flat[:, 1:] - flat[:, :-1]
+        largest = np.maximum(gaps[:, 0], gaps[:, 1])
+        inside = np.flatnonzero(largest < self.end)
         out = np.zeros(len(flat))
-        gaps = np.diff(flat, axis=-1)
-        inside = np.flatnonzero(gaps.max(axis=-1) < self.end)
-        size = max(1, CHUNK // self.series.shape[1])
+        if not len(inside):
+            return out.reshape(h.shape[:-1])
+        reach = LEAST_REACH
+        while reach < largest[inside].max():
+            reach *= 2
+        series = self.series(reach)[:parts]
+        size = max(1, CHUNK // series.shape[1])
         for k in range(0, len(inside), size):
             rows = inside[k : k + size]
-            log, rate = self._summed(self.series, gaps[rows])
-            lead = self._leading(flat[rows])
-            rate = rate + np.square(flat[rows]).sum(axis=-1) / (2 * self.time) - 2.5 - self.time / 4
-            out[rows] = function(log + lead, rate)
+            out[rows] = function(*self._leading(flat[rows]), *_summed(series, gaps[rows], reach))
         return out.reshape(h.shape[:-1])
 
-    @cached_property
-    def series(self) -> np.ndarray:
-        """Coefficients (2, terms, terms) of the logarithm and of its derivative in log t.
+    def series(self, reach: float) -> np.ndarray:
+        """Coefficients (2, terms, terms) of the logarithm and of its derivative in log t, for differences up to reach.
 
         Nodes are added until the kernel at other places is right.
         """
-        length = math.asinh(self.end / CURVED)
-        places = _centred_gaps(self.end * np.random.default_rng(0).uniform(0, 1, (TRIALS, 2)) ** 2)
-        exact = self._integrals(places)
-        weight = np.exp(exact[0] - self._height + self._leading(places))
-        nodes = 6 + math.ceil(11 * length)
+        if reach not in self._series:
+            self._series[reach] = self._fitted(reach)
+        return self._series[reach]
+
+    @cached_property
+    def _series(self) -> dict[float, np.ndarray]:
+        return {}
+
+    def _fitted(self, reach: float) -> np.ndarray:
+        places = trial_places(reach)
+        exact = self._at(reach, 0)
+        weight = np.exp(exact[0] - self._height + self._leading(places)[1])
+        nodes = 6 + math.ceil(NODES * math.asinh(reach / CURVED))
         while True:
-            x = CURVED * np.sinh(length * (1 + chebyshev.chebpts1(nodes)) / 2)
             i, j = np.triu_indices(nodes)  # h and -h have the same kernel: both differences may be exchanged
             values = np.empty((2, nodes, nodes))
-            values[:, i, j] = values[:, j, i] = self._integrals(_centred_gaps(np.stack([x[i], x[j]], axis=-1)))
+            values[:, i, j] = values[:, j, i] = self._at(reach, nodes)
             values[0] -= self._height
             series = dctn(values[:, ::-1, ::-1], axes=(1, 2)) / nodes**2
             series[:, 0] /= 2
             series[:, :, 0] /= 2
-            found = self._summed(series, np.diff(places, axis=-1))
+            found = _summed(series, np.diff(places, axis=-1), reach)
             error = np.abs(found[0] + self._height - exact[0]) + np.abs(found[1] - exact[1])
-            if (error * weight).max() < self._rule[-1] or nodes >= MOST:
+            if (error * weight).max() < self._rule.error or nodes >= MOST:
                 return series
             nodes = nodes * 4 // 3
 
-    def _summed(self, series: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-        """Both series at differences (n, 2) of sorted h, (2, n)."""
-        place = 2 * np.arcsinh(gaps / CURVED) / math.asinh(self.end / CURVED) - 1
-        first, second = (chebyshev.chebvander(x, series.shape[1] - 1) for x in place.T)
-        return np.stack([np.einsum("pi,pi->p", first @ part, second) for part in series])
-
     @property
-    def _rule(self) -> tuple[float, int, float, float]:
-        return next(rule for rule in RULES if self.time <= rule[0])
+    def _rule(self) -> Rule:
+        rule = next(rule for rule in (Rule(*row) for row in RULES) if self.time <= rule.longest)
+        return rule if rule.shortest <= self.time else replace(rule, shortest=self.time, longest=self.time)
 
     def _integrals(self, h: np.ndarray) -> np.ndarray:
         """Logarithms of p_t over (2 pi t)^-5/2 exp(-t/4) times the leading term, and their derivatives in log t."""
-        size = max(1, CHUNK // 4000)
-        parts = [self._some_integrals(h[k : k + size]) for k in range(0, len(h), size)]
-        return np.concatenate([np.empty((2, 0)), *parts], axis=1)
+        return np.concatenate([np.empty((2, 0)), *(q.at(self.time) for q in quadratures(self._rule, h))], axis=1)
 
-    def _some_integrals(self, h: np.ndarray) -> np.ndarray:
-        """The same for some h, (2, n)."""
-        t = self.time
-        gaps = np.abs(h[:, [1, 0, 0]] - h[:, [2, 2, 1]])
-        rise = 16 / t * r_coth(gaps / 4)  # the exponent is rise y² + 3|y|/2 at least
-        _, number, step, _ = self._rule
-        directions, areas = octant(number)
-        directions = directions / np.sqrt(2 * rise + NARROW)[:, None]
-        square = (np.square(directions) @ rise[..., None])[..., 0]
-        linear = 1.5 * np.sqrt(np.square(directions).sum(axis=-1))
-        end = (2 * NEGLIGIBLE / (linear + np.sqrt(linear**2 + 4 * square * NEGLIGIBLE))).max()
-        radius = step * np.arange(1, math.ceil(end / step) + 1)
-        y = radius[:, None] * np.moveaxis(directions, -1, 0)[:, :, None]  # (3, n, radii, directions)
-        s = _log_eigenvalues(y, h.T[:, :, None, None] / 2)
-        energy = 2 * np.square(s).sum(axis=0) / t
-        size = np.sqrt(np.square(y).sum(axis=0))
-        sines = HermitianPD(3).roots.log_short_time(np.moveaxis(s, 0, -1))
-        terms = 2 * log_sinhc(size) - energy + sines - self._leading(h)[:, None, None]
-        terms = np.exp(terms) * np.multiply.outer(radius**2, areas)
-        total, mean = (part.sum(axis=(1, 2)) for part in (terms, terms * energy))
-        log = np.log(total * step) - 0.5 * np.log(2 * rise + NARROW).sum(axis=-1) - 1.5 * math.log(math.pi * t / 16)
-        return np.stack([log, mean / total - 1.5 - np.square(h).sum(axis=-1) / (2 * t)])
+    def _at(self, reach: float, nodes: int) -> np.ndarray:
+        """The same at the nodes of a series or, with no nodes, at the places where it is tried."""
+        return np.concatenate([q.at(self.time) for q in kept_quadratures(self._rule, reach, nodes)], axis=1)
+
+
+@dataclass(frozen=True)
+class Quadrature:
+    """The integral for several h at every time: a sum over K places y of weight * exp(-excess / t)."""
+
+    excess: np.ndarray  # (n, K), 2 |s|² - |h|²/2
+    weight: np.ndarray  # (n, K)
+    log_factor: np.ndarray  # (n,)
+
+    def at(self, t: float) -> np.ndarray:
+        """Logarithms of the integrals and their derivatives in log t, (2, n), without leading terms."""
+        terms = self.weight * np.exp(self.excess / -t)
+        total, mean = terms.sum(axis=1), np.einsum("nk,nk->n", terms, self.excess) / t
+        return np.stack([np.log(total) + self.log_factor - 1.5 * math.log(math.pi * t / 16), mean / total - 1.5])
+
+
+def quadratures(rule: Rule, h: np.ndarray) -> list[Quadrature]:
+    """Places y and weights for h (n, 3), in chunks, that serve all times of the rule."""
+    size = max(1, CHUNK // 4000)
+    return [_quadrature(rule, h[k : k + size]) for k in range(0, len(h), size)]
+
+
+@lru_cache(maxsize=32)
+def kept_quadratures(rule: Rule, reach: float, nodes: int) -> list[Quadrature]:
+    """Those of a series, which all times of the rule share."""
+    return quadratures(rule, node_places(reach, nodes) if nodes else trial_places(reach))
+
+
+def _quadrature(rule: Rule, h: np.ndarray) -> Quadrature:
+    gaps = np.abs(h[:, [1, 0, 0]] - h[:, [2, 2, 1]])
+    steep = 16 * r_coth(gaps / 4)  # the exponent is steep y²/t + 3|y|/2 at least
+    least, most, middle = NARROW
+    width = 1 / np.sqrt(2 * steep / rule.shortest + least + (most - least) * gaps / (middle + gaps))
+    directions, areas = octant(rule.number)
+    directions = directions * width[:, None]
+    square = (np.square(directions) @ steep[..., None])[..., 0] / rule.longest
+    linear = 1.5 * np.sqrt(np.square(directions).sum(axis=-1))
+    last = 5 - math.log(rule.error)
+    end = (2 * last / (linear + np.sqrt(linear**2 + 4 * square * last))).max()
+    u = rule.step / STRETCHED * np.arange(1, math.ceil(math.asinh(end / STRETCHED) * STRETCHED / rule.step) + 1)
+    radius = STRETCHED * np.sinh(u)
+    y = radius[:, None] * np.moveaxis(directions, -1, 0)[:, :, None]  # (3, n, radii, directions)
+    s = _log_eigenvalues(y, h.T[:, :, None, None] / 2)
+    size = np.sqrt(np.square(y).sum(axis=0))
+    excess = 2 * np.square(s).sum(axis=0) - np.square(h).sum(axis=-1)[:, None, None] / 2
+    sines = sum(log_sinhc(np.abs(s[i] - s[j]) / 2) for i, j in ((0, 1), (0, 2), (1, 2)))
+    log = 2 * log_sinhc(size) - sines - SymmetricPD(3).roots.log_short_time(h)[:, None, None]
+    weight = np.exp(log) * np.multiply.outer(rule.step * np.cosh(u) * radius**2, areas)
+    return Quadrature(excess.reshape(len(h), -1), weight.reshape(len(h), -1), np.log(width).sum(axis=-1))
+
+
+def trial_places(reach: float) -> np.ndarray:
+    """Random h (TRIALS, 3), more of them with small differences."""
+    return _centred_gaps(reach * np.random.default_rng(0).uniform(0, 1, (TRIALS, 2)) ** 2)
+
+
+def node_places(reach: float, nodes: int) -> np.ndarray:
+    """The h (n, 3) of the nodes of a series; the second difference is not smaller than the first."""
+    x = CURVED * np.sinh(math.asinh(reach / CURVED) * (1 + chebyshev.chebpts1(nodes)) / 2)
+    i, j = np.triu_indices(nodes)
+    return _centred_gaps(np.stack([x[i], x[j]], axis=-1))
+
+
+def _summed(series: np.ndarray, gaps: np.ndarray, reach: float) -> np.ndarray:
+    """Each of some series at differences (n, 2) of sorted h, (number of series, n)."""
+    place = 2 * np.arcsinh(gaps / CURVED) / math.asinh(reach / CURVED) - 1
+    first, second = (chebyshev.chebvander(x, series.shape[1] - 1) for x in place.T)
+    return np.stack([np.einsum("pi,pi->p", first @ part, second) for part in series])
 
 
 @cache
@@ -375,7 +452,7 @@ def _largest(trace: np.ndarray, inverse: np.ndarray) -> np.ndarray:
     """
     mean = trace / 3
     square = np.maximum(mean * mean - inverse / 3, 0.0)
-    half = mean**3 - mean * inverse / 2 + 0.5
-    safe = np.where(square > 0, square, 1.0)
-    angle = np.arccos(np.clip(half / safe**1.5, -1.0, 1.0))
-    return mean + 2 * np.sqrt(square) * np.cos(angle / 3)
+    half = mean * (mean * mean - inverse / 2) + 0.5
+    root = np.sqrt(square)
+    angle = np.arccos(np.clip(half / np.where(square > 0, square * root, 1.0), -1.0, 1.0))
+    return mean + 2 * root * np.cos(angle / 3)

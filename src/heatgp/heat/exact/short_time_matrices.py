@@ -45,8 +45,8 @@ class MatrixExpansion:
     def __call__(self, h: np.ndarray, time: float) -> tuple[np.ndarray, np.ndarray]:
         """F and its derivative in time at h (m, n)."""
         h = h - h.mean(axis=-1, keepdims=True)
-        square = np.square(h).sum(axis=-1)
-        powers = [e ** np.arange(size)[:, None] for e, size in zip(_elementary_values(h)[2:], self._shape)]
+        square = np.einsum("mn,mn->m", h, h)
+        powers = [np.vander(e, size, increasing=True).T for e, size in zip(_elementary_values(h)[2:], self._shape)]
         value, rate = np.zeros((2, len(h)))
         powers_of_time, slopes = time_powers(time)
         for j, (exponents, coefficients) in enumerate(self._by_degree):
