@@ -8,12 +8,13 @@ import pytest
 import sklearn.gaussian_process.kernels as sk
 from scipy.linalg import eigh
 from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.model_selection import GroupKFold
 
 import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
-from heatgp.errors import BoundWarning, InvalidInput, NotPositiveDefinite
+from heatgp.errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite
 from heatgp.gp import fit as learning
-from heatgp.gp import fit_latent
+from heatgp.gp import fit_latent, search
 from heatgp.gp.classification import condition_classifier
 from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized, Precomputed
@@ -21,7 +22,8 @@ from heatgp.gp.params import Given, Params
 from heatgp.gp.probit import Probit
 from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
-from heatgp.gp.search import FAR_BELOW, ascend, step_units, worth_a_start
+from heatgp.gp.search import FAR_BELOW, FLAT, ascend, steepest, step_units, worth_a_start
+from heatgp.points import latlon_to_sphere
 
 BOUNDS = Bounds(time=(1e-3, 1e2))
 
@@ -345,3 +347,80 @@ def test_dependent_columns_of_the_mean_end_no_search(time):
         coefficient_scale=1e5,
     ).fit(X, y)
     assert np.isfinite(gp.log_marginal_likelihood())
+
+
+def test_a_search_does_not_stop_on_a_slope():
+    """In a curved valley with walls where nothing converges L-BFGS-B alone ends at -144 from one of these starts."""
+
+    def valley(z):
+        x, y = z
+        if abs(y - x**2) > 0.1:
+            raise NotConverged("too far from the floor")
+        value = -(300 * (y - x**2) ** 2 + 30 * (1 - x) ** 2)
+        return value, np.array([1200 * x * (y - x**2) + 60 * (1 - x), -600 * (y - x**2)])
+
+    box = np.array([[-6.0, 6.0], [-6.0, 6.0]])
+    for x in np.linspace(-2, 2, 21):
+        value, _ = ascend(valley, np.array([x, x**2 + 0.05]), box, 300, 1e-7)
+        assert value > -1e-3
+
+
+def stations():
+    """Simulated temperatures: places on the globe, the season and the elevation, some of them wrong; five folds."""
+    rng, n = np.random.default_rng(1), 60
+    lat, lon = np.degrees(np.arcsin(rng.uniform(-0.8, 0.95, n))), rng.uniform(-180, 180, n)
+    elevation, rows = rng.gamma(1.2, 400, n), []
+    for _ in range(400):
+        s, date = rng.integers(n), np.datetime64("2021-01-01") + rng.integers(0, 1095)
+        day = (date - date.astype("datetime64[Y]")).astype(int)
+        season = 12 * np.sin(np.radians(lat[s])) * np.cos(2 * np.pi * (day - 20) / 365.25)
+        y = 30 * np.cos(np.radians(lat[s])) ** 2 - 5 - 0.0065 * elevation[s] - season + rng.normal(0, 1.2)
+        if rng.random() < 0.02:
+            y += rng.choice([-30, 40])
+        if not (rng.random() < 0.04) + (rng.random() < 0.02):
+            rows.append((s, round(lat[s], 3), round(lon[s], 3), day + 1, round(elevation[s]), round(y, 1)))
+    station, lat, lon, day, elevation, y = np.array(rows).T
+    M = hg.Product(hg.Sphere(2), hg.Torus(1), hg.Euclidean(1))
+    X = M.join(latlon_to_sphere(lat, lon), 2 * np.pi * day[:, None] / 365.25, elevation[:, None] / 1000)
+    return M, X, y, [train for train, _ in GroupKFold(5).split(X, y, station)]
+
+
+@pytest.mark.parametrize("fold", range(5))
+def test_fits_with_outliers_reach_the_best_parameters(fold):
+    """With Student-t noise. In fold 4 a search ended 90 below the evidence of these parameters, with a slope of 7.7."""
+    M, X, y, folds = stations()
+    gp = hg.GPRegressor(M, likelihood="student-t").fit(X[folds[fold]], y[folds[fold]])
+    assert gp.fit_.steep[1] == 0.0
+    elsewhere = gp.log_marginal_likelihood(time=(2.3, 12, 600), amplitude=9000, noise=1.2)
+    assert gp.log_marginal_likelihood() > elsewhere - 0.5  # the maximum is that of the posterior density
+
+
+def test_a_search_that_ends_on_a_slope_says_so(monkeypatch):
+    M, (X, y) = hg.Euclidean(2), wavy(40)
+    search_with = search.minimize
+
+    def lame(*arguments, options, **others):
+        return search_with(*arguments, options=options | {"maxiter": 0}, **others)
+
+    monkeypatch.setattr(search, "minimize", lame)
+    with pytest.warns(AccuracyWarning, match=r"did not end at a maximum: the log evidence has the slope .* in log "):
+        gp = hg.GPRegressor(M, likelihood="student-t").fit(X, y)
+    name, slope = gp.fit_.steep
+    assert abs(slope) >= FLAT
+    text = str(gp.summary())
+    assert f"no maximum of the log posterior density, whose slope in log {name} is {slope:.2g}" in text
+    assert "flat" not in text
+
+
+def test_slopes_out_of_the_box_are_none():
+    box = np.array([[0.0, 1.0], [0.0, 1.0]])
+
+    class Plane:
+        names = ("a", "b")
+
+        def __call__(self, z):
+            return 0.0, np.array([-2.0, 0.7])
+
+    assert steepest(Plane(), np.array([0.0, 0.5]), box) == ("b", 0.7)
+    assert steepest(Plane(), np.array([0.0, 1.0]), box)[1] == 0.0
+    assert steepest(Plane(), np.array([0.5, 1.0]), box) == ("a", -2.0)

@@ -13,6 +13,7 @@ from ..covariance import Array
 from ..gp.fit import Fit
 from ..gp.integration import coordinates, curvature
 from ..gp.mixture import Mixture
+from ..gp.search import steepest
 from ..html_table import html_table
 
 LEVEL = 0.9
@@ -22,6 +23,7 @@ FLATTEST = 1e-4
 
 HEADER = ("parameter", "value", "90 % interval")
 UNDETERMINED = "the bounds: the evidence is flat at the value"
+NO_MAXIMUM = "the bounds: the evidence has a slope at the value"
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,7 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
         covariance = off.T @ off
     else:
         centre, covariance = z, covariance_of(curvature(objective, z, box)) if len(z) else np.empty((0, 0))
+    unknown = NO_MAXIMUM if steepest(objective, z, box)[1] else UNDETERMINED
     found = []
     for name, value, parts in _parameters(objective, posterior):
         if parts and all(part in names for part in parts):
@@ -144,7 +147,7 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
             ends = row @ centre + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1])
             bounds = box[row > 0].sum(axis=0)
             low, high = np.exp(np.log(value) + np.clip(ends, *bounds) - row @ z)
-            words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
+            words = unknown if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
             found.append(Parameter(f"{about}{name}", value, float(low), float(high), True, words))
         else:
             found.append(Parameter(f"{about}{name}", value, value, value, False))
@@ -194,9 +197,14 @@ def search_path(
         if fit is None:
             continue
         others = [value for value, _ in fit.maxima[1:]]
+        name, slope = fit.steep
+        ended = (
+            f"no maximum of the log posterior density, whose slope in log {name} is {slope:.2g}"
+            if slope
+            else f"{len(fit.maxima)} local maxim{'um' if len(fit.maxima) == 1 else 'a'} of the log posterior density"
+        )
         lines.append(
-            f"search: {fit.evaluations} evaluations, {len(fit.maxima)} local "
-            f"{'maximum' if len(fit.maxima) == 1 else 'maxima'} of the log posterior density: {fit.log_posterior:.3f}"
+            f"search: {fit.evaluations} evaluations, {ended}: {fit.log_posterior:.3f}"
             + "".join(f", {value:.3f}" for value in others)
         )
         for _, params in fit.maxima[1:]:

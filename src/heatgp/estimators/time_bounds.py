@@ -10,6 +10,7 @@ from scipy.spatial import cKDTree
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
 from ..gp.fit import Bounds
+from ..gp.threads import of_data
 from ..heat.averaged.euclidean import BESSEL, bessel_correlation
 from ..heat.composed import has_units
 from ..heat.kernel import HeatKernel
@@ -35,6 +36,7 @@ CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
 
+@of_data
 def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None, count: int | None = None) -> Any:
     """Where the numbers that a kernel takes are searched for: one interval, or one for each.
 

@@ -11,14 +11,26 @@ from numpy.typing import ArrayLike
 
 from ..arguments import shown
 from ..covariance import Array, Kernel
-from ..errors import BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, warn
+from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, warn
 from .likelihood import Likelihood
 from .linalg import Dense, Diagonal
 from .objective import RegressionObjective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
 from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
-from .search import ROUGH, Found, apart, climb, maxima, scan_points, step_units, values_at, worth_a_start
+from .search import (
+    FLAT,
+    ROUGH,
+    Found,
+    apart,
+    climb,
+    maxima,
+    scan_points,
+    steepest,
+    step_units,
+    values_at,
+    worth_a_start,
+)
 from .targets import Mean, Targets, one_output, targets
 from .threads import of_data
 
@@ -29,7 +41,6 @@ CHUNK = 100_000  # data whose covariances with some are computed at one time
 TIMES = 12  # times scanned, for each free one
 WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
-FLAT = 0.5  # slope of the log evidence in a log parameter; it falls like 1 / root(parameter): at most 1 is left to gain
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,8 @@ class Fit:
     evaluations : int, how often the evidence was computed, on all data or on some.
     sites : array, where the inference at these parameters can start; None where the noise is normal.
     data : int, how many data the parameters were learned from, where not from all of them for sure; else None.
+    steep : (str, float), the parameter in whose logarithm the slope of what was maximised is not zero where the search
+        ended, and that slope; it is 0.0 at a maximum.
     """
 
     params: Params
@@ -89,6 +102,7 @@ class Fit:
     evaluations: int = 0
     sites: Array | None = None
     data: int | None = None
+    steep: tuple[str, float] = ("", 0.0)
 
 
 @of_data
@@ -142,7 +156,7 @@ def fit_regression(
     if coarse is not full:
         near = near_of(full, kernel, X, middle, SUBSET)
         found = with_short_times(kernel, near, full, box, found, partial(_scan_regression, count=TIMES // 2))
-    return finished(kernel, full, found, intervals)
+    return finished(kernel, full, found, intervals, steep=steepest(full, found[0][1], box))
 
 
 def regression_objective(
@@ -311,8 +325,12 @@ def finished(
     intervals: dict[str, Interval],
     likelihood: Likelihood | None = None,
     about: str = "",
+    steep: tuple[str, float] = ("", 0.0),
 ) -> Fit:
-    """The result; a warning if a parameter is on a bound of its interval."""
+    """The result; a warning if a parameter is on a bound of its interval, or where the search did not end at a maximum.
+
+    `steep` is what `steepest` finds.
+    """
     maxima = tuple((value, objective.params(z)) for value, z in found)
     best = maxima[0][1]
     variance = best.amplitude * objective.prior.height(objective.prior.at(best.time)[0])
@@ -338,9 +356,16 @@ def finished(
         if len(undetermined) < len(sitting):
             advice += f" The bound is the kernel's own. {kernel.way_out}"
         warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
+    if steep[1]:
+        warn(
+            f"{about}the search for the parameters did not end at a maximum: the log evidence has the slope "
+            f"{steep[1]:.2g} in log {steep[0]} there. Better parameters may be elsewhere: give {steep[0]} a value or "
+            "narrower bounds, and compare log_marginal_likelihood().",
+            AccuracyWarning,
+        )
     value, z = found[0]
     evidence = value - objective.log_prior(z, best)
-    return Fit(best, evidence, maxima, tuple(sitting), value, likelihood, objective.calls.number)
+    return Fit(best, evidence, maxima, tuple(sitting), value, likelihood, objective.calls.number, steep=steep)
 
 
 def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..covariance import Array, Kernel
 from .fit import (
-    FLAT,
     TOUCHING,
     Bounds,
     Fit,
@@ -29,7 +28,7 @@ from .params import Given
 from .pivoted import Root
 from .prior import Pairs, Prior
 from .priors import Priors, laws_of
-from .search import ROUGH, Found, climb, diagonal_points, scan, scan_points
+from .search import FLAT, ROUGH, Found, climb, diagonal_points, scan, scan_points, steepest
 from .threads import of_data
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
@@ -123,6 +122,7 @@ def fit_latent(
             full.last[:] = sites
         found = maxima
     best = found[0][1]
+    steep = steepest(replace(searched, precise=True), best, box)
     if searched is not full:
         found = [(full.value(best), best)]
     if given.amplitude is None and box[free, 1] - best[free] < TOUCHING and full(best)[1][free] < FLAT:
@@ -131,7 +131,7 @@ def fit_latent(
     if constant and given.amplitude is None and bounds.amplitude is None:
         # f is so small beside the constant that labels do not depend on the points: an answer
         intervals["amplitude"] = 1e-100, intervals["amplitude"][1]
-    fit = finished(kernel, full, found, intervals, full.known(best), about)
+    fit = finished(kernel, full, found, intervals, full.known(best), about, steep)
     return replace(fit, sites=full.last[-1], data=len(searched.y))
 
 

@@ -36,7 +36,7 @@ from .linalg import JITTER, draw
 from .params import Given
 from .prior import Pairs, Prior
 from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of
-from .search import Found, climb, scan_points, values_at
+from .search import Found, climb, scan_points, steepest, values_at
 from .spectrum import Spectrum
 from .targets import Mean, MeanBasis, targets
 from .threads import of_data, of_posterior
@@ -103,7 +103,8 @@ def fit_outputs(
     if coarse is not varying:
         near = near_of(varying, kernel, X, middle, SUBSET)
         found = with_short_times(kernel, near, varying, box, found, partial(_scan_outputs, count=TIMES // 2))
-    fit = finished(kernel, full, [(full(times)[0], times) for _, times in found[:1]], intervals)
+    steep = steepest(varying, found[0][1], box)
+    fit = finished(kernel, full, [(full(times)[0], times) for _, times in found[:1]], intervals, steep=steep)
     return replace(fit, on_bound=fit.on_bound + _warned(full, fit.params))
 
 

@@ -16,7 +16,7 @@ from .likelihood import Likelihood
 from .params import Given
 from .prior import Pairs
 from .priors import Priors
-from .search import apart, ascend
+from .search import apart, ascend, steepest
 from .threads import of_data
 
 GAIN = 1e-6
@@ -122,5 +122,6 @@ def fit_own_times(
     if searched is not full:
         full.last[:] = [shared.sites]
         found = [(full.value(best), best)]
-    fit = finished(kernel, full, found, intervals, full.known(best))
+    steep = steepest(replace(searched, precise=True), best, box)
+    fit = finished(kernel, full, found, intervals, full.known(best), steep=steep)
     return replace(fit, sites=full.last[-1], data=len(searched.y))

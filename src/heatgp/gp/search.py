@@ -28,6 +28,10 @@ FAR_BELOW = 25.0
 """How far, in log evidence, a scanned place is below the best one where its neighbour stands for it."""
 BEND = 0.1
 """Step of a log parameter for differences of the gradient."""
+FLAT = 0.5
+"""Slope of the log evidence in a log parameter that is called zero: at most about as much is left to gain."""
+RESTARTS = 10
+"""How often a search goes on from where L-BFGS-B ended although the slope is not zero."""
 FLATTEST = 0.1
 """Curvatures of the log evidence of few data count as at least this: the spread of a log parameter is at most three."""
 
@@ -97,7 +101,9 @@ def ascend(
 ) -> Found:
     """The local maximum reached from `start` by L-BFGS-B.
 
-    `scale`, the number of data, makes tolerances relative. Steps are measured in the `unit` of each coordinate.
+    `scale`, the number of data, makes tolerances relative. Steps are measured in the `unit` of each coordinate. In a
+    curved valley, or beside places where the inference does not converge, L-BFGS-B makes one short step and ends though
+    the slope is not zero. It then starts again from there, without what it has learned of curvatures.
     """
     if len(box) == 0:
         return objective(start)[0], start
@@ -109,13 +115,35 @@ def ascend(
 
     options = {"ftol": tolerance, "gtol": 1e-6, "maxiter": 100}
     sides = (box.T / unit).T
-    found = minimize(
-        downhill, np.clip(start / unit, *sides.T), jac=True, method="L-BFGS-B", bounds=sides, options=options
-    )
+    steps, before = np.clip(start / unit, *sides.T), np.inf
+    for _ in range(1 + RESTARTS):
+        found = minimize(downhill, steps, jac=True, method="L-BFGS-B", bounds=sides, options=options)
+        steps, slopes = found.x, inward(-found.jac * scale / unit, found.x, sides)
+        if np.abs(slopes).max() < FLAT or before - found.fun < tolerance * max(abs(found.fun), 1.0):
+            break
+        before = found.fun
     best = np.clip(found.x * unit, *box.T)
     if found.fun >= worst:
         objective(best)  # raises what went wrong
     return -float(found.fun) * scale, best
+
+
+def inward(gradient: Array, z: Array, box: Array) -> Array:
+    """A gradient without the coordinates that point out of the box at z."""
+    outward = ((z <= box[:, 0]) & (gradient < 0)) | ((z >= box[:, 1]) & (gradient > 0))
+    return np.where(outward, 0.0, gradient)
+
+
+def steepest(objective: Any, z: Array, box: Array) -> tuple[str, float]:
+    """The name of the coordinate with the largest slope at z, and that slope; as zero where it is less than `FLAT`.
+
+    At a maximum within the box it is zero.
+    """
+    if not len(z):
+        return "", 0.0
+    slopes = inward(objective(z)[1], z, box)
+    k = int(np.argmax(np.abs(slopes)))
+    return objective.names[k], float(slopes[k]) if abs(slopes[k]) >= FLAT else 0.0
 
 
 def step_units(objective: Objective, z: Array, box: Array, scale: float) -> Array:

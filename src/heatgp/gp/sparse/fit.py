@@ -19,7 +19,7 @@ from ..objective import RegressionObjective
 from ..params import Given, Params, Time
 from ..priors import Priors
 from ..regression import condition
-from ..search import apart, ascend, step_units
+from ..search import apart, ascend, steepest, step_units
 from ..targets import targets, typical_noise
 from .inducing import SAFE, Inducing
 from .regression import SparseData, sparse_objective
@@ -330,7 +330,8 @@ def climbed(
         z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
         unit = step_units(objective, z, box, count) if len(box) else 1.0
         found.append(ascend(objective, z, box, count, min(1e-8, NATS / count), unit))
-    return finished(kernel, objective, apart(found, 0.05), intervals)
+    found = apart(found, 0.05)
+    return finished(kernel, objective, found, intervals, steep=steepest(objective, found[0][1], box))
 
 
 def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
