@@ -18,7 +18,7 @@ from heatgp import (
     heat_kernel,
 )
 from heatgp.errors import InvalidInput, Unsupported
-from heatgp.estimators.time_bounds import time_bounds
+from heatgp.estimators.time_bounds import farthest_pair, time_bounds
 from heatgp.heat.composed import ProductKernel
 
 
@@ -194,3 +194,23 @@ def test_short_lengths_of_many_data(rng):
     gp = GPRegressor(Euclidean(1), amplitude=1.0, noise=0.0025).fit(X, f + 0.05 * rng.standard_normal(20_000))
     assert gp.time_**0.5 == pytest.approx(1.5e-4, rel=0.05)
     assert np.sqrt(np.mean((gp.predict(X[:2000]) - f[:2000]) ** 2)) < 0.05
+
+
+def test_few_distances_are_computed(monkeypatch, rng):
+    """Those of frames are found by iteration: all 40,000 of 200 points took 1 s for each step of `minimize`."""
+    M, computed, distance = Stiefel(5, 2), [], Stiefel.distance
+
+    def counted(self, x, y):
+        computed.append(np.prod(np.broadcast_shapes(x.shape, y.shape)[:-2]))
+        return distance(self, x, y)
+
+    x0 = np.repeat(M.random(rng, 1), 200, axis=0)
+    X = M.exp(x0, 0.3 * M.noise(x0, rng.standard_normal((200, 5, 2))))
+    i, j = np.triu_indices(200, 1)
+    largest = M.distance(X[i], X[j]).max()
+    monkeypatch.setattr(Stiefel, "distance", counted)
+    time_bounds(heat_kernel(M), X)
+    assert sum(computed) < 3000
+    (x, y), farthest = farthest_pair(M, X, M.distance)
+    assert farthest == distance(M, x, y)[0]
+    assert 0.95 * largest < farthest <= largest

@@ -20,6 +20,8 @@ from .smoothness import smoothness_of
 
 SUBSET = 200
 """Points whose nearest neighbors, among all data, and whose distances from each other are computed."""
+FAR = 64
+"""Pairs of these points, the farthest by a rough distance, of which the farthest is chosen."""
 CANDIDATES = (8, 4096)
 """Neighbors in the embedding whose distances are computed: at first, and at most where points are repeated."""
 MOST_COORDINATES = 64
@@ -103,10 +105,9 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
             found = np.sqrt(np.asarray(manifold.rough_separation(x, y)))
         return np.where(np.isfinite(found) & (found > rounding), found, 0.0)
 
-    rows = max(1, NUMBERS // X[some].size)  # broadcasting copies all points for each row
-    distances = np.concatenate([distance(X[some[i : i + rows], None], X[some]) for i in range(0, len(some), rows)])
+    far, farthest = farthest_pair(manifold, X[some], distance)
     neighbors, nearest = nearest_neighbors(manifold, X, some, distance)
-    largest = max(distances.max(initial=0.0), nearest.max(initial=0.0))
+    largest = max(farthest, nearest.max(initial=0.0))
     apart = nearest > 0
     if not apart.any():  # one point, or all the same: any length will do
         nearest, apart, largest = np.ones(1), np.ones(1, dtype=bool), 1.0
@@ -125,11 +126,27 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
     low, high = (float(time) for time in np.clip(((spacing / 5) ** 2, reach**2), *times))
     if not low < high:
         return times
-    if not kernel.is_exact or distances.max(initial=0.0) == 0:
+    if not kernel.is_exact or farthest == 0:
         return low, high
-    far, other = np.unravel_index(np.argmax(distances), distances.shape)
-    near = (X[some[apart]], X[neighbors[apart]])
-    return shortened(kernel, near, (X[some[[far]]], X[some[[other]]]), low, high)
+    return shortened(kernel, (X[some[apart]], X[neighbors[apart]]), far, low, high)
+
+
+def farthest_pair(
+    manifold: Manifold, X: np.ndarray, distance: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> tuple[tuple[np.ndarray, np.ndarray], float]:
+    """Two points, as arrays of one each, whose distance is the largest, and that distance.
+
+    Of the `FAR` pairs with the largest rough separation, which costs less where a distance has no formula.
+    """
+    rows = max(1, NUMBERS // max(X.size, 1))  # broadcasting copies all points for each row
+    parts = [manifold.rough_separation(X[i : i + rows, None], X) for i in range(0, len(X), rows)]
+    rough = np.triu(np.concatenate(parts), 1).ravel()
+    rough = np.where(np.isfinite(rough), rough, 0.0)  # between components
+    pairs = np.argpartition(-rough, min(FAR, len(rough)) - 1)[:FAR]
+    x, y = (X[index] for index in np.unravel_index(pairs, (len(X), len(X))))
+    found = distance(x, y)
+    best = [int(np.argmax(found))]
+    return (x[best], y[best]), float(found[best[0]])
 
 
 def nearest_neighbors(
@@ -152,8 +169,12 @@ def nearest_neighbors(
     """
 
     def closest(candidates: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        others = [X] * len(some) if candidates is None else [X[row] for row in candidates]
-        found = np.stack([distance(X[[i]], other) for i, other in zip(some, others)])
+        if candidates is None:
+            found = np.stack([distance(X[[i]], X) for i in some])
+        else:
+            rows = max(1, NUMBERS // X[candidates[:1]].size)
+            parts = [slice(k, k + rows) for k in range(0, len(some), rows)]
+            found = np.concatenate([distance(X[some[part], None], X[candidates[part]]) for part in parts])
         found, each = np.where(found > 0, found, np.inf), np.arange(len(some))
         best = np.argmin(found, axis=1)
         return best if candidates is None else candidates[each, best], found[each, best]
