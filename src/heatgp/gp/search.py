@@ -30,6 +30,8 @@ BEND = 0.1
 """Step of a log parameter for differences of the gradient."""
 FLAT = 0.5
 """Slope of the log evidence in a log parameter that is called zero: at most about as much is left to gain."""
+ROUNDING = 1e-9
+"""Distance within which a coordinate is on a bound."""
 RESTARTS = 10
 """How often a search goes on from where L-BFGS-B ended although the slope is not zero."""
 FLATTEST = 0.1
@@ -130,7 +132,8 @@ def ascend(
 
 def inward(gradient: Array, z: Array, box: Array) -> Array:
     """A gradient without the coordinates that point out of the box at z."""
-    outward = ((z <= box[:, 0]) & (gradient < 0)) | ((z >= box[:, 1]) & (gradient > 0))
+    low, high = box.T + ROUNDING * np.array([[1.0], [-1.0]])
+    outward = ((z <= low) & (gradient < 0)) | ((z >= high) & (gradient > 0))
     return np.where(outward, 0.0, gradient)
 
 
