@@ -424,3 +424,17 @@ def test_slopes_out_of_the_box_are_none():
     assert steepest(Plane(), np.array([0.0, 0.5]), box) == ("b", 0.7)
     assert steepest(Plane(), np.array([0.0, 1.0]), box)[1] == 0.0
     assert steepest(Plane(), np.array([0.5, 1.0]), box) == ("a", -2.0)
+
+
+@pytest.mark.parametrize("away, is_far", [(0.3, False), (1.0, True)])
+def test_a_slope_near_a_sharp_maximum_is_none(away, is_far):
+    """In standard deviations of 0.1: the slopes are 3 and 10."""
+
+    class Normal:
+        names = ("a",)
+
+        def __call__(self, z):
+            return -50 * z[0] ** 2, -100 * z
+
+    found = steepest(Normal(), np.array([0.1 * away]), np.array([[-5.0, 5.0]]))
+    assert found == (("a", -10 * away) if is_far else ("", 0.0))

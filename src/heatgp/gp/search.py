@@ -30,6 +30,8 @@ BEND = 0.1
 """Step of a log parameter for differences of the gradient."""
 FLAT = 0.5
 """Slope of the log evidence in a log parameter that is called zero: at most about as much is left to gain."""
+AWAY = 0.5
+"""Standard deviations of a log parameter from the maximum that a search may leave: an eighth is left to gain."""
 ROUNDING = 1e-9
 """Distance within which a coordinate is on a bound."""
 RESTARTS = 10
@@ -138,15 +140,21 @@ def inward(gradient: Array, z: Array, box: Array) -> Array:
 
 
 def steepest(objective: Any, z: Array, box: Array) -> tuple[str, float]:
-    """The name of the coordinate with the largest slope at z, and that slope; as zero where it is less than `FLAT`.
+    """The name of a coordinate that is far from the maximum, in standard deviations, and its slope at z; else 0.0.
 
-    At a maximum within the box it is zero.
+    The distance is the slope over the root of the curvature. Coordinates whose slope is less than `FLAT` are not far.
     """
-    if not len(z):
-        return "", 0.0
     slopes = inward(objective(z)[1], z, box)
-    k = int(np.argmax(np.abs(slopes)))
-    return objective.names[k], float(slopes[k]) if abs(slopes[k]) >= FLAT else 0.0
+    found, farthest = ("", 0.0), AWAY
+    for k in np.flatnonzero(np.abs(slopes) >= FLAT):
+        step = np.zeros(len(z))
+        step[k] = np.clip(z[k] + np.sign(slopes[k]) * BEND, *box[k]) - z[k]
+        value, there = attempt(objective, z + step)
+        curvature = (slopes[k] - there[k]) / step[k] if np.isfinite(value) else 0.0
+        away = abs(slopes[k]) / np.sqrt(max(curvature, FLATTEST))
+        if away > farthest:
+            found, farthest = (objective.names[k], float(slopes[k])), away
+    return found
 
 
 def step_units(objective: Objective, z: Array, box: Array, scale: float) -> Array:
