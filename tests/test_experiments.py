@@ -245,6 +245,8 @@ def test_a_tract_needs_enough_subjects_of_both_groups(tmp_path):
         dti.plan(Options(dti=str(tmp_path / "few.npz")))
     with pytest.raises(InvalidInput, match="no such file"):
         dti.plan(Options(dti=str(tmp_path / "none.npz")))
+    with pytest.raises(InvalidInput, match="is a folder"):
+        dti.plan(Options(dti=str(tmp_path)))
     assert [u["site"] for u in dti.plan(Options(quick=True)).units if u.method == "rbf" and u["part"]][::3] == [
         0, 12, 15, 28, 30, 38, 45, 49, 54, 60,
     ]  # fmt: skip
