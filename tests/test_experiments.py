@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heatgp import Grassmann, heat_kernel
 from heatgp.cli import reproduce as command
 from heatgp.errors import HeatGPWarning, InvalidInput
 from heatgp.experiments import compare, dti, gorillas, knots, projective
 from heatgp.experiments.experiment import Experiment, Options, Outcome, Plan, Row, Unit
+from heatgp.experiments.section import section_text
 from heatgp.experiments.table import find, markdown_table, read_csv, row, summarise, write_csv
 from heatgp.experiments.work import Ledger, compute, quietly
 
@@ -183,6 +185,12 @@ def test_gorillas_are_told_apart_by_shape_alone(data_home, monkeypatch):
     assert np.mean(entropy) <= 0.10
     assert np.mean([s["auc"] for s in scores]) >= 0.99
     assert len(gorillas.plan(Options()).units) == 10 * (3 * 8 + 3)
+
+
+def test_the_text_names_the_kernel_that_is_compared():
+    """Gr(5,2) has its own exact kernel, and is no average over a fibre."""
+    assert heat_kernel(Grassmann(5, 2)).method == "exact"
+    assert "fibre" not in section_text("compare", paths=1, width=0.1, distances=2)
 
 
 def test_compare_measures_estimates_against_the_exact_kernel():

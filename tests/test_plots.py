@@ -90,6 +90,16 @@ def test_knots_share_one_scale_and_near_strands_cover_far_ones():
         knot_figure(knots, ANGLES, [("truth", [WAVE[:9], WAVE[:9]])])
 
 
+@pytest.mark.parametrize("knot", knots.KNOTS, ids=str)
+def test_no_strand_of_a_knot_is_along_the_line_of_sight(knot):
+    """A smooth curve seen so has a cusp. Pieces of the strands reach over three steps, and turn little."""
+    axes = knot_figure([TorusKnot(*knot)], ANGLES, [("truth", [WAVE])]).axes[0]
+    pieces = np.array(next(c for c in axes.collections if isinstance(c, LineCollection)).get_segments()[1::2])
+    first, *_, last = np.moveaxis(np.diff(pieces, axis=1), 1, 0)
+    cosine = (first * last).sum(axis=-1) / np.linalg.norm(first, axis=-1) / np.linalg.norm(last, axis=-1)
+    assert np.degrees(np.arccos(cosine.clip(-1, 1))).max() < 10
+
+
 def test_sphere_is_asked_for_points_on_it():
     asked = []
 
@@ -142,6 +152,14 @@ def test_tract_marks_planted_sites_and_chance():
     assert axes.get_lines()[0].get_ydata()[0] == 0.69
     np.testing.assert_array_equal(axes.get_lines()[1].get_xdata(), np.arange(1, 11))
     assert axes.get_xlabel() == "site (number along the tract)"
+
+
+def test_lines_join_neighbouring_sites_only():
+    """A quick run has ten of 75 sites."""
+    axes = tract_figure({"heatgp": np.arange(4.0)}, sites=[1, 2, 16, 31]).axes[0]
+    x, y = axes.get_lines()[0].get_data()
+    np.testing.assert_array_equal(x, [1, 2, np.nan, 16, np.nan, 31])
+    np.testing.assert_array_equal(y, [0, 1, np.nan, 2, np.nan, 3])
 
 
 def test_scores_have_a_mark_a_method_and_setting():

@@ -1,6 +1,7 @@
 """Points and targets from files, predictions and models back into them."""
 
 import zipfile
+
 import numpy as np
 import pytest
 

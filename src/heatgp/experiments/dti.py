@@ -232,6 +232,7 @@ def present(outcome: Outcome) -> Section:
         "dti",
         batches=outcome.options.repetitions,
         measured=measured,
+        position="second" if measured else "only",
         lucky=lucky(outcome),
         times=", ".join(map(str, TIMES)),
     )

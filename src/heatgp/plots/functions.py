@@ -64,10 +64,13 @@ def knot_figure(
 
 
 def draw_knot(axes: Any, knot: TorusKnot, angles: np.ndarray, values: np.ndarray, colour: ScalarMappable) -> None:
-    """Draw a knot as seen at 35 degrees from its axis, near strands over far ones, with white edges."""
+    """Draw a knot as seen at 35 degrees from its axis, near strands over far ones, with white edges.
+
+    It is seen from the side of s = pi: from the other side the (2, 3) knot has a strand along the line of sight.
+    """
     s = np.linspace(-math.pi, math.pi, 360 * max(knot.p, knot.q) // 2 + 1)
     tilt = math.radians(35)
-    x, y, z = knot.embed(s[:, None]).T
+    x, y, z = (knot.embed(s[:, None]) * [-1, -1, 1]).T
     seen = np.stack((x, math.cos(tilt) * y + math.sin(tilt) * z), axis=-1)
     depth = math.cos(tilt) * z - math.sin(tilt) * y
     order = np.argsort(depth[:-1] + depth[1:])

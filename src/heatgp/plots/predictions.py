@@ -159,7 +159,7 @@ def tract_figure(
     title: str = "",
     sites: Sequence[int] | None = None,
 ) -> Figure:
-    """Scores along the sites of a tract, one curve per method.
+    """Scores along the sites of a tract, one curve per method; lines join neighbouring sites only.
 
     Parameters
     ----------
@@ -185,8 +185,10 @@ def tract_figure(
     if chance is not None:
         axes.axhline(chance, color="0.4", lw=1, ls=":", label=chance_label)
     styles = method_styles(scores)
+    gaps = np.flatnonzero(np.diff(at) > 1) + 1
     for place, (method, values) in enumerate(scores.items()):
-        axes.plot(at, values, ms=3.2, lw=0.9 if place else 1.8, label=method, **styles[method])
+        broken = (np.insert(np.asarray(v, dtype=float), gaps, np.nan) for v in (at, values))
+        axes.plot(*broken, ms=3.2, lw=0.9 if place else 1.8, label=method, **styles[method])
     axes.set(xlabel="site (number along the tract)", ylabel=ylabel, title=title, xlim=(at.min() - 1, at.max() + 1))
     figure.legend(loc="outside lower center", ncols=6, fontsize=8)
     return figure
