@@ -109,10 +109,9 @@ def test_missing_files_say_where_to_put_what(tmp_path, monkeypatch, serve):
         monkeypatch.setattr(skulls, "URLS", (url,))
         with pytest.raises(DataMissing, match=re.escape(f"The download failed ({url}: ")):
             gorillas(data_home=tmp_path)
-    monkeypatch.setattr(skulls, "URLS", ("http://127.0.0.1:9/closed.tar.gz",))
-    with pytest.raises(
-        DataMissing, match=r"The download failed \(http://127.0.0.1:9/closed.tar.gz: ConnectionError\)\.$"
-    ):
+    url = "http://127.0.0.1:9/closed.tar.gz"
+    monkeypatch.setattr(skulls, "URLS", (url,))
+    with pytest.raises(DataMissing, match=rf"The download failed \({url}: ConnectionError\)\.$"):
         gorillas(data_home=tmp_path)
     with pytest.raises(DataMissing, match="of the R package shapes"):
         gorillas(data_home=tmp_path, download=False)

@@ -312,3 +312,10 @@ def test_what_is_no_figure_and_no_function_is_refused(tmp_path):
         sphere_figure(None)
     with pytest.raises(InvalidInput, match=r"maps points of shape \(15, 3\) to shape \(2,\); needed is one value"):
         sphere_figure(lambda x: x[:2, 0], number=2)
+    with pytest.raises(InvalidInput, match="function returned complex numbers"):
+        sphere_figure(lambda x: 1j * x[:, 0], number=2)
+    with pytest.raises(InvalidInput, match=r"points has shape \(4, 2\).*latlon_to_sphere"):
+        sphere_figure(lambda x: x[:, 0], points=np.zeros((4, 2)), number=2)
+    for wrong in (None, TorusKnot(2, 3), [Sphere(2)]):
+        with pytest.raises(InvalidInput, match="knots must be a list of TorusKnot; got "):
+            knot_figure(wrong, ANGLES, [("truth", [WAVE])])
