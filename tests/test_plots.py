@@ -162,6 +162,20 @@ def test_lines_join_neighbouring_sites_only():
     np.testing.assert_array_equal(y, [0, 1, np.nan, 2, np.nan, 3])
 
 
+@pytest.mark.parametrize(
+    ("scores", "sites", "message"),
+    [
+        ({}, None, "scores must have one method or more"),
+        ({"a": np.ones(3), "b": np.ones(4)}, None, r"the scores of 'b' have shape \(4,\); there are 3 sites"),
+        ({"a": np.ones(3)}, [1, 2], r"the scores of 'a' have shape \(3,\); there are 2 sites"),
+        ({"a": ["low"]}, None, "the scores of 'a' must be numbers"),
+    ],
+)
+def test_scores_that_are_not_of_the_sites(scores, sites, message):
+    with pytest.raises(InvalidInput, match=message):
+        tract_figure(scores, sites=sites)
+
+
 def test_scores_have_a_mark_a_method_and_setting():
     figure = score_figure(
         ["30 dB", "10 dB"], {"a": ([1, 2], [0.1, 5]), "b": ([3, np.nan], [0, 0])}, ylabel="e", log=True

@@ -349,6 +349,10 @@ def test_the_converter_that_is_named_works(kind, rng):
     assert M.defect(found).max() < 1e-12
 
 
+def test_coordinates_whose_squares_overflow_are_refused():
+    fails("h[0, 0] is 1.0e+300, whose square leaves floating point", points.half_space_to_hyperboloid, [[1e300, 1.0]])
+
+
 def test_one_point_is_named_where_it_is_one():
     with pytest.raises(InvalidInput, match=re.escape("of SpecialOrthogonal(3). One point alone is X[None].")):
         GPRegressor(SpecialOrthogonal(3)).fit(np.eye(3), [0.0])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heatgp import ComplexProjective, Grassmann, Product, Scaled, Sphere, Stiefel, Torus, Unitary, heat_kernel
-from heatgp.errors import Unsupported
+from heatgp.errors import InvalidInput, Unsupported
 from heatgp.manifolds import Manifold
 from heatgp.testing import check_kernel, check_manifold
 
@@ -256,6 +256,15 @@ def test_names_missing_members():
         "int is not a subclass of heatgp.Manifold, which has the defaults of all but "
         "shape, dim, noise, exp, random, defect"
     ]
+
+
+@pytest.mark.parametrize("tolerance", ["a", None, np.nan], ids=str)
+def test_a_tolerance_is_a_number(tolerance):
+    kernel, message = heat_kernel(Sphere(2)), f"tolerance must be a finite number; got {tolerance!r}"
+    with pytest.raises(InvalidInput, match=message):
+        check_manifold(Sphere(2), 0, tolerance)
+    with pytest.raises(InvalidInput, match=message):
+        check_kernel(kernel, tolerance=tolerance)
 
 
 def test_a_class_in_place_of_a_manifold_is_named():

@@ -50,7 +50,7 @@ def knot_figure(
     """
     are_knots = isinstance(knots, (list, tuple)) and all(isinstance(knot, TorusKnot) for knot in knots)
     require(are_knots, f"knots must be a list of TorusKnot; got {shown(knots)}.")
-    values = np.array([[np.asarray(v) for v in column] for _, column in columns])
+    values = np.array([[as_array(v, "the values of a column") for v in column] for _, column in columns])
     if values.shape != (len(columns), len(knots), len(angles)):
         raise InvalidInput(
             f"the columns hold {values.shape[1:]} values (knots, angles); {(len(knots), len(angles))} are needed."

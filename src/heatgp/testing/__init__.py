@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..arguments import generator
+from ..arguments import check_number, generator
 from ..errors import Unsupported
 from ..manifolds import Homogeneous, Manifold
 from . import geometry, law, symmetry
@@ -48,7 +48,7 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
     if missing:
         return missing
-    sample = Sample(manifold, generator(rng), tolerance)
+    sample = Sample(manifold, generator(rng), check_number("tolerance", tolerance))
     wrong = problems_of([geometry.declaration], sample)
     if wrong:  # nothing else can be checked
         return wrong
