@@ -1,8 +1,10 @@
 """The command line as a whole: how it is started, and what its short commands print."""
 
+import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import heatgp
@@ -105,3 +107,35 @@ def test_kernel_prints_one_column_per_method(capsys, tmp_path):
 def test_wrong_arguments_of_kernel_are_named(capsys, arguments, message):
     assert main(["kernel", "Sphere(2)", *arguments]) == 2
     assert capsys.readouterr().err == f"heatgp: {message}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("fit", "--train", "fifo", "--manifold", "Sphere(2)"), "fifo is a device or a pipe, not a file."),
+        (("fit", "--train", os.devnull, "--manifold", "Sphere(2)"), f"{os.devnull} is a device or a pipe"),
+        (("fit", "--train", "t.csv", "--manifold", "Sphere(2)", "--out", ""), "the argument 'out' is empty."),
+        (("reproduce", "knots", "--out", ""), "the argument 'out' is empty."),
+        (("reproduce", "knots", "--dti", "none.npz"), "--dti is for the experiments dti and all; knots does not"),
+        (("reproduce", "all", "--dti", "none.npz"), "none.npz: no such file."),
+        (("reproduce", "dti", "--dti", "."), ". is a folder."),
+        (("reproduce", "dti", "--dti", "fifo"), "fifo is a device or a pipe"),
+        (("reproduce", "dti", "--dti", "text.txt"), "text.txt is not an .npz archive"),
+        (("reproduce", "dti", "--dti", "objects.npz"), "objects.npz cannot be read as an .npz of plain arrays"),
+        (("reproduce", "dti", "--dti", "words.npz"), "A of words.npz must be numbers; its dtype is <U1."),
+        (("reproduce", "dti", "--dti", "planar.npz"), "planar.npz has A of shape (4, 2, 2, 2) and y of shape (4,)"),
+    ],
+    ids=lambda argument: " ".join(argument[:4]) if isinstance(argument, tuple) else "",
+)
+def test_what_is_no_file_is_named(tmp_path, monkeypatch, capsys, arguments, message):
+    """Before any work, also that of the other experiments."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("heatgp.experiments.reproduce.run", None)
+    os.mkfifo("fifo")
+    (tmp_path / "text.txt").write_text("text")
+    np.savez("objects.npz", A=np.array([1, "a"], dtype=object), y=np.zeros(2))
+    np.savez("words.npz", A=np.array(["a"]), y=np.zeros(1))
+    np.savez("planar.npz", A=np.ones((4, 2, 2, 2)), y=np.zeros(4))
+    assert main([*arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"heatgp: {message}")
+    assert not (tmp_path / "results").exists()

@@ -109,6 +109,10 @@ def test_missing_files_say_where_to_put_what(tmp_path, monkeypatch, serve):
         monkeypatch.setattr(skulls, "URLS", (url,))
         with pytest.raises(DataMissing, match=re.escape(f"The download failed ({url}: ")):
             gorillas(data_home=tmp_path)
+    url = "http://127.0.0.1:9/closed.tar.gz"
+    monkeypatch.setattr(skulls, "URLS", (url,))
+    with pytest.raises(DataMissing, match=rf"The download failed \({url}: ConnectionError\)\.$"):
+        gorillas(data_home=tmp_path)
     with pytest.raises(DataMissing, match="of the R package shapes"):
         gorillas(data_home=tmp_path, download=False)
     assert not list(tmp_path.iterdir())  # nothing half-finished is left

@@ -162,6 +162,20 @@ def test_values_that_are_not_finite_bar_the_way(rng):
     assert np.isnan(found.values[1])
 
 
+@pytest.mark.parametrize(("low", "slope"), [(np.nan, 1.0), (-np.inf, 1.0), (0.0, np.nan), (0.0, np.inf)], ids=str)
+def test_no_descent_ends_where_something_is_not_finite(low, slope):
+    """Below 0.5 a value or a slope is nan or infinite."""
+
+    def function(x):
+        above = x > 0.5
+        return np.where(above, x, low)[:, 0], np.where(above, 1.0, slope)
+
+    found = descend(Euclidean(1), function, np.array([[3.0]]))
+    assert 0.5 < found.x[0, 0] < 0.51
+    assert found.values[0] == found.x[0, 0]
+    assert found.gradient_norms[0] == 1
+
+
 POINTS = np.array([[1.0, 0, 0], [0, 0.6, -0.8]])
 
 
@@ -176,7 +190,7 @@ POINTS = np.array([[1.0, 0, 0], [0, 0.6, -0.8]])
         (lambda x: (x[:, 2], x[0]), r"values of shape \(2,\) and gradients of shape \(3,\)"),
         (lambda x: (1.0, x), r"values of shape \(\) and gradients"),
         (lambda x: (x[:, 2], 1j * x), "gradients of dtype complex128; values are real"),
-        (lambda x: ("low", x), "the values must be numbers"),
+        (lambda x: ("low", x), "the array of values must be numbers"),
         (lambda x: (x[:, 2] * np.nan, x), r"no finite value at any of the 2 start\(s\); at starts\[0\] it is nan"),
         (lambda x: (x[:, 2] + np.inf, x), r"no finite value at any of the 2 start\(s\); at starts\[0\] it is inf"),
         (lambda x: (x[:, 2], x * [[1], [np.nan]]), r"gradient at starts\[1\] is not finite, though the value is"),
@@ -222,6 +236,11 @@ def test_wrong_input(rng):
     def function(x):
         raise AssertionError("must be refused before any work")
 
+    for wrong in (None, Sphere, "Sphere(2)"):
+        with pytest.raises(InvalidInput, match=r"descend needs a manifold, such as Sphere\(2\); got "):
+            descend(wrong, function, POINTS)
+    with pytest.raises(InvalidInput, match="value_tolerance must be 0 or positive; got -1"):
+        descend(M, function, POINTS, value_tolerance=-1)
     with pytest.raises(OffManifold, match=r"starts\[1\] is not on Sphere\(2\)"):
         descend(M, function, [[1.0, 0, 0], [1.0, 1.0, 0]])
     with pytest.raises(InvalidInput, match=r"starts have shape \(3,\); needed is \(n, 3\)"):

@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from heatgp import Grassmann, heat_kernel
 from heatgp.cli import reproduce as command
 from heatgp.errors import HeatGPWarning, InvalidInput
 from heatgp.experiments import compare, dti, gorillas, knots, projective
 from heatgp.experiments.experiment import Experiment, Options, Outcome, Plan, Row, Unit
+from heatgp.experiments.section import section_text
 from heatgp.experiments.table import find, markdown_table, read_csv, row, summarise, write_csv
 from heatgp.experiments.work import Ledger, compute, quietly
 
@@ -185,6 +187,12 @@ def test_gorillas_are_told_apart_by_shape_alone(data_home, monkeypatch):
     assert len(gorillas.plan(Options()).units) == 10 * (3 * 8 + 3)
 
 
+def test_the_text_names_the_kernel_that_is_compared():
+    """Gr(5,2) has its own exact kernel, and is no average over a fibre."""
+    assert heat_kernel(Grassmann(5, 2)).method == "exact"
+    assert "fibre" not in section_text("compare", paths=1, width=0.1, distances=2)
+
+
 def test_compare_measures_estimates_against_the_exact_kernel():
     ball, strip = (score(compare, "R^3", m, "error", paths=20_000) for m in ("ball", "strip"))
     assert strip < ball / 2
@@ -245,6 +253,8 @@ def test_a_tract_needs_enough_subjects_of_both_groups(tmp_path):
         dti.plan(Options(dti=str(tmp_path / "few.npz")))
     with pytest.raises(InvalidInput, match="no such file"):
         dti.plan(Options(dti=str(tmp_path / "none.npz")))
+    with pytest.raises(InvalidInput, match="is a folder"):
+        dti.plan(Options(dti=str(tmp_path)))
     assert [u["site"] for u in dti.plan(Options(quick=True)).units if u.method == "rbf" and u["part"]][::3] == [
         0, 12, 15, 28, 30, 38, 45, 49, 54, 60,
     ]  # fmt: skip

@@ -185,6 +185,10 @@ def test_wrong_arguments():
         Implicit(sphere_equation, 2, 2)
     with pytest.raises(InvalidInput, match=r"bounds of 3 pairs \(low, high\)"):
         Implicit(sphere_equation, 2, 3, bounds=((0, 1),))
+    with pytest.raises(InvalidInput, match="returns values of dtype complex128; needed are real numbers"):
+        Implicit(lambda x: sphere_equation(x) + 0j, 2, 3)
+    with pytest.raises(InvalidInput, match="returns values of dtype <U1; needed are real numbers"):
+        Implicit(lambda x: np.full(x.shape[:-1], "a"), 2, 3)
     with pytest.raises(NotConverged, match="misses the manifold"):
         SPHERE.geodesic(np.array([1.0, 0, 0]), np.array([0, 30.0, 0]), 1)
 

@@ -134,4 +134,6 @@ def test_parts_of_other_shapes_are_refused(rng):
         M.join(np.zeros(3), np.array([0.0, 0, 0, 1]))
     with pytest.raises(InvalidInput, match="part 0 of join must be numbers"):
         M.join(["a", "b", "c"], np.eye(3))
+    with pytest.raises(InvalidInput, match=r"batch axes \(2,\) and \(5,\), which do not broadcast\. Pass equally many"):
+        M.join(np.zeros((2, 3)), np.zeros((5, 3, 3)))
     assert [part.shape for part in M.split([0.0] * 12)] == [(3,), (3, 3)]

@@ -162,7 +162,12 @@ def test_fit_on_the_command_line(folder, capsys, name):
     assert capsys.readouterr().err.startswith("# GPRegressor on ")
     with np.load("p.npz") as found:
         np.testing.assert_allclose(found["mean"], rows[:, 2], atol=0.1)
-    assert main(["fit", "--model", "m", *arguments, "q.npz"]) == 0
+    own = []
+    if name == "circle":  # its equation is a function
+        assert main(["fit", "--model", "m", *arguments, "q.npz"]) == 2
+        assert "a file cannot hold. Pass manifold=... too, on the command line --manifold." in capsys.readouterr().err
+        own = ["--manifold", "surfaces:circle"]
+    assert main(["fit", "--model", "m", *own, *arguments, "q.npz"]) == 0
     with np.load("p.npz") as one, np.load("q.npz") as other:
         np.testing.assert_allclose(one["mean"], other["mean"])
 

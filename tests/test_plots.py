@@ -90,6 +90,16 @@ def test_knots_share_one_scale_and_near_strands_cover_far_ones():
         knot_figure(knots, ANGLES, [("truth", [WAVE[:9], WAVE[:9]])])
 
 
+@pytest.mark.parametrize("knot", knots.KNOTS, ids=str)
+def test_no_strand_of_a_knot_is_along_the_line_of_sight(knot):
+    """A smooth curve seen so has a cusp. Pieces of the strands reach over three steps, and turn little."""
+    axes = knot_figure([TorusKnot(*knot)], ANGLES, [("truth", [WAVE])]).axes[0]
+    pieces = np.array(next(c for c in axes.collections if isinstance(c, LineCollection)).get_segments()[1::2])
+    first, *_, last = np.moveaxis(np.diff(pieces, axis=1), 1, 0)
+    cosine = (first * last).sum(axis=-1) / np.linalg.norm(first, axis=-1) / np.linalg.norm(last, axis=-1)
+    assert np.degrees(np.arccos(cosine.clip(-1, 1))).max() < 10
+
+
 def test_sphere_is_asked_for_points_on_it():
     asked = []
 
@@ -142,6 +152,28 @@ def test_tract_marks_planted_sites_and_chance():
     assert axes.get_lines()[0].get_ydata()[0] == 0.69
     np.testing.assert_array_equal(axes.get_lines()[1].get_xdata(), np.arange(1, 11))
     assert axes.get_xlabel() == "site (number along the tract)"
+
+
+def test_lines_join_neighbouring_sites_only():
+    """A quick run has ten of 75 sites."""
+    axes = tract_figure({"heatgp": np.arange(4.0)}, sites=[1, 2, 16, 31]).axes[0]
+    x, y = axes.get_lines()[0].get_data()
+    np.testing.assert_array_equal(x, [1, 2, np.nan, 16, np.nan, 31])
+    np.testing.assert_array_equal(y, [0, 1, np.nan, 2, np.nan, 3])
+
+
+@pytest.mark.parametrize(
+    ("scores", "sites", "message"),
+    [
+        ({}, None, "scores must have one method or more"),
+        ({"a": np.ones(3), "b": np.ones(4)}, None, r"the scores of 'b' have shape \(4,\); there are 3 sites"),
+        ({"a": np.ones(3)}, [1, 2], r"the scores of 'a' have shape \(3,\); there are 2 sites"),
+        ({"a": ["low"]}, None, "the scores of 'a' must be numbers"),
+    ],
+)
+def test_scores_that_are_not_of_the_sites(scores, sites, message):
+    with pytest.raises(InvalidInput, match=message):
+        tract_figure(scores, sites=sites)
 
 
 def test_scores_have_a_mark_a_method_and_setting():
@@ -294,3 +326,10 @@ def test_what_is_no_figure_and_no_function_is_refused(tmp_path):
         sphere_figure(None)
     with pytest.raises(InvalidInput, match=r"maps points of shape \(15, 3\) to shape \(2,\); needed is one value"):
         sphere_figure(lambda x: x[:2, 0], number=2)
+    with pytest.raises(InvalidInput, match="function returned complex numbers"):
+        sphere_figure(lambda x: 1j * x[:, 0], number=2)
+    with pytest.raises(InvalidInput, match=r"points has shape \(4, 2\).*latlon_to_sphere"):
+        sphere_figure(lambda x: x[:, 0], points=np.zeros((4, 2)), number=2)
+    for wrong in (None, TorusKnot(2, 3), [Sphere(2)]):
+        with pytest.raises(InvalidInput, match="knots must be a list of TorusKnot; got "):
+            knot_figure(wrong, ANGLES, [("truth", [WAVE])])

@@ -15,6 +15,7 @@ from heatgp import (
     SpecialOrthogonal,
     Sphere,
     heat_kernel,
+    points,
 )
 from heatgp.errors import InvalidInput, OffManifold
 from heatgp.points import (
@@ -297,7 +298,7 @@ def pairs_to_complex(pairs):
 
 
 RAW = {
-    "latitudes and longitudes": (Sphere(2), (7, 2), "latlon_to_sphere"),
+    "latitudes and longitudes": (Sphere(2), (7, 2), "latlon_to_sphere(latitude, longitude)"),
     "quaternions": (SpecialOrthogonal(3), (7, 4), "quaternion_to_matrix"),
     "rotation vectors": (SpecialOrthogonal(3), (7, 3), "rotation_vector_to_matrix"),
     "landmarks": (ComplexProjective(3), (7, 5, 2), "landmarks_to_shape."),
@@ -309,6 +310,15 @@ RAW = {
     "ball": (Hyperbolic(2), (7, 2), "ball_to_hyperboloid"),
     "projectors": (Grassmann(5, 2), (7, 5, 5), "matrix_to_subspace(A, 2)"),
     "rigid motions": (SpecialEuclidean(3), (7, 4, 4), "rigid_to_product"),
+    "landmarks, x before y": (ComplexProjective(3), (7, 2, 5), "landmarks_to_shape(numpy.swapaxes(X, -1, -2))"),
+    "landmarks in space in the order of R": (Sphere(8), (4, 3, 7), "landmarks_to_preshape(numpy.moveaxis(X, -1, 0))"),
+    "rows of landmarks in space": (Sphere(8), (7, 12), "landmarks_to_preshape(X.reshape(-1, 4, 3))"),
+    "latitudes, longitudes and years": (
+        Product(Sphere(2), Euclidean(1)),
+        (7, 3),
+        "latlon_to_sphere(latitude, longitude). Then M.join",
+    ),
+    "positions and quaternions": (SpecialEuclidean(3), (7, 7), "quaternion_to_matrix. Then M.join"),
 }
 
 
@@ -320,6 +330,34 @@ def test_messages_name_the_converter(M, shape, name, rng):
     for call in [*calls, lambda: M.exp(raw, raw)]:
         with pytest.raises(InvalidInput, match=re.escape(f"heatgp.points.{name}")):
             call()
+
+
+@pytest.mark.parametrize("kind", [kind for kind, (*_, name) in RAW.items() if not re.search("k - 2|join", name)])
+def test_the_converter_that_is_named_works(kind, rng):
+    """As it is written in the message: it makes seven points of the manifold."""
+    M, shape, name = RAW[kind]
+    X = A = rng.uniform(-0.5, 0.5, shape)
+    if kind == "quaternions":
+        X = X / np.linalg.norm(X, axis=-1, keepdims=True)
+    if kind == "rigid motions":
+        X = points.product_to_rigid(M.random(rng, 7))
+    call = f"points.{name}" if "(" in name else f"points.{name.rstrip('.')}(X)"
+    first, second = X.T[:2]
+    given = {"points": points, "numpy": np, "X": X, "A": A, "latitude": first, "longitude": second}
+    found = eval(call, given)
+    assert found.shape == (7, *M.shape)
+    assert M.defect(found).max() < 1e-12
+
+
+def test_coordinates_whose_squares_overflow_are_refused():
+    fails("h[0, 0] is 1.0e+300, whose square leaves floating point", points.half_space_to_hyperboloid, [[1e300, 1.0]])
+
+
+def test_one_point_is_named_where_it_is_one():
+    with pytest.raises(InvalidInput, match=re.escape("of SpecialOrthogonal(3). One point alone is X[None].")):
+        GPRegressor(SpecialOrthogonal(3)).fit(np.eye(3), [0.0])
+    with pytest.raises(InvalidInput, match=r"rows of 16 numbers of SpecialOrthogonal\(4\)\.$"):
+        GPRegressor(SpecialOrthogonal(4)).fit(np.zeros((7, 4)), np.zeros(7))
 
 
 def test_right_and_unrelated_shapes_name_no_converter():
@@ -337,6 +375,9 @@ def test_right_and_unrelated_shapes_name_no_converter():
 def test_landmarks_in_the_order_of_r_name_the_remedy(rng):
     landmarks = rng.standard_normal((7, 5, 2))
     fails("Pass numpy.moveaxis(landmarks, -1, 0)", landmarks_to_shape, np.moveaxis(landmarks, 0, -1))
+    fails("numpy.swapaxes(landmarks, -1, -2) for (N, 2, k)", landmarks_to_shape, np.swapaxes(landmarks, 1, 2))
+    solid = rng.standard_normal((7, 5, 3))
+    fails("numpy.moveaxis(landmarks, -1, 0) for (k, 3, N)", points.landmarks_to_preshape, np.moveaxis(solid, 0, -1))
     np.testing.assert_array_equal(
         landmarks_to_shape(np.moveaxis(np.moveaxis(landmarks, 0, -1), -1, 0)), landmarks_to_shape(landmarks)
     )

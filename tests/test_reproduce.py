@@ -164,7 +164,9 @@ def test_without_data_the_rest_is_run_and_the_report_says_so(tmp_path, monkeypat
     assert "gorillas: left out. There is no file" in capsys.readouterr().out
     text = (tmp_path / "out" / "report.html").read_text()
     assert text.count('<p class="left-out">Left out. There is no file') == 2
-    assert "simulated tract" in text
+    assert "The only data set is a simulated tract" in text
+    assert "There is no file $HEATGP_DATA/shapes/gorf.dat.rda" in text
+    assert str(tmp_path) not in text
     assert not (tmp_path / "out" / "gorillas.csv").exists()
     assert {r.setting.partition(" ")[0] for r in read_csv(tmp_path / "out" / "dti.csv")} == {"simulated"}
     assert main(["reproduce", "gorillas", "--out", str(tmp_path / "out")]) == 2

@@ -1,5 +1,7 @@
 """Points and targets from files, predictions and models back into them."""
 
+import zipfile
+
 import numpy as np
 import pytest
 
@@ -107,8 +109,15 @@ def test_wrong_files_are_named(file, tmp_path):
         read_table("none.csv")
     with pytest.raises(InvalidInput, match=r"only \.csv \(with a header\) and \.npz are read"):
         read_table(file("x,y\n", "a.txt"))
-    with pytest.raises(InvalidInput, match=r"cannot be read as an \.npz of plain arrays"):
+    with pytest.raises(InvalidInput, match=r"a\.npz is not an \.npz archive"):
         read_table(file("text", "a.npz"))
+    np.savez(tmp_path / "objects.npz", X=np.array([1, "a"], dtype=object))
+    with pytest.raises(InvalidInput, match=r"cannot be read as an \.npz of plain arrays"):
+        read_table(str(tmp_path / "objects.npz"))
+    with zipfile.ZipFile(tmp_path / "texts.npz", "w") as archive:
+        archive.writestr("X", "text")
+    with pytest.raises(InvalidInput, match=r"is a zip file of X, not of arrays"):
+        read_table(str(tmp_path / "texts.npz"))
     (tmp_path / "b.csv").write_bytes(b"x,y\n\xff\xfe,1\n")
     with pytest.raises(InvalidInput, match="is not text in UTF-8"):
         read_table(str(tmp_path / "b.csv"))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heatgp import ComplexProjective, Grassmann, Product, Scaled, Sphere, Stiefel, Torus, Unitary, heat_kernel
-from heatgp.errors import Unsupported
+from heatgp.errors import InvalidInput, Unsupported
 from heatgp.manifolds import Manifold
 from heatgp.testing import check_kernel, check_manifold
 
@@ -141,6 +141,29 @@ class FirstOnly(Complete):
         return x[:1] + 0 * x if x.ndim > 1 else x
 
 
+class InfiniteNoise(Complete):
+    def noise(self, x, z):
+        return super().noise(x, z) + np.inf
+
+
+class AllDirections(Complete):
+    def noise(self, x, z):
+        return z + 0 * x
+
+
+class SingleNoise(Complete):
+    def noise(self, x, z):
+        return super().noise(x, z).astype(np.float32)
+
+
+class TextDimension(Complete):
+    dim = "2"
+
+
+class NegativeVolume(Complete):
+    volume = -1.0
+
+
 class ListShape(Complete):
     shape = property(lambda self: [3])
 
@@ -209,6 +232,11 @@ def test_constants_in_double_precision_are_no_mistake():
         (WrongDimension, "tangents: noise spans 2 directions, dim is 3"),
         (FirstOnly, "batches: embed of a batch differs from a loop"),
         (ListShape, "declaration: shape must be a tuple of positive integers; it is [3]"),
+        (InfiniteNoise, "tangents: noise is not finite, though x and z are"),
+        (AllDirections, "tangents: noise spans 3 directions, dim is 2"),
+        (SingleNoise, "tangents: noise of points (6, 3), float64 has shape (6, 3), dtype float32"),
+        (TextDimension, "declaration: dim must be a positive integer; it is '2'"),
+        (NegativeVolume, "uniformity: volume must be positive; it is -1.0"),
         (InPlace, "under_jax: TypeError under JAX"),
         (Failing, "points: raised ZeroDivisionError: no idea"),
     ],
@@ -228,6 +256,15 @@ def test_names_missing_members():
         "int is not a subclass of heatgp.Manifold, which has the defaults of all but "
         "shape, dim, noise, exp, random, defect"
     ]
+
+
+@pytest.mark.parametrize("tolerance", ["a", None, np.nan], ids=str)
+def test_a_tolerance_is_a_number(tolerance):
+    kernel, message = heat_kernel(Sphere(2)), f"tolerance must be a finite number; got {tolerance!r}"
+    with pytest.raises(InvalidInput, match=message):
+        check_manifold(Sphere(2), 0, tolerance)
+    with pytest.raises(InvalidInput, match=message):
+        check_kernel(kernel, tolerance=tolerance)
 
 
 def test_a_class_in_place_of_a_manifold_is_named():

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import zipfile
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,21 @@ from .errors import InvalidInput
 from .whole_file import existing_file, whole_file
 
 Arrays = dict[str, np.ndarray]
+
+
+def read_arrays(path: Any, name: str = "path") -> Arrays:
+    """The arrays of an .npz archive, by name; InvalidInput if it is none or holds anything else."""
+    file = existing_file(path, name)
+    if not zipfile.is_zipfile(file):
+        raise InvalidInput(f"{path} is not an .npz archive, as numpy.savez writes them.")
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            arrays = {key: archive[key] for key in archive.files}
+    except Exception as error:  # zip, npy and pickle raise different errors
+        raise InvalidInput(f"{path} cannot be read as an .npz of plain arrays: {error}") from None
+    if any(isinstance(array, bytes) for array in arrays.values()):  # what zip files hold beside arrays
+        raise InvalidInput(f"{path} is a zip file of {', '.join(arrays)}, not of arrays that numpy.savez has written.")
+    return arrays
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,8 @@ def existing_file(path: Any, name: str = "path") -> Path:
     file = check_path(path, name)
     if os.path.isdir(file):
         raise InvalidInput(f"{path} is a folder. Give the name of a file in it.")
+    if os.path.exists(file) and not os.path.isfile(file):
+        raise InvalidInput(f"{path} is a device or a pipe, not a file. Write its content to a file first.")
     if not os.path.isfile(file):  # unlike Path.is_file it takes names that are too long
         raise InvalidInput(f"{path}: no such file.")
     return file

@@ -272,3 +272,5 @@ def test_starts_need_an_acquisition_function():
         starts(lambda x: x)
     with pytest.raises(InvalidInput, match="num_restarts and raw_samples are needed"):
         starts(Height(None))
+    with pytest.raises(InvalidInput, match="raw_samples must be a positive integer; got 0"):
+        starts(Height(None), torch.zeros(2, 3), q=1, num_restarts=2, raw_samples=0)

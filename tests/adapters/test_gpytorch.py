@@ -664,3 +664,7 @@ def test_points_that_are_matrices_are_to_be_flattened():
         assert kernel(x.reshape(-1, 9)).to_dense().shape == (5, 5)
     with pytest.raises(InvalidInput, match="quaternion_to_matrix"):
         HeatKernel(M)(torch.ones(5, 4)).to_dense()
+    with pytest.raises(InvalidInput, match=text.replace("x1", "x2")):
+        HeatKernel(M)(x.reshape(-1, 9), x)
+    with pytest.raises(InvalidInput, match=r"x1 must be a tensor; got \[.* Pass torch.as_tensor\(x1\)"):
+        HeatKernel(M)(x.numpy())

@@ -19,7 +19,7 @@ from botorch.acquisition.acquisition import AcquisitionFunction, OneShotAcquisit
 from botorch.optim.initializers import gen_batch_initial_conditions
 from torch import Tensor
 
-from ..arguments import shown
+from ..arguments import check_count, shown
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..manifolds import Manifold, Product
 from ..manifolds.composed.product import flat_size, flatten, unflatten
@@ -86,6 +86,8 @@ def ic_generator(manifold: Manifold) -> Callable[..., Tensor]:
             )
         if num_restarts is None or raw_samples is None:
             raise InvalidInput("num_restarts and raw_samples are needed: how many starts, and from how many points.")
+        for name, number in (("q", q), ("num_restarts", num_restarts), ("raw_samples", raw_samples)):
+            check_count(name, number)
         _check_bounds(acq_function, bounds)
         assert bounds is not None
         box = _box(manifold, *bounds)

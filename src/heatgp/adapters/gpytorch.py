@@ -206,6 +206,15 @@ class HeatKernel(gpytorch.kernels.Kernel):
             )
         _set_learned("smoothness", self, value)
 
+    def __call__(self, x1: Tensor, x2: Tensor | None = None, *arguments: Any, **options: Any) -> Any:
+        """The covariance, as of any kernel of GPyTorch, which would compare the shapes of x1 and x2 first."""
+        for name, x in (("x1", x1), ("x2", x1 if x2 is None else x2)):
+            if not isinstance(x, Tensor):
+                raise InvalidInput(f"{name} must be a tensor; got {shown(x)}. Pass torch.as_tensor({name}).")
+            if self.active_dims is None and x.ndim > 1:
+                _check_tensor(self.manifold, x, name)
+        return super().__call__(x1, x2, *arguments, **options)
+
     def num_outputs_per_input(self, x1: Tensor, x2: Tensor) -> int:
         """One. GPyTorch asks before it evaluates the kernel, also through other kernels, so rows are checked here."""
         for name, x in (("x1", x1), ("x2", x2)):

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import __version__
 from ..arguments import check_count
-from ..errors import HeatGPError
+from ..errors import HeatGPError, InvalidInput
 from . import fit, kernel, manifolds, reproduce
 from .manifold_argument import read_object
 
@@ -34,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     before, warnings.showwarning = warnings.showwarning, _show_warning
     try:
+        for name, value in vars(options).items():
+            if value == "":  # an unset variable of a script
+                raise InvalidInput(f"the argument {name!r} is empty. Give it a value, or leave it out.")
         return int(options.run(options) or 0)
     except HeatGPError as error:
         print(f"heatgp: {error}", file=sys.stderr)

@@ -7,6 +7,7 @@ from typing import Any
 from joblib import cpu_count
 
 from ..arguments import check_jobs
+from ..errors import InvalidInput
 from .tables import check_new_folder
 
 NAMES = ("compare", "knots", "projective", "gorillas", "dti")
@@ -27,12 +28,17 @@ def add_command(commands: Any) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the experiments; a stopped run says how to continue."""
+    from ..experiments.dti import source, tract
     from ..experiments.experiment import Options
     from ..experiments.reproduce import reproduce
 
     check_jobs(options.jobs)
     check_new_folder(options.out)
     names = NAMES if options.experiment == "all" else (options.experiment,)
+    if options.dti is not None:
+        if "dti" not in names:
+            raise InvalidInput(f"--dti is for the experiments dti and all; {options.experiment} does not read it.")
+        tract(source(options.dti))  # before the other experiments, which take minutes
     try:
         reproduce(names, Options(options.quick, options.dti), options.out, options.jobs)
     except KeyboardInterrupt:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..archive import read_arrays
 from ..baselines.rows import csv_text
 from ..errors import InvalidInput
 from ..estimators import GPClassifier, GPRegressor
@@ -37,11 +38,7 @@ def read_table(path: str) -> Table:
     """A .csv file with a header, or an .npz archive."""
     file = existing_file(path)
     if file.suffix == ".npz":
-        try:
-            with np.load(file, allow_pickle=False) as archive:
-                return Table(path, {name: archive[name] for name in archive.files})
-        except Exception as error:  # zip, npy and pickle raise different errors
-            raise InvalidInput(f"{path} cannot be read as an .npz of plain arrays: {error}") from None
+        return Table(path, read_arrays(path))
     if file.suffix != ".csv":
         raise InvalidInput(f"{path}: only .csv (with a header) and .npz are read.")
     try:

@@ -82,6 +82,12 @@ def verify(path: Path, sha256: str, name: str) -> None:
         raise InvalidInput(f"{name} has SHA-256 {found}, expected {sha256}. Remove the file and fetch it again.")
 
 
+def _short(error: Exception) -> str:
+    """An error of a download in a few words: the text of requests repeats the address and names its own classes."""
+    response = getattr(error, "response", None)
+    return type(error).__name__ if response is None else f"{type(error).__name__}, status {response.status_code}"
+
+
 def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: Path, source: str) -> None:
     """Take the named members of a .tar.gz from the first URL that has them, check them, and keep them in the folder."""
     pooch, _ = packages()
@@ -95,7 +101,7 @@ def download_members(urls: tuple[str, ...], sha256: Mapping[str, str], folder: P
                     verify(Path(temporary, member), expected, f"{member} in {url}")
                 break
             except (OSError, tarfile.TarError) as error:
-                problems.append(f"{url}: {error}")
+                problems.append(f"{url}: {_short(error)}")
         else:
             first = folder / Path(next(iter(sha256))).name
             raise DataMissing(f"{missing(first, source)} The download failed ({'; '.join(problems)}).")
@@ -112,7 +118,7 @@ def download_file(url: str, sha256: str, path: Path, source: str) -> None:
         try:
             found = Path(pooch.retrieve(url, None, path=temporary))
         except OSError as error:
-            raise DataMissing(f"{missing(path, source)} The download failed ({url}: {error}).") from None
+            raise DataMissing(f"{missing(path, source)} The download failed ({url}: {_short(error)}).") from None
         verify(found, sha256, url)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, found.read_bytes())

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..archive import read_arrays
 from ..arguments import as_array, check_count, check_number, generator
 from ..array import wrap
 from ..cost import check_memory
@@ -54,12 +55,12 @@ def dti(
     path = stand_in_file(data_home) if file is None else existing_file(file, "file")
     stand_in = "STAND-IN for the DTI data (functional connectivity, not diffusion)"
     name = stand_in if file is None else f"diffusion tensors of {path.name}"
-    with np.load(path) as arrays:
-        absent = {"A", "y"} - set(arrays.files)
-        if absent:
-            raise InvalidInput(f"{path} has no array {min(absent)!r}; it must hold A (subjects, sites, 3, 3) and y.")
-        A, y = arrays["A"], arrays["y"]
-    if A.ndim != 4 or y.shape != A.shape[:1]:
+    arrays = read_arrays(path)
+    absent = {"A", "y"} - set(arrays)
+    if absent:
+        raise InvalidInput(f"{path} has no array {min(absent)!r}; it must hold A (subjects, sites, 3, 3) and y.")
+    A, y = as_array(arrays["A"], f"A of {path}"), arrays["y"]
+    if A.ndim != 4 or A.shape[2:] != (3, 3) or y.shape != A.shape[:1]:
         raise InvalidInput(
             f"{path} has A of shape {A.shape} and y of shape {y.shape}; (N, sites, 3, 3) and (N,) needed."
         )

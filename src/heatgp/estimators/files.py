@@ -225,7 +225,8 @@ class _Reader:
             return parse(text)
         if self.manifold is None:
             raise InvalidInput(
-                f"{self.path} holds a model on {text}, whose functions a file cannot hold. Pass manifold=... too."
+                f"{self.path} holds a model on {text}, whose functions a file cannot hold. Pass "
+                "manifold=... too, on the command line --manifold."
             )
         found = self._part(text)
         if found is None:

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from ..heat.kernel import HeatKernel
 from ..heat.methods import heat_kernel
 from ..manifolds import SPD
 from ..plots import reliability_figure, tract_figure
+from ..whole_file import existing_file
 from .experiment import Experiment, Grid, Options, Outcome, Plan, Row, Scores, Section, Unit
 from .models import classification, model, pooled
 from .section import section_text, setting_grid
@@ -76,9 +76,7 @@ def sites(number: int, every: int) -> list[int]:
 
 def source(file: str | None) -> Source:
     """The file, or the stand-in, and a digest of its content, which together determine the scores."""
-    path = stand_in_file() if file is None else Path(file)
-    if not path.is_file():
-        raise InvalidInput(f"{file}: no such file.")
+    path = stand_in_file() if file is None else existing_file(file)
     return str(path), hashlib.sha256(path.read_bytes()).hexdigest()[:16]
 
 
@@ -234,6 +232,7 @@ def present(outcome: Outcome) -> Section:
         "dti",
         batches=outcome.options.repetitions,
         measured=measured,
+        position="second" if measured else "only",
         lucky=lucky(outcome),
         times=", ".join(map(str, TIMES)),
     )

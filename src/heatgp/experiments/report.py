@@ -10,7 +10,7 @@ from string import Template
 
 from matplotlib.figure import Figure
 
-from ..datasets.files import csv_records
+from ..datasets.files import csv_records, data_folder
 from ..plots import save_figure
 from ..whole_file import write_text
 from .experiment import Experiment, Grid, Section
@@ -31,7 +31,9 @@ def write_report(folder: Path, sections: Mapping[Experiment, Section], summary: 
 
 def _section(folder: Path, experiment: Experiment, section: Section) -> str:
     parts = [f'<section id="{experiment.name}">', f"<h2>{html.escape(experiment.title)}</h2>"]
-    parts += [f'<p class="left-out">Left out. {html.escape(reason)}</p>' for reason in section.left_out]
+    for reason in section.left_out:  # a report may be shown to others: it does not name folders of this machine
+        public = reason.replace(str(data_folder()), "$HEATGP_DATA")
+        parts.append(f'<p class="left-out">Left out. {html.escape(public)}</p>')
     parts += [f"<p>{_inline(text)}</p>" for text in section.text.strip().split("\n\n") if text]
     parts += [_table(grid) for grid in section.tables]
     parts += [_figure(folder / name, figure) for name, figure in section.pictures.items()]

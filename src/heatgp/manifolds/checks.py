@@ -48,10 +48,13 @@ def require_positive_integers(manifold: Manifold) -> None:
 
 
 def require_shape(what: str, function: Callable, x: np.ndarray, shapes: list[tuple[int, ...]], needed: str) -> None:
-    """Raise InvalidInput unless a user's function maps points x to an array of one of the shapes."""
-    shape = np.shape(function(x))
+    """Raise InvalidInput unless a user's function maps points x to real numbers in an array of one of the shapes."""
+    values = function(x)
+    shape = np.shape(values)
     message = f"{what} maps points of shape {x.shape} to shape {shape}; needed is {shapes[0]}, {needed} for each point."
     require(shape in shapes, f"{message} Write it over the last axes of x.")
+    kind = np.asarray(values).dtype
+    require(kind.kind in "biufO", f"{what} returns values of dtype {kind}; needed are real numbers.")
 
 
 def check_sequence(owner: str, name: str, value: Any, default: tuple) -> tuple:

@@ -125,11 +125,12 @@ def shaped(manifold: Manifold, X: Any, name: str) -> np.ndarray:
     array = from_rows(manifold, array)
     if array.ndim != 1 + len(manifold.shape):
         rows = f" or rows of {flat_size(manifold)} numbers" if manifold.is_complex or len(manifold.shape) > 1 else ""
-        alone = f"A column is {name}[:, None]." if manifold.shape == (1,) else f"One point alone is {name}[None]."
-        remedy = manifold.converter(array.shape).strip() or alone
+        is_one = array.shape in (manifold.shape, (flat_size(manifold),))
+        alone = f" One point alone is {name}[None]." if is_one else ""
+        alone = f" A column is {name}[:, None]." if manifold.shape == (1,) and array.ndim == 1 else alone
         raise InvalidInput(
             f"{name} has shape {array.shape}; needed are points (N, {', '.join(map(str, manifold.shape))}){rows} "
-            f"of {manifold!r}. {remedy}"
+            f"of {manifold!r}.{manifold.converter(array.shape) or alone}"
         )
     return array
 

@@ -20,7 +20,7 @@ import numpy as np
 from ..arguments import EXTREME, as_array, check_count, check_number, shown
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
-from ..manifolds.checks import TOLERANCE, check_points, unchecked
+from ..manifolds.checks import TOLERANCE, check_points, require, unchecked
 from ..manifolds.composed.product import flat_size
 from ..manifolds.gradients import to_tangent_space
 
@@ -124,8 +124,10 @@ def descend(
         if not callable(argument):
             raise InvalidInput(f"{name} must be a function; got {shown(argument)}.")
     check_count("steps", steps, 0)
-    check_number("tolerance", tolerance)
-    check_number("value_tolerance", value_tolerance)
+    for name, least in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
+        if check_number(name, least) < 0:
+            raise InvalidInput(f"{name} must be 0 or positive; got {least}.")
+    require(isinstance(manifold, Manifold), f"descend needs a manifold, such as Sphere(2); got {shown(manifold)}.")
     x = np.array(check_points(manifold, starts, "starts"))
     if x.ndim != 1 + len(manifold.shape):
         raise InvalidInput(f"starts have shape {x.shape}; needed is (n, {', '.join(map(str, manifold.shape))}).")
@@ -184,7 +186,7 @@ def _checked_function(manifold: Manifold, function: Function) -> Function:
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             got = f"{len(found)} results" if isinstance(found, (tuple, list)) else f"one result, {shown(found)}"
             raise InvalidInput(f"function returned {got}; {needed}.")
-        values, gradients = as_array(found[0], "the values"), as_array(found[1], "the gradients")
+        values, gradients = as_array(found[0], "the array of values"), as_array(found[1], "the array of gradients")
         if values.shape != x.shape[:1] or gradients.shape != x.shape:
             raise InvalidInput(
                 f"function returned values of shape {values.shape} and gradients of shape {gradients.shape} for points "
@@ -342,12 +344,13 @@ class _State:
         return ends if self.box is None else np.clip(ends, *self.box)
 
     def _evaluated(self, function: Function, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The function and its gradients; nan where x has left the manifold or floating point."""
+        """The function and its gradients; nan where x has left the manifold or one of them is not finite."""
         with np.errstate(all="ignore"):
             possible = (self.manifold.defect(x) <= TOLERANCE) & (np.abs(x).reshape(len(x), -1).max(axis=1) < EXTREME)
         values, gradients = np.full(len(x), np.nan), np.zeros_like(x)
         if possible.any():
             values[possible], gradients[possible] = function(x[possible])
+        values[~(np.isfinite(values) & np.isfinite(gradients).reshape(len(x), -1).all(axis=1))] = np.nan
         return values, gradients
 
     def _in_box(self, v: np.ndarray, difference: np.ndarray) -> np.ndarray:

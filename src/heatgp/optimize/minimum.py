@@ -203,8 +203,8 @@ def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callab
 
     def value(x: Array) -> float:
         found = function(x.copy())  # what the user does to it is not the search's concern
-        with suppress(TypeError, ValueError):
-            if not isinstance(found, (str, bytes)) and not is_list(found):
+        with suppress(TypeError, ValueError, OverflowError):
+            if not isinstance(found, (str, bytes)) and not is_list(found) and not np.iscomplexobj(found):
                 return float(found)
         raise InvalidInput(
             f"function must return a number, or nan where it fails; it returned {shown(found)}. "

@@ -13,7 +13,8 @@ from matplotlib.patheffects import withStroke
 
 from ..arguments import as_array, check_count, shown
 from ..errors import InvalidInput
-from ..manifolds import TorusKnot
+from ..manifolds import Sphere, TorusKnot
+from ..manifolds.checks import check_points, require
 from ..points import latlon_to_sphere, sphere_to_latlon
 from .style import FUNCTION_MAP, new_axes, styled
 
@@ -47,7 +48,9 @@ def knot_figure(
     InvalidInput
         If a column does not have one value for each knot and angle.
     """
-    values = np.array([[np.asarray(v) for v in column] for _, column in columns])
+    are_knots = isinstance(knots, (list, tuple)) and all(isinstance(knot, TorusKnot) for knot in knots)
+    require(are_knots, f"knots must be a list of TorusKnot; got {shown(knots)}.")
+    values = np.array([[as_array(v, "the values of a column") for v in column] for _, column in columns])
     if values.shape != (len(columns), len(knots), len(angles)):
         raise InvalidInput(
             f"the columns hold {values.shape[1:]} values (knots, angles); {(len(knots), len(angles))} are needed."
@@ -64,10 +67,13 @@ def knot_figure(
 
 
 def draw_knot(axes: Any, knot: TorusKnot, angles: np.ndarray, values: np.ndarray, colour: ScalarMappable) -> None:
-    """Draw a knot as seen at 35 degrees from its axis, near strands over far ones, with white edges."""
+    """Draw a knot as seen at 35 degrees from its axis, near strands over far ones, with white edges.
+
+    It is seen from the side of s = pi: from the other side the (2, 3) knot has a strand along the line of sight.
+    """
     s = np.linspace(-math.pi, math.pi, 360 * max(knot.p, knot.q) // 2 + 1)
     tilt = math.radians(35)
-    x, y, z = knot.embed(s[:, None]).T
+    x, y, z = (knot.embed(s[:, None]) * [-1, -1, 1]).T
     seen = np.stack((x, math.cos(tilt) * y + math.sin(tilt) * z), axis=-1)
     depth = math.cos(tilt) * z - math.sin(tilt) * y
     order = np.argsort(depth[:-1] + depth[1:])
@@ -122,7 +128,9 @@ def sphere_figure(
     check_count("number", number)
     latitude, longitude = np.linspace(-90, 90, number + 1), np.linspace(-180, 180, 2 * number + 1)
     grid = latlon_to_sphere(latitude[:, None], longitude)
-    values = as_array(function(grid.reshape(-1, 3)), "the values of function")
+    values = as_array(function(grid.reshape(-1, 3)), "the array that function returned")
+    if values.dtype.kind == "c":
+        raise InvalidInput("function returned complex numbers; needed is one real number for each point.")
     if values.size != grid[..., 0].size:
         raise InvalidInput(
             f"function maps points of shape {(grid[..., 0].size, 3)} to shape {values.shape}; needed is one value for "
@@ -133,7 +141,7 @@ def sphere_figure(
     x, y = np.radians(longitude), np.radians(latitude)
     image = axes.pcolormesh(x, y, values, cmap=FUNCTION_MAP, shading="gouraud", rasterized=True)
     if points is not None:
-        north, east = np.radians(sphere_to_latlon(points))
+        north, east = np.radians(sphere_to_latlon(check_points(Sphere(2), points, "points")))
         axes.plot(east, north, "o", ms=4, mfc="white", mec="black", mew=0.8)
     axes.set(title=title, xlabel="longitude (degrees)", ylabel="latitude (degrees)")
     axes.set_xticks(np.radians([-120, -60, 0, 60, 120]))

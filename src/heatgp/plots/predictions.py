@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ..arguments import as_array
 from ..errors import InvalidInput
 from ..gp.scores import reliability
 from .style import method_styles, new_axes, styled
@@ -159,7 +160,7 @@ def tract_figure(
     title: str = "",
     sites: Sequence[int] | None = None,
 ) -> Figure:
-    """Scores along the sites of a tract, one curve per method.
+    """Scores along the sites of a tract, one curve per method; lines join neighbouring sites only.
 
     Parameters
     ----------
@@ -177,16 +178,24 @@ def tract_figure(
     -------
     matplotlib.figure.Figure
     """
-    first = next(iter(scores.values()))
-    at = np.arange(1, len(first) + 1) if sites is None else np.asarray(sites)
+    curves = {method: as_array(values, f"the scores of {method!r}") for method, values in scores.items()}
+    if not curves:
+        raise InvalidInput("scores must have one method or more; there is none.")
+    first = next(iter(curves.values()))
+    at = np.arange(1, first.size + 1) if sites is None else np.asarray(sites)
+    for method, values in curves.items():
+        if values.shape != at.shape:
+            raise InvalidInput(f"the scores of {method!r} have shape {values.shape}; there are {at.size} sites.")
     figure, axes = new_axes(7.5, 3.4)
     for i, site in enumerate(marked):
         axes.axvspan(site - 0.5, site + 0.5, color="0.88", lw=0, label=marked_label if i == 0 else None)
     if chance is not None:
         axes.axhline(chance, color="0.4", lw=1, ls=":", label=chance_label)
-    styles = method_styles(scores)
-    for place, (method, values) in enumerate(scores.items()):
-        axes.plot(at, values, ms=3.2, lw=0.9 if place else 1.8, label=method, **styles[method])
+    styles = method_styles(curves)
+    gaps = np.flatnonzero(np.diff(at) > 1) + 1
+    for place, (method, values) in enumerate(curves.items()):
+        broken = (np.insert(np.asarray(v, dtype=float), gaps, np.nan) for v in (at, values))
+        axes.plot(*broken, ms=3.2, lw=0.9 if place else 1.8, label=method, **styles[method])
     axes.set(xlabel="site (number along the tract)", ylabel=ylabel, title=title, xlim=(at.min() - 1, at.max() + 1))
     figure.legend(loc="outside lower center", ncols=6, fontsize=8)
     return figure

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arguments import EXTREME
 from ..errors import InvalidInput
 from ..manifolds import Hyperbolic
 from .checks import check, real_numbers, reject
@@ -90,6 +91,7 @@ def half_space_to_hyperboloid(h: ArrayLike) -> np.ndarray:
     h = _coordinates(h, "h")
     height = h[..., -1]
     reject(height <= 0, height, "h", "has the height {value:.3g} <= 0: the last coordinate must be positive.")
+    reject(np.abs(h) > EXTREME, h, "h", "is {value:.1e}, whose square leaves floating point. Change the unit.")
     square, height = np.square(h).sum(axis=-1, keepdims=True), height[..., None]
     return np.concatenate([square + 1, 2 * h[..., :-1], square - 1], axis=-1) / (2 * height)
 

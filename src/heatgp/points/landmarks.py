@@ -13,6 +13,10 @@ from .checks import RANK, check, numbers, real_numbers, reject
 
 Contrast = Literal["helmert", "first"]
 PLANAR = "Only planar landmarks have shapes in a projective space."
+ORDERS = (
+    "Pass numpy.moveaxis(landmarks, -1, 0) for (k, {0}, N), the order of R, numpy.swapaxes(landmarks, -1, -2) for "
+    "(N, {0}, k)."
+)
 COINCIDE = "coincide: their size is {value:.1e}, and a single point has no shape. Remove it."
 
 
@@ -55,7 +59,7 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
         order_of_r = z.ndim == 3 and z.shape[1] == 2
         raise InvalidInput(
             f"landmarks has shape {z.shape}; it must have shape (..., k, 2) if real, (..., k) if complex. "
-            + ("Pass numpy.moveaxis(landmarks, -1, 0) for (k, 2, N), the order of R." if order_of_r else PLANAR)
+            + (ORDERS.format(2) if order_of_r else PLANAR)
         )
     if pairs.ndim < 2 or pairs.shape[-2] < 3:
         raise InvalidInput(
@@ -146,7 +150,11 @@ def landmarks_to_preshape(landmarks: ArrayLike) -> np.ndarray:
     """
     points = real_numbers(landmarks, "landmarks")
     if points.ndim < 2 or points.shape[-1] != 3 or points.shape[-2] < 3:
-        raise InvalidInput(f"landmarks has shape {points.shape}; it must have shape (..., k, 3), k >= 3.")
+        order_of_r = points.ndim == 3 and points.shape[1] == 3
+        raise InvalidInput(
+            f"landmarks has shape {points.shape}; it must have shape (..., k, 3), k >= 3."
+            + (f" {ORDERS.format(3)}" if order_of_r and points.shape[-1] != 3 else "")
+        )
     _, power = np.frexp(np.abs(points).max(axis=(-2, -1)))
     points = np.ldexp(points, -power[..., None, None])  # of size one, so that squares stay in floating point
     x = (helmert(points.shape[-2]) @ points).reshape(*points.shape[:-2], -1)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ..arguments import generator
+from ..arguments import check_number, generator
 from ..errors import Unsupported
 from ..manifolds import Homogeneous, Manifold
 from . import geometry, law, symmetry
@@ -48,6 +48,10 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
     if missing:
         return missing
+    sample = Sample(manifold, generator(rng), check_number("tolerance", tolerance))
+    wrong = problems_of([geometry.declaration], sample)
+    if wrong:  # nothing else can be checked
+        return wrong
     if manifold.dim > DIMENSIONS:
         raise Unsupported(
             f"{manifold!r} has {manifold.dim} dimensions: the check of its Brownian motion would take too many points. "
@@ -55,4 +59,4 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
         )
     checks = [*geometry.PROPERTIES, *law.PROPERTIES, under_jax]
     checks += symmetry.PROPERTIES if isinstance(manifold, Homogeneous) else ()
-    return problems_of(checks, Sample(manifold, generator(rng), tolerance))
+    return problems_of(checks, sample)

@@ -43,6 +43,9 @@ def tangents(s: Sample) -> Iterator[str]:
     if s.v.shape != s.x.shape or s.v.dtype != s.x.dtype:
         yield f"noise of points {s.x.shape}, {s.x.dtype} has shape {s.v.shape}, dtype {s.v.dtype}"
         return
+    if not np.isfinite(s.v).all():
+        yield "noise is not finite, though x and z are"
+        return
     columns = s.basis(x)
     z = s.white()
     yield from s.apart("noise is not linear in z", s.row(z) @ s.row(columns), s.row(m.noise(x, z)))
@@ -91,6 +94,10 @@ def batches(s: Sample) -> Iterator[str]:
 def inner_products(s: Sample) -> Iterator[str]:
     """`metric` is the one whose white noise is `noise`, and `tangent_basis` is orthonormal in it."""
     m, x = s.manifold, s.x
+    if s.v.shape != x.shape or s.v.dtype != x.dtype or not np.isfinite(s.v).all():
+        return  # `tangents` says so
+    if np.linalg.matrix_rank(s.row(s.basis(x[0])), tol=1e-6) != m.dim:
+        return
     basis = m.tangent_basis(x)
     if basis.shape != (len(x), m.dim, *m.shape) or basis.dtype != x.dtype:
         yield f"tangent_basis of points {x.shape}, {x.dtype} has shape {basis.shape}, dtype {basis.dtype}"
@@ -173,7 +180,6 @@ def polishing(s: Sample) -> Iterator[str]:
 
 
 PROPERTIES = (
-    declaration,
     points,
     tangents,
     exponential,

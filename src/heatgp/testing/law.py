@@ -13,6 +13,8 @@ DRAWS = 2000
 def uniformity(s: Sample) -> Iterator[str]:
     """Geodesics with isotropic directions leave the uniform law unchanged, whatever their length (Liouville)."""
     m = s.manifold
+    if not m.volume > 0:
+        yield f"volume must be positive; it is {m.volume}"
     if not math.isfinite(m.volume):
         return
     x = m.random(s.rng, DRAWS)

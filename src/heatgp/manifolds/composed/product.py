@@ -90,6 +90,11 @@ class Product(Manifold):
         first, *others = self.factors
         if shape[-2:] == (first.dim + 1,) * 2 and others == [SpecialOrthogonal(max(2, first.dim))]:
             return " Matrices of rigid motions are converted by heatgp.points.rigid_to_product."
+        for factor in self.factors if shape else ():  # one of them has other coordinates
+            columns = shape[-1] - self.shape[0] + flat_size(factor)
+            found = factor.converter((0, columns)) if 0 < columns != flat_size(factor) else ""
+            if found:
+                return f"{found} Then M.join(...) puts the points of the factors side by side."
         return ""
 
     @property
@@ -158,7 +163,14 @@ class Product(Manifold):
             raise InvalidInput(f"{self!r} has {len(self.factors)} factors; join got {len(parts)} parts.")
         rows = [flatten(factor, _part(factor, part, i)) for i, (factor, part) in enumerate(zip(self.factors, parts))]
         xp = namespace(rows[0])
-        batch = np.broadcast_shapes(*(row.shape[:-1] for row in rows))
+        shapes = [tuple(row.shape[:-1]) for row in rows]
+        try:
+            batch = np.broadcast_shapes(*shapes)
+        except ValueError:
+            raise InvalidInput(
+                f"the parts of join have batch axes {' and '.join(map(str, shapes))}, which do not broadcast. Pass "
+                "equally many points of each factor."
+            ) from None
         return xp.concat([xp.broadcast_to(row, (*batch, row.shape[-1])) for row in rows], axis=-1)
 
     def _values(self, name: str, *points: Array) -> list[Array]:

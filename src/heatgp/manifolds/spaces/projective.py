@@ -112,10 +112,12 @@ class ComplexProjective(Lines):
     def converter(self, shape: tuple[int, ...]) -> str:
         k = self.complex_dim + 2
         found = "heatgp.points.landmarks_to_shape"
-        if shape[-2:] == (k, 2) or shape[-1:] == (k,):
-            return f" Planar landmarks are converted by {found}."
         if shape[:2] == (k, 2) and len(shape) == 3:
             return f" Planar landmarks in the order of R are converted by {found}(numpy.moveaxis(X, -1, 0))."
+        if shape[-2:] == (2, k) and len(shape) == 3:
+            return f" Planar landmarks (N, 2, {k}) are converted by {found}(numpy.swapaxes(X, -1, -2))."
+        if shape[-2:] == (k, 2) or shape[-1:] == (k,):
+            return f" Planar landmarks are converted by {found}."
         if shape[-1:] == (2 * k,):
             return f" Rows of planar landmarks x1, y1, x2, .. are converted by {found}(X.reshape(-1, {k}, 2))."
         if len(shape) > 1 and 2 in (shape[-1], shape[1]):

@@ -41,9 +41,17 @@ class Sphere(UnitVectors):
     def converter(self, shape: tuple[int, ...]) -> str:
         k = (self.dim + 4) // 3
         if self.dim == 2 and shape[-1:] == (2,):
-            return " Latitudes and longitudes in degrees are converted by heatgp.points.latlon_to_sphere."
-        if self.dim == 3 * k - 4 and k > 2 and shape[-2:] == (k, 3):
-            return " Landmarks in space are converted by heatgp.points.landmarks_to_preshape."
+            found = "heatgp.points.latlon_to_sphere(latitude, longitude)"
+            return f" Latitudes and longitudes in degrees are converted by {found}."
+        found = "heatgp.points.landmarks_to_preshape"
+        if self.dim != 3 * k - 4 or k < 3:
+            return ""
+        if shape[:2] == (k, 3) and len(shape) == 3:
+            return f" Landmarks in space in the order of R are converted by {found}(numpy.moveaxis(X, -1, 0))."
+        if shape[-2:] == (k, 3):
+            return f" Landmarks in space are converted by {found}."
+        if shape[-1:] == (3 * k,):
+            return f" Rows of landmarks x1, y1, z1, x2, .. are converted by {found}(X.reshape(-1, {k}, 3))."
         return ""
 
     @property

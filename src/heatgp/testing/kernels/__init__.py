@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...arguments import generator
+from ...arguments import check_number, generator
 from ...errors import AccuracyWarning, Unsupported, caught_warnings
 from ...heat.kernel import HeatKernel
 from ..sample import problems_of
@@ -70,7 +70,7 @@ def check_kernel(
             f"{DIMENSIONS} dimensions."
         )
     with caught_warnings(AccuracyWarning):  # the stated error says the same, and that is checked
-        sample = KernelSample(kernel, generator(rng), draws, tolerance, reproducible)
+        sample = KernelSample(kernel, generator(rng), draws, check_number("tolerance", tolerance), reproducible)
         try:
             sample.accepts(max(kernel.times[0], min(1.0, kernel.times[1])))
         except Unsupported as error:
