@@ -289,12 +289,11 @@ class GPRegressor(RegressorMixin, HeatGP):
             basis = self._mean_model.values(points, covariates)
             targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
-        count = self.posterior_.count + source.count
-        bounds, given = self._bounds(source.sample(SPACED).X, count), self._given(self.noise)
-        with heartbeat(f"The fit of {count} points"):
+        with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
             options = options_of(self.tolerance, self.inducing, self._on_manifold)
             self._arguments_of_fit = self.get_params(deep=False)
-            return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, options, collect))
+            given = self._given(self.noise)
+            return self._keep(*extended(self.posterior_, source, self._bounds, given, self.priors, options, collect))
 
     def _made_sparse(self) -> Self:
         """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
