@@ -45,7 +45,6 @@ from .latent_regression import (
     refuse_extras,
 )
 from .mean import MeanModel, check_function_of_points
-from .relevance import explained_variances
 from .smoothness import fit_again, learns_smoothness
 from .sparse_regression import (
     DENSE,
@@ -968,9 +967,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             covariates = None if model.covariates is None else np.zeros((len(moved), model.covariates))
             return self._mixtures[0].with_basis(model.values(moved, covariates)).mean(moved)
 
-        coordinates = isinstance(self.time, str) and self.time == "coordinates"
-        variance, explained = explained_variances(self.manifold_, coordinates, predict, points)
-        return {"explained": explained, "variance": variance}
+        return self._explained_by_factors(predict, points)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posterior_.count
