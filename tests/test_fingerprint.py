@@ -225,6 +225,9 @@ def test_modules_that_are_imported_when_a_function_is_called_count(tmp_path, mon
     def inner(x):
         return (lambda y: of_mine(y))(x)
 
+    def loaded(x):
+        return (x * x).sum(-1) - sys.modules["own_radius"].R
+
     def relative(x):
         if len(x) < 0:
             from .math import R
@@ -235,6 +238,7 @@ def test_modules_that_are_imported_when_a_function_is_called_count(tmp_path, mon
     try:
         assert fingerprint(surface(of_mine)) is None
         assert fingerprint(surface(inner)) is None
+        assert fingerprint(surface(loaded)) is None
         assert fingerprint(surface(relative)) is None
         assert fingerprint(surface(of_a_library)) is not None
     finally:

@@ -100,3 +100,37 @@ def test_a_function_as_mean_is_a_function_of_the_point():
         sparse.fit(X, X[:, 0] ** 2)
     with pytest.raises(InvalidInput, match=r"column 0 of the basis changes by .* Give mean='constant', or a function"):
         GPRegressor(PROJECTIVE, mean=lambda x: x[:, 0]).fit(X, X[:, 0] ** 2)
+
+
+INVARIANT = {
+    "real lines": np.abs,
+    "complex lines": np.abs,
+    "planes": lambda x: (x**2).sum(axis=-1),
+    "complex planes": lambda x: (abs(x) ** 2).sum(axis=-1),
+    "torus": np.cos,
+}
+
+
+@pytest.mark.parametrize("case", INVARIANT)
+@pytest.mark.parametrize("factors", [1, 2])
+def test_functions_as_mean_of_points_with_several_arrays(case, factors):
+    """Unit vectors of a line, frames of a plane and angles are not points: entries are no functions of them."""
+    M, (other,), _ = SAME_POINTS[case]
+    product = M if factors == 1 else Product(Euclidean(1), M)
+
+    def of_last(function):
+        return lambda x: function(x if factors == 1 else product.split(x)[1]).real.reshape(len(x), -1)[:, :1]
+
+    def same(x):
+        return other(x) if factors == 1 else product.join(product.split(x)[0], other(product.split(x)[1]))
+
+    assert _values_at_one_point(product, [], of_last(np.asarray)) is None
+    here, there = _values_at_one_point(product, [same], of_last(INVARIANT[case]))
+    np.testing.assert_allclose(there, here, atol=1e-8)
+
+
+@pytest.mark.parametrize("M", [Sphere(2), hg.Orthogonal(3), hg.Stiefel(4, 2), hg.SPD(2), hg.Hyperbolic(2)], ids=repr)
+def test_any_function_where_points_are_arrays(M):
+    X = M.random(np.random.default_rng(0), 20)
+    gp = GPRegressor(M, mean=lambda x: x.reshape(len(x), -1)[:, :1], time=0.5, amplitude=1.0, noise=0.1)
+    assert np.isfinite(gp.fit(X, np.arange(20.0)).predict(X)).all()

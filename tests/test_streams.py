@@ -235,3 +235,14 @@ def test_classes_of_points_in_a_file(mapped, small_parts):
     for method in ("predict_proba", "decision_function"):
         found, expected = getattr(of_file, method)(mapped(X)), getattr(of_array, method)(X)
         np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("which", [slice(1000, 1001), slice(1000, 1020)], ids=["one point", "near each other"])
+def test_new_data_do_not_change_where_the_time_is_searched(which):
+    """Bounds come from the distances of all data so far: one point has none, and few may be near each other."""
+    rng = np.random.default_rng(0)
+    X = np.sort(1e4 * rng.random(3000))[:, None]
+    y = np.sin(2e-3 * X[:, 0]) + 0.05 * rng.standard_normal(3000)
+    gp = hg.GPRegressor(hg.Euclidean(1), amplitude=1.0, noise=0.0025).partial_fit(X[::2], y[::2])
+    before = gp.time_
+    assert gp.partial_fit(X[which], y[which]).time_ == pytest.approx(before, rel=0.1)

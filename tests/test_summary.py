@@ -61,6 +61,42 @@ def test_what_each_coordinate_explains():
     assert not hg.GPRegressor(hg.Euclidean(3)).fit(points, y[0]).summary().explained
 
 
+def test_scaled_products_have_the_times_and_factors_of_products():
+    """Scaled by 3 a time is 9 times as long, and nothing else changes."""
+    M, points, parts, noise = additive_data(60)
+    y = parts.sum(axis=0) + noise
+    one, scaled = (hg.GPRegressor(N, noise=0.0025).fit(points, y) for N in (M, hg.Scaled(M, 3.0)))
+    np.testing.assert_allclose(scaled.time_, 9 * np.array(one.time_), rtol=1e-4)
+    assert scaled.log_marginal_likelihood() == pytest.approx(one.log_marginal_likelihood(), abs=1e-6)
+    np.testing.assert_allclose(scaled.predict(points), one.predict(points), atol=1e-4)
+    for name, value in one.summary().explained.items():
+        assert scaled.summary().explained[name] == pytest.approx(value, rel=1e-3, abs=1e-6)
+    gradient = scaled.gradient(points[:3])[0]
+    np.testing.assert_allclose(gradient, one.gradient(points[:3])[0] / 9, atol=1e-3)
+    classes = (hg.GPClassifier(N).fit(points, y > -6) for N in (M, hg.Scaled(M, 3.0)))
+    np.testing.assert_allclose(*(np.array(gp.time_) / s for gp, s in zip(classes, (1, 9))), rtol=1e-3)
+    lines = hg.Scaled(hg.Euclidean(2), 3.0)
+    gp = hg.GPRegressor(lines, time="coordinates", noise=1e-4).fit(points[:, :2], points[:, 0])
+    assert gp.summary().explained["coordinate 1"] < 0.01 * gp.summary().explained["coordinate 0"]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_each_factor_explains_of_probabilities(classes):
+    """Labels that depend on the circle alone."""
+    rng = np.random.default_rng(0)
+    M = hg.Product(hg.Sphere(2), hg.Torus(1))
+    X = M.random(rng, 120)
+    labels = np.digitize(np.cos(X[:, 3]), [0.0] if classes == 2 else [-0.5, 0.5])
+    gp = hg.GPClassifier(M, label_noise=0.0).fit(X, labels)
+    found = gp.summary()
+    variance = gp.predict_proba(X)[:, 1:].var(axis=0)[0] if classes == 2 else gp.predict_proba(X).var(axis=0)
+    np.testing.assert_allclose(found.variance, variance, rtol=1e-6)
+    sphere, circle = found.explained.values()
+    assert np.all(sphere < 0.05 * variance)
+    np.testing.assert_allclose(circle, variance, rtol=0.1)
+    assert "explained by factor 1, Torus(1)" in str(found)
+
+
 def test_covariates_and_several_outputs_of_products():
     M, points, parts, noise = additive_data(60)
     rng = np.random.default_rng(1)

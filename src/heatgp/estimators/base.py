@@ -31,6 +31,7 @@ from ..manifolds.rows import as_points, projected_points
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
+from .relevance import explained_variances
 from .smoothness import CANDIDATES, smoothed, smoothness_of
 from .summary import Parameter, Summary, learned_parameters, search_path
 from .tables import check_columns, checked_table, chosen_manifold
@@ -98,9 +99,9 @@ class HeatGP(BaseEstimator):
 
         Intervals of learned parameters have a probability of 90 %. They come from the curvature of the log posterior
         density in the logarithms of the parameters; with integrate="grid" from the grid. They end at the bounds of the
-        search. Coefficients of the mean have a normal law; their rows say its standard deviation too. Of a
-        regression on a product the last lines say what each factor explains of the predictions, see `explained` of
-        Summary.
+        search. Coefficients of the mean have a normal law; their rows say its standard deviation too. On a product
+        the last lines say what each factor explains of the predictions, see `explained` of Summary; sparse classifiers
+        keep no data to say it for.
 
         Returns
         -------
@@ -157,6 +158,11 @@ class HeatGP(BaseEstimator):
     def _explained(self) -> dict[str, Any]:
         """What each factor explains of the predictions: arguments of Summary."""
         return {}
+
+    def _explained_by_factors(self, predict: Callable[[Array], Array], points: Array) -> dict[str, Any]:
+        coordinates = isinstance(self.time, str) and self.time == "coordinates"
+        variance, explained = explained_variances(self.manifold_, coordinates, predict, points)
+        return {"explained": explained, "variance": variance}
 
     @property
     def learned_from_(self) -> int:

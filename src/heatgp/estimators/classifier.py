@@ -558,10 +558,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.predict_proba([[0.5]]).round(3)
         array([[0.5, 0.5]])
         """
-        mixtures, points = self._at(X, prior)
-        if isinstance(self.posteriors_[0], JOINT):
-            return mixtures[0].probabilities(points)
-        return self._all_classes([mixture.probability(points) for mixture in mixtures])
+        return self._probabilities(*self._at(X, prior))
 
     @of_rows()
     def decision_function(self, X: Any, *, prior: Any = None) -> Array:
@@ -742,6 +739,21 @@ class GPClassifier(ClassifierMixin, HeatGP):
             for name, value, known in values
         ]
 
+    def _explained(self) -> dict[str, Any]:
+        if self._precomputed or self._keeps_no_data:
+            return {}
+
+        def predict(moved: Array) -> Array:
+            found = self._probabilities(self._mixtures, moved)
+            return found[:, 1] if len(self.classes_) == 2 else found
+
+        return self._explained_by_factors(predict, self.posteriors_[0].X)
+
+    def _probabilities(self, mixtures: Sequence[Mixture], points: Array) -> Array:
+        if isinstance(self.posteriors_[0], JOINT):
+            return mixtures[0].probabilities(points)
+        return self._all_classes([mixture.probability(points) for mixture in mixtures])
+
     def _all_classes(self, fitted: list[Array]) -> Array:
         """Probabilities of all classes from those of the fitted ones: of the second of two, or of each of several."""
         one = np.stack(fitted, axis=1)
@@ -780,10 +792,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return old if isinstance(old, NoSignal) else self._condition(kernel, old, old.params)
 
         mixtures = [replace(mixture, posteriors=[again(p) for p in mixture.posteriors]) for mixture in self.mixtures_]
-        if isinstance(self.posteriors_[0], JOINT):
-            probabilities = mixtures[0].probabilities(points)
-        else:
-            probabilities = self._all_classes([mixture.probability(points) for mixture in mixtures])
+        probabilities = self._probabilities(mixtures, points)
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 

@@ -29,10 +29,7 @@ MODULES = ("heatgp.covariance", "heatgp.estimators.", "heatgp.gp.", "heatgp.heat
 GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937)
 FUNCTIONS = {"constant": constant_basis}
 """Functions that a file names."""
-REMEDY = (
-    "Keep the data and the parameters instead, and fit again with time=, amplitude= and noise= given. joblib.dump "
-    "writes models with importable functions; such files run code when they are read."
-)
+REMEDY = "Keep the data and the parameters instead, and fit again with time=, amplitude= and noise= given."
 
 
 def save_model(model: Any, path: Any) -> None:

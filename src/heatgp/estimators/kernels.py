@@ -13,7 +13,7 @@ from ..heat.composed import compose
 from ..heat.kernel import HeatKernel, MadeKernel
 from ..heat.methods import METHODS, Method, count_simple, known_options
 from ..heat.shared import shared_kernel
-from ..manifolds import Euclidean, Manifold, Product
+from ..manifolds import Euclidean, Manifold, Product, Scaled
 
 OWN_TIMES = ("shared", "each", "coordinates")
 """What `time` may say of the times that are learned."""
@@ -43,7 +43,8 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     before = [sum(map(count_simple, factors[:i])) for i in range(len(parts))]
     choices = [checked_choice(*part, number, rng=rng, n_jobs=n_jobs) for part, number in zip(parts, before)]
     several = any(isinstance(choice, HeatKernel) and choice.parameters > 1 for choice in choices)
-    has_several = factors or several or (isinstance(manifold, Euclidean) and word != "each")
+    inner = without_scale(manifold)
+    has_several = isinstance(inner, Product) or several or (isinstance(inner, Euclidean) and word != "each")
     if (word in ("each", "coordinates") or is_list(time)) and not has_several:
         raise InvalidInput(
             f"time = {shown(time)} is one for each factor, but {manifold!r} is no product. Give one time."
@@ -51,6 +52,11 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     warn_of_equal_simulations([c for c in choices if isinstance(c, MadeKernel)])
     made = [c if isinstance(c, HeatKernel) else shared_kernel(c, part) for (part, _), c in zip(parts, choices)]
     return with_own_times(compose(manifold, tuple(made)) if listed else made[0], time)
+
+
+def without_scale(manifold: Manifold) -> Manifold:
+    """The manifold that others are scaled from: scaled products have the factors, and the points, of the product."""
+    return without_scale(manifold.base) if isinstance(manifold, Scaled) else manifold
 
 
 def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:

@@ -49,7 +49,7 @@ def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
     kernel : HeatKernel, which knows the arrays that stand for one point.
     points : array of points; the first `CHECKED` are compared.
     """
-    if not callable(mean):
+    if not callable(mean) or mean is constant_basis:
         return
     points = np.asarray(points[:CHECKED])
     here = basis_values(mean(points), len(points))
@@ -61,7 +61,8 @@ def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
             raise InvalidInput(
                 f"{about} is not a function of the point: X[{i}] and {shown(others[i].tolist())} are one point for "
                 f"{kernel!r}, and column {k} of the basis changes by {off[i, k]:.3g}. Give mean='constant', or a "
-                "function with equal values there, such as products or absolute values of coordinates."
+                "function with equal values there, such as products or absolute values of coordinates, or sines and "
+                "cosines of angles."
             )
 
 

@@ -45,7 +45,6 @@ from .latent_regression import (
     refuse_extras,
 )
 from .mean import MeanModel, check_function_of_points
-from .relevance import explained_variances
 from .smoothness import fit_again, learns_smoothness
 from .sparse_regression import (
     DENSE,
@@ -289,12 +288,11 @@ class GPRegressor(RegressorMixin, HeatGP):
             basis = self._mean_model.values(points, covariates)
             targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
-        count = self.posterior_.count + source.count
-        bounds, given = self._bounds(source.sample(SPACED).X, count), self._given(self.noise)
-        with heartbeat(f"The fit of {count} points"):
+        with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
             options = options_of(self.tolerance, self.inducing, self._on_manifold)
             self._arguments_of_fit = self.get_params(deep=False)
-            return self._keep(*extended(self.posterior_, source, bounds, given, self.priors, options, collect))
+            given = self._given(self.noise)
+            return self._keep(*extended(self.posterior_, source, self._bounds, given, self.priors, options, collect))
 
     def _made_sparse(self) -> Self:
         """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
@@ -969,9 +967,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             covariates = None if model.covariates is None else np.zeros((len(moved), model.covariates))
             return self._mixtures[0].with_basis(model.values(moved, covariates)).mean(moved)
 
-        coordinates = isinstance(self.time, str) and self.time == "coordinates"
-        variance, explained = explained_variances(self.manifold_, coordinates, predict, points)
-        return {"explained": explained, "variance": variance}
+        return self._explained_by_factors(predict, points)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posterior_.count

@@ -9,6 +9,7 @@ import numpy as np
 from ..covariance import Array
 from ..gp.sparse.source import random_rows
 from ..manifolds import Euclidean, Manifold, Product
+from .kernels import without_scale
 
 DATA = 200
 """Data at which predictions are compared."""
@@ -58,10 +59,11 @@ def replaced_parts(
     manifold: Manifold, coordinates: bool, points: Array, others: Array, about: str = ""
 ) -> Iterator[tuple[str, Array]]:
     """For each factor its name, and the points with this factor of `others`."""
+    manifold = without_scale(manifold)
     if isinstance(manifold, Product):
         parts, new = manifold.split(points), manifold.split(others)
         for i, factor in enumerate(manifold.factors):
-            split = coordinates and isinstance(factor, Euclidean)
+            split = coordinates and isinstance(without_scale(factor), Euclidean)
             name = f"factor {i}, {factor!r}"
             inner = replaced_parts(factor, coordinates, parts[i], new[i], f"{name}, ") if split else [(name, new[i])]
             for label, part in inner:

@@ -215,13 +215,16 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions, local: bool
 def extended(
     posterior: SparsePosterior,
     source: Source,
-    bounds: Bounds,
+    bounds_of: Callable[[Array, int], Bounds],
     given: Given,
     priors: Any,
     options: SparseOptions,
     collect: Collect = collected,
 ) -> tuple[SparsePosterior, Fit | None]:
-    """The posterior of more data, and the search for what is learned; statistics of data add up."""
+    """The posterior of more data, and the search for what is learned; statistics of data add up.
+
+    The search has the bounds that `bounds_of` gives for a random sample of all data and their number.
+    """
     data, old = posterior.data, posterior.data.inducing
     total = data.statistics + collect(source, old, data.start)
     size = min(SAMPLE, total.count)
@@ -233,6 +236,7 @@ def extended(
     data = replace(data, statistics=total, inducing=inducing)
     params, fit = given.params, None
     if params is None:
+        bounds = bounds_of(sample, total.count)
         fit = searched(data, bounds, given, priors, [posterior.params])
         params = fit.params
         if data.limited:

@@ -71,10 +71,11 @@ class Summary:
     log_marginal_likelihood : float, the log evidence at the parameters used; nan where it is not known for all data.
     path : tuple of str, how they were found.
     notes : tuple of str, what to be careful with.
-    explained : dict, for regression on a product the variance of predictions over the data that each factor explains,
-        by its name; with time="coordinates" also that of each coordinate of R^n. It is half the mean square of the
-        change of a prediction when this factor alone is replaced by that of another datum. Effects of several factors
-        together count for each of them. Of several outputs the values are arrays.
+    explained : dict, on a product the variance of predictions over the data that each factor explains, by its name;
+        with time="coordinates" also that of each coordinate of R^n. It is half the mean square of the change of a
+        prediction when this factor alone is replaced by that of another datum. Effects of several factors together
+        count for each of them. Predictions of labels are probabilities: of two classes that of the second. Of several
+        outputs, and of more than two classes, the values are arrays.
     variance : the variance of all predictions over the data, where `explained` has something.
     """
 

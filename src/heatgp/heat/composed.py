@@ -267,6 +267,27 @@ class ScaledKernel(WrappedKernel):
     manifold: Scaled
 
     @property
+    def parameters(self) -> int:
+        return self.base.parameters
+
+    def with_times(self, which: str | None) -> HeatKernel:
+        """Those of the base: a scaled product is a product."""
+        base = self.base.with_times(which)
+        return self if base is self.base else replace(self, base=base)
+
+    def time_parts(self, X: np.ndarray) -> list[tuple[HeatKernel, np.ndarray]]:
+        if self.parameters == 1:
+            return super().time_parts(X)
+        scale = self.manifold.scale
+        return [(ScaledKernel(Scaled(part.manifold, scale), part), x) for part, x in self.base.time_parts(X)]
+
+    def check_time(self, time: Any) -> Any:
+        times = super().check_time(time)
+        if self.parameters > 1:
+            self.base.check_time(np.divide(times, self.manifold.scale**2))
+        return times
+
+    @property
     def times(self) -> tuple[float, float]:
         low, high = self.base.times
         return low * self.manifold.scale**2, high * self.manifold.scale**2
@@ -284,13 +305,15 @@ class ScaledKernel(WrappedKernel):
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
         """The metric is s² times that of M, so that gradients are those of M over s²."""
         square = self.manifold.scale**2
-        found = self.base.with_gradients(X, Y, time / square)
+        found = self.base.with_gradients(X, Y, np.divide(time, square))
         shift = -self.manifold.dim * math.log(self.manifold.scale)
         return Gradients(found.value, found.gradient / square, found.log_scale + shift)
 
     def tabulated(self, time: Any) -> Any:
         scale = self.manifold.scale
-        return self.base.tabulated(time / scale**2), with_scale(np.ones(()), -self.manifold.dim * math.log(scale))
+        return self.base.tabulated(np.divide(time, scale**2)), with_scale(
+            np.ones(()), -self.manifold.dim * math.log(scale)
+        )
 
     def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
         table, factor = numbers
@@ -303,7 +326,7 @@ class ScaledKernel(WrappedKernel):
     def _slower(self, function: TimeFunction, power: float = 1.0) -> TimeFunction:
         """The base's function of time, at t/s² and divided by s^dim (its root for features)."""
         square, shift = self.manifold.scale**2, -power * self.manifold.dim * math.log(self.manifold.scale)
-        return TimeFunction(lambda time: function.at(time / square).shifted(shift))
+        return TimeFunction(lambda time: function.at(np.divide(time, square)).shifted(shift))
 
 
 def has_units(manifold: Manifold) -> bool:

@@ -20,10 +20,10 @@ from ..arguments import EXTREME, as_array, check_flag, is_integer
 from ..array import Array, is_jax, wrap
 from ..cost import check_memory
 from ..covariance import Evaluation, Gradients, Kernel, TimeFunction, resolved_log, with_scale
-from ..errors import InvalidInput, Unsupported
+from ..errors import HeatGPError, InvalidInput, Unsupported
 from ..html_table import html_table
 from ..manifolds import Euclidean, Homogeneous, Manifold, Product
-from ..manifolds.checks import check_points
+from ..manifolds.checks import check_points, unchecked
 from ..manifolds.gradients import WEIGHTS, gradients
 from ..progress import tracked
 
@@ -35,6 +35,8 @@ CHUNK = 1 << 18
 """Pairs whose orbit coordinates are computed at once."""
 CACHED = 1 << 13
 """Pairs whose gradients are computed at once: they fit a core's cache."""
+SAME = 4
+"""Random points from which other arrays for a point are looked for: the second of two is missed by one in 16."""
 MANY = 32
 """Chunks from which on progress is shown."""
 
@@ -478,9 +480,25 @@ class HeatKernel(Kernel):
     def same_points(self, X: Array) -> list[np.ndarray]:
         """Other arrays for the points X that the kernel takes as the same points, such as those of a quotient.
 
-        Functions of a point, such as the mean of a model, must have the same values at all of them.
+        Functions of a point, such as the mean of a model, must have the same values at all of them. By default angles
+        are moved by their period, and x is found again by exp(y, log(y, x)) from random y: where arrays of a point
+        differ, such as the two unit vectors of a line, it depends on y which of them is found.
         """
-        return []
+        M, found = self.manifold, []
+        x = np.asarray(X, dtype=complex if M.is_complex else float)
+        for k, period in enumerate(M.periodic or ()):
+            found.append(x + (period or 0.0) * (np.arange(x.shape[-1]) == k))
+        axes, rng = tuple(range(1, x.ndim)), np.random.default_rng(0)
+        for _ in range(SAME):
+            try:
+                y = M.random(rng, len(x))
+                with np.errstate(all="ignore"):  # between components logarithms are not finite
+                    again = np.asarray(unchecked(M.exp)(y, unchecked(M.log)(y, x)))
+            except (HeatGPError, np.linalg.LinAlgError):  # no logarithm: no other arrays are known
+                break
+            near = np.abs(again - x).max(axis=axes, keepdims=True) <= 1e-6 * np.abs(x).max(axis=axes, keepdims=True)
+            found.append(np.where(near | ~np.isfinite(again), x, again))
+        return found
 
     def save(self, path: Any) -> None:
         """Write the kernel to a file that `heatgp.load_kernel` reads."""

@@ -27,7 +27,7 @@ from .parse import can_be_named
 
 PLAIN = (bool, int, float, complex, str, bytes, EllipsisType, type(None))
 LIBRARY = __name__.partition(".")[0]
-HIDDEN = {"eval", "exec", "globals", "import_module", "__import__"}
+HIDDEN = {"eval", "exec", "globals", "import_module", "__import__", "modules"}
 """Functions that reach what their code does not name."""
 WITHOUT_VALUE = {"__init__", "__new__", "__repr__", "__str__", "__eq__", "__hash__", "__setattr__", "__delattr__"} | {
     "__lt__", "__le__", "__gt__", "__ge__", "__replace__", "__post_init__", "__init_subclass__", "__class_getitem__"
