@@ -8,6 +8,7 @@ Reference: Gelbart, Snoek and Adams (2014), Bayesian Optimization with Unknown C
 Williams (2006), Gaussian Processes for Machine Learning, section 6.5.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +26,13 @@ LENGTHS = (1 / 16, 2.0)
 
 
 def likely(
-    manifold: Any, X: Array, y: Array, size: float, candidates: Array, **kernel: Any
+    manifold: Any,
+    X: Array,
+    y: Array,
+    size: float,
+    candidates: Array,
+    times: tuple[float, float] = (0.0, math.inf),
+    **kernel: Any,
 ) -> Callable[[Array], Array]:
     """Where an evaluation is likely to succeed: a function from points (n, *shape) to an array of bool.
 
@@ -36,7 +43,8 @@ def likely(
     y : array (n,) of their values, nan where evaluations failed.
     size : float, the size of the part of the space where these points are.
     candidates : array (m, *shape) of points to compare with; the best of them is likely to succeed.
-    kernel : options of GPRegressor.
+    times : tuple, the shortest and the longest time that the kernel can be asked for, default all.
+    kernel : kernel and smoothness, as options of GPRegressor.
 
     Examples
     --------
@@ -48,7 +56,8 @@ def likely(
     succeeded = np.isfinite(y)
     if succeeded.all():
         return lambda x: np.full(len(x), True)
-    bounds = tuple((length * size) ** 2 for length in LENGTHS)
+    low, high = np.clip([(length * size) ** 2 for length in LENGTHS], *times).tolist()
+    bounds = (low, high) if low < high else None  # else those of the kernel
     with caught_warnings(HeatGPWarning):  # few data are usual here
         model = GPRegressor(manifold, inference="dense", time_bounds=bounds, **kernel)
         model.fit(X, np.where(succeeded, 1.0, -1.0))

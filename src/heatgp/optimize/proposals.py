@@ -131,7 +131,7 @@ def explore(
     lengths = space.size * np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), RANDOM // 4))
     starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])
     starts = starts[space.in_reach(starts, known)]
-    succeeds = likely(space.manifold, all_X, all_y, space.size, starts, **kernel)
+    succeeds = likely(space.manifold, all_X, all_y, space.size, starts, model.kernel_.times, **kernel)
     starts = starts[succeeds(starts)]
     starts = starts[np.argsort(value(starts))[:STARTS]]
     limited = only(lambda x: space.in_reach(x, known) & succeeds(x), with_gradient)
