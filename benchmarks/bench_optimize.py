@@ -10,6 +10,7 @@ coordinates (1, ..., 1). On Gr(5, 2), where that point is beyond the cut locus, 
 
 Results are added to the file as they come; a second call goes on where the first one stopped. `--steps` measures how
 long our search takes to choose a point instead: the mean and the longest time of twenty from 100 observations on.
+`--failures 0.2` lets this share of the evaluations fail at random, and prints a table without writing a file.
 """
 
 import argparse
@@ -82,7 +83,7 @@ def cma_es(M, f, starts, evaluations, seed):
     import cma
 
     values = [f(x) for x in starts]
-    centre = starts[int(np.argmin(values))]
+    centre = starts[int(np.nanargmin(values))]
     basis = M.tangent_basis(centre[None])[0]
     options = {"seed": seed + 1, "verbose": -9, "maxfevals": evaluations - len(starts)}
     search = cma.CMAEvolutionStrategy(np.zeros(M.dim), 0.5, options)
@@ -149,14 +150,20 @@ def botorch(M, f, starts, evaluations, seed):
 METHODS = {"heatgp": ours, "random": random_search, "CMA-ES": cma_es, "BoTorch": botorch}
 
 
-def run(manifold, function, method, seed, evaluations):
+def run(manifold, function, method, seed, evaluations, failures=0.0):
     warnings.simplefilter("ignore")
-    M, f, minimum = problem(manifold, function)
-    assert abs(f(minimum)) < 1e-12  # the regret is against this
+    M, value, minimum = problem(manifold, function)
+    rng = np.random.default_rng([seed, 7])
+
+    def f(x):
+        return np.nan if rng.random() < failures else value(x)
+
+    assert abs(value(minimum)) < 1e-12  # the regret is against this
     starts = M.random(np.random.default_rng([seed, 0]), INITIAL)
     begin = time.perf_counter()
     values = METHODS[method](M, f, starts, evaluations, seed)
-    return manifold, function, method, seed, evaluations, float(values.min()), round(time.perf_counter() - begin, 1)
+    seconds = round(time.perf_counter() - begin, 1)
+    return manifold, function, method, seed, evaluations, float(np.nanmin(values)), seconds
 
 
 def read(path):
@@ -202,6 +209,22 @@ def steps():
         print(f"| {manifold} | {np.mean(spent[100:]):.2f} | {np.max(spent[100:]):.2f} |", flush=True)
 
 
+def with_failures(options):
+    """Medians and quartiles of log10 of the regret, where a share of the evaluations fails at random."""
+    print("| manifold | function | method | median (quartiles) |\n| --- | --- | --- | --- |")
+    for manifold in options.manifolds:
+        for function in options.functions:
+            for method in options.methods:
+                seeds = range(options.first_seed, options.first_seed + options.seeds)
+                rows = Parallel(n_jobs=options.n_jobs)(
+                    delayed(run)(manifold, function, method, seed, options.evaluations, options.failures)
+                    for seed in seeds
+                )
+                logs = np.log10(np.maximum([row[COLUMNS.index("regret")] for row in rows], 1e-16))
+                low, middle, high = np.quantile(logs, [0.25, 0.5, 0.75])
+                print(f"| {manifold} | {function} | {method} | {middle:.1f} ({low:.1f}, {high:.1f}) |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--manifolds", nargs="+", default=list(MANIFOLDS), choices=MANIFOLDS)
@@ -214,9 +237,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=np.inf, help="begin no run after so many seconds")
     parser.add_argument("--out", type=Path, default=Path("optimize.csv"))
     parser.add_argument("--steps", action="store_true", help="measure the time of one step of ours instead")
+    parser.add_argument("--failures", type=float, default=0.0, help="the share of evaluations that fail at random")
     options = parser.parse_args()
     if options.steps:
         return steps()
+    if options.failures:
+        return with_failures(options)
     done = {tuple(row[c] for c in COLUMNS[:5]) for row in read(options.out)}
     jobs = [
         (manifold, function, method, seed, options.evaluations)

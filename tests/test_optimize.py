@@ -14,6 +14,7 @@ from scipy.stats import yeojohnson
 import heatgp as hg
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.gradients import to_tangent_space
+from heatgp.optimize.failures import likely
 from heatgp.optimize.improvement import expected_improvement, improvement_of, log_improvement
 from heatgp.optimize.optimizer import Optimizer
 from heatgp.optimize.proposals import fitted
@@ -386,6 +387,118 @@ def test_failures_are_kept_and_avoided():
     assert found.success
     assert np.isfinite(found.fun)
     assert found.fun == np.nanmin(found.values) < 0.1
+
+
+def failing_at_random(function, share, seed=0):
+    """The function, which fails independently of the point, and may succeed where it is tried again."""
+    rng = np.random.default_rng(seed)
+    return lambda x: np.nan if rng.random() < share else function(x)
+
+
+@pytest.mark.parametrize("noise", [0.0, None])
+def test_models_of_the_values_do_not_see_failures(noise, monkeypatch):
+    """No value is made up for them, in the model of all data and in the local one."""
+    seen = []
+
+    def watched(manifold, X, y, **options):
+        seen.append(len(y))
+        return fitted(manifold, X, y, **options)
+
+    monkeypatch.setattr("heatgp.optimize.proposals.fitted", watched)
+    search = Optimizer(hg.Sphere(2), noise=noise)
+    X = hg.Sphere(2).random(np.random.default_rng(0), 16)
+    search.tell(X, np.where(np.arange(16) % 4 == 1, np.nan, X[:, 2]))
+    for chosen in ("explored", "refined"):
+        x = search.ask()
+        assert search._chosen[-1] == chosen
+        search.tell(x, np.nan)
+    assert max(seen) == 12  # of 16 points, four failed
+
+
+def test_failures_at_random_do_not_block_the_refinement():
+    """One evaluation in five fails; without failures the regret after 30 evaluations is below 1e-7."""
+    found = quiet(failing_at_random(height, 0.2), hg.Sphere(2), 30)
+    assert np.isnan(found.values).sum() >= 3
+    assert found.fun + 1 < 1e-4
+    assert found.fun == np.nanmin(found.values) == height(found.x)
+
+
+@pytest.mark.slow
+def test_failures_at_random_cost_little_more_than_their_number():
+    """Four fifths of 100 evaluations succeed: the regret is that of 80 evaluations, to a few digits."""
+    M = hg.Sphere(4)
+    goal = M.random(np.random.default_rng(5), 1)[0]
+    regrets = [
+        quiet(failing_at_random(squared_distance(M, goal), 0.2, seed), M, 100, rng=seed).fun for seed in range(2)
+    ]
+    assert max(regrets) < 1e-6
+
+
+def test_where_evaluations_are_likely_to_succeed():
+    """Failures in a region are avoided; one failure does not matter farther away, and failures at random nowhere."""
+    M, rng = hg.Sphere(2), np.random.default_rng(0)
+    X, x = M.random(rng, 100), M.random(rng, 500)
+    region = likely(M, X, np.where(X[:, 2] < 0, np.nan, 1.0), np.pi, x)(x)
+    assert region[x[:, 2] > np.sin(0.5)].all()
+    assert not region[x[:, 2] < -np.sin(0.5)].any()
+    one = np.where(np.arange(100) == 7, np.nan, 1.0)
+    assert likely(M, X, one, np.pi, x)(x[M.distance(x, X[7]) > 0.5]).all()
+    assert likely(M, X, np.where(rng.random(100) < 0.2, np.nan, 1.0), np.pi, x)(x).mean() > 0.9
+    assert likely(M, X, np.ones(100), np.pi, x)(x).all()
+    again = np.concatenate([X, X[:1], X[:1]])  # the same point, tried again
+    assert likely(M, again, np.where(np.arange(102) == 0, np.nan, 1.0), np.pi, x)(X[:1]).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("centre", [1.5, 0.82], ids=["far from the minimum", "near it"])
+def test_failures_in_a_region_far_from_and_near_the_minimum(centre):
+    """A cap of radius 0.8 fails; its edge is 0.7 or 0.02 from the minimum."""
+    M, goal = hg.Sphere(4), np.eye(5)[0]
+    middle = np.cos(centre) * goal + np.sin(centre) * np.eye(5)[1]
+
+    def f(x):
+        return np.nan if M.distance(x, middle) < 0.8 else float(((x - goal) ** 2 * np.arange(1, 6)).sum())
+
+    found = quiet(f, M, 60)
+    assert found.fun < 1e-4
+    assert np.isnan(found.values[30:]).sum() < 8
+
+
+def test_a_point_that_failed_may_be_tried_again(search, monkeypatch):
+    search.tell([0.0, 0.0, -1.0], np.nan)
+    monkeypatch.setattr(Optimizer, "_proposal", lambda self, rng: (np.array([0.0, 0.0, -1.0]), "refined"))
+    np.testing.assert_array_equal(search.ask(), [0, 0, -1])
+    assert not (search.ask() == [0, 0, -1]).all()  # it is pending now
+
+
+def test_first_evaluations_that_fail():
+    values = iter([np.nan] * 7)
+    found = quiet(lambda x: next(values, height(x)), hg.Sphere(2), 22)
+    assert found.fun + 1 < 1e-3
+
+
+def test_batches_and_files_with_failures(tmp_path):
+    """Which points fail depends on them, so that a search that is interrupted can be compared with one that is not."""
+    file = tmp_path / "search.npz"
+
+    def f(x):
+        return np.nan if np.sin(1e3 * x[0]) > 0.6 else height(x)
+
+    with pytest.raises(KeyboardInterrupt):
+        quiet(interrupted(f, 18), hg.Sphere(2), 21, batch=3, file=file)
+    resumed = quiet(f, hg.Sphere(2), 21, batch=3, file=file)
+    whole = quiet(f, hg.Sphere(2), 21, batch=3)
+    assert np.isnan(whole.values).any()
+    np.testing.assert_array_equal(resumed.points, whole.points)
+    np.testing.assert_array_equal(resumed.values, whole.values)
+
+
+@pytest.mark.slow
+def test_failures_with_a_kernel_of_few_times():
+    """Lengths over which success may vary are among the times of the kernel."""
+    kernel = hg.heat_kernel(SPHERE, "reference", references=60, paths=6000, rng=0)
+    found = quiet(failing_at_random(lambda x: x[0], 0.3), SPHERE, 12, kernel=kernel)
+    assert np.isfinite(found.fun)
 
 
 def test_infinite_values_are_failures():

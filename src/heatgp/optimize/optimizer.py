@@ -164,7 +164,7 @@ class Optimizer:
             return np.stack([self.ask() for _ in range(check_count("count", count))])
         rng = np.random.default_rng([*self._seed, self._asked])
         inner, chosen = self._proposal(rng)
-        known = self._space.inner(np.concatenate([self._X, self._pending]))
+        known = self._space.inner(np.concatenate([self._X[np.isfinite(self._y)], self._pending]))
         if len(known) and self._space.distances(known, inner).min() <= SAME * self._space.size:
             inner, chosen = self._space.random(rng, 1)[0], RANDOM  # its value is known, or will be
         x = self._space.outer(inner)
@@ -322,25 +322,28 @@ class Optimizer:
             best = X[self._best()]
             return refine(space, X, y, pending, best, self._region.radius, rng, self.noise), REFINED
         count, known = self._learned
-        if len(y) >= RELEARN * count:
+        data = int(np.isfinite(y).sum())
+        if data >= RELEARN * count:
             known = {}
-        options = {"kernel": self.kernel, "smoothness": self.smoothness, **known}
-        x, model = explore(space, X, y, pending, rng, self.noise, **options)
+        x, model = explore(space, X, y, pending, rng, self.noise, self._kernel, **known)
         if not known:
-            self._learned = len(y), parameters_of(model)
+            self._learned = data, parameters_of(model)
         return x, EXPLORED
 
     @property
     def _values(self) -> Array:
-        """The values for models: the worst one where evaluations failed, zero where squares would be zero."""
-        values = np.where(np.abs(self._y) < 1 / EXTREME, 0.0, self._y)
-        return np.where(np.isfinite(values), values, np.nanmax(values))
+        """The values for models, nan where evaluations failed: zero where squares would be zero."""
+        return np.where(np.abs(self._y) < 1 / EXTREME, 0.0, self._y)
+
+    @property
+    def _kernel(self) -> dict[str, Any]:
+        """The kernel of models of all data, as options of GPRegressor."""
+        return {"kernel": self.kernel, "smoothness": self.smoothness}
 
     def _fitted(self, points: Array) -> GPRegressor:
         """A model of all values at the points, which are in the units of the user or of the search."""
         some = np.isfinite(self._y)
-        options = {"kernel": self.kernel, "smoothness": self.smoothness, "noise": self.noise or None}
-        return fitted(self.manifold, points[some], self._values[some], **options)
+        return fitted(self.manifold, points[some], self._values[some], noise=self.noise or None, **self._kernel)
 
     @property
     def _means(self) -> Array:

@@ -11,6 +11,7 @@ from ..errors import HeatGPWarning, NotPositiveDefinite, caught_warnings
 from ..estimators import GPRegressor
 from ..manifolds import Euclidean
 from .descent import Function, descend
+from .failures import likely
 from .improvement import improvement_of
 from .space import Space
 
@@ -100,6 +101,7 @@ def explore(
     pending: Array,
     rng: np.random.Generator,
     value_noise: float | None,
+    kernel: dict[str, Any],
     **options: Any,
 ) -> tuple[Array, GPRegressor]:
     """The point of the largest expected improvement on the whole manifold, by a model of all data, and the model.
@@ -108,25 +110,31 @@ def explore(
     ----------
     space : Space
     X : array (n, *shape) of points of the search.
-    y : array (n,) of their values.
+    y : array (n,) of their values, nan where evaluations failed. The models do not see these; they keep the search
+        away from where evaluations are likely to fail.
     pending : array (p, *shape) of points whose values will be known later.
     rng : Generator
     value_noise : float, the variance of the noise of y; None to learn it. With noise the lowest mean of the model is
         to be improved on, not the lowest value.
-    options : of GPRegressor; parameters that are not given are learned.
+    kernel : kernel and smoothness, as options of GPRegressor.
+    options : the parameters of the model, as options of GPRegressor; those not given are learned.
     """
+    all_X, all_y, some = X, y, np.isfinite(y)
+    X, y = X[some], y[some]
     unit, factor = gaussian(y)
     if value_noise:
         options["noise"] = value_noise * factor
-    model = fitted(space.manifold, X, unit, **options)
+    model = fitted(space.manifold, X, unit, **kernel, **options)
     known = np.concatenate([X, pending])
     least = unit if value_noise == 0 else model.predict(X)
     value, with_gradient = improvement_of(believing(model, X, unit, pending), float(least.min()))
     lengths = space.size * np.exp(rng.uniform(math.log(NEAR[0]), math.log(NEAR[1]), RANDOM // 4))
     starts = np.concatenate([space.random(rng, RANDOM), space.near(rng, X[np.argmin(y)], lengths)])
     starts = starts[space.in_reach(starts, known)]
+    succeeds = likely(space.manifold, all_X, all_y, space.size, starts, model.kernel_.times, **kernel)
+    starts = starts[succeeds(starts)]
     starts = starts[np.argsort(value(starts))[:STARTS]]
-    limited = only(lambda x: space.in_reach(x, known), with_gradient)
+    limited = only(lambda x: space.in_reach(x, known) & succeeds(x), with_gradient)
     found = descend(
         space.manifold, limited, starts, steps=STEPS, tolerance=PRECISION, value_tolerance=PRECISION, bounds=space.box
     )
@@ -157,11 +165,16 @@ def refine(
     dim = space.manifold.dim
     frame = space.frame(best)
     far = space.distances(X, best)
-    count = int(np.clip((far < WIDTH * radius).sum(), LEAST * dim, MOST))
-    near = np.argsort(far)[:count]
-    v, values = space.coordinates(best, frame, X[near]) / radius, y[near]
-    usable = np.isfinite(v).all(axis=1)  # those of another component have no coordinates
-    v, values = v[usable], values[usable]
+
+    def near(which: Array) -> tuple[Array, Array]:
+        """The coordinates, in radii, and the values of the nearest of some data."""
+        count = int(np.clip((far[which] < WIDTH * radius).sum(), LEAST * dim, MOST))
+        nearest = which[np.argsort(far[which])[:count]]
+        v = space.coordinates(best, frame, X[nearest]) / radius
+        usable = np.isfinite(v).all(axis=1)  # those of another component have no coordinates
+        return v[usable], y[nearest][usable]
+
+    v, values = near(np.flatnonzero(np.isfinite(y)))
     spread = float(values.std())
     options: dict[str, Any] = {"time_bounds": tuple(length**2 for length in LENGTHS)}
     if noise is not None:
@@ -177,11 +190,13 @@ def refine(
     least = float(values.min()) if noise == 0 else float(model.predict(v).min())
     value, with_gradient = improvement_of(model, least)
 
-    limited = only(lambda z: (z * z).sum(axis=1) <= 1, with_gradient)
     directions = rng.standard_normal((RANDOM, dim))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     lengths = rng.random(RANDOM) ** (1 / dim) * 10.0 ** -np.repeat([0, 1, 2, 0], math.ceil(RANDOM / 4))[:RANDOM]
     starts = directions * lengths[:, None]
+    succeeds = likely(Euclidean(dim), *near(np.arange(len(y))), 2 * WIDTH, starts)
+    limited = only(lambda z: ((z * z).sum(axis=1) <= 1) & succeeds(z), with_gradient)
+    starts = starts[succeeds(starts)]
     starts = starts[np.argsort(value(starts))[:STARTS]]
     found = descend(Euclidean(dim), limited, starts, steps=STEPS, tolerance=PRECISION, value_tolerance=PRECISION)
     z = found.x[np.argmin(found.values)]
