@@ -313,6 +313,7 @@ RAW = {
     "landmarks, x before y": (ComplexProjective(3), (7, 2, 5), "landmarks_to_shape(numpy.swapaxes(X, -1, -2))"),
     "landmarks in space in the order of R": (Sphere(8), (4, 3, 7), "landmarks_to_preshape(numpy.moveaxis(X, -1, 0))"),
     "rows of landmarks in space": (Sphere(8), (7, 12), "landmarks_to_preshape(X.reshape(-1, 4, 3))"),
+    "landmarks in space, by coordinates": (Sphere(8), (7, 3, 4), "landmarks_to_preshape(numpy.swapaxes(X, -1, -2))"),
     "latitudes, longitudes and years": (
         Product(Sphere(2), Euclidean(1)),
         (7, 3),

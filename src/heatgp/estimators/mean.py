@@ -62,7 +62,7 @@ def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
                 f"{about} is not a function of the point: X[{i}] and {shown(others[i].tolist())} are one point for "
                 f"{kernel!r}, and column {k} of the basis changes by {off[i, k]:.3g}. Give mean='constant', or a "
                 "function with equal values there, such as products or absolute values of coordinates, or sines and "
-                "cosines of angles."
+                "cosines of angles where these are equal."
             )
 
 

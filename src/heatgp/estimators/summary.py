@@ -121,7 +121,7 @@ class Summary:
             lines.append(
                 f"  explained by {name}: {_numbers(value)}" + (f", {parts}" if np.isfinite(share).all() else "")
             )
-        return lines
+        return [*lines, "  effects of several factors together count for each of them"]
 
 
 def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any, about: str) -> list[Parameter]:

@@ -48,6 +48,8 @@ class Sphere(UnitVectors):
             return ""
         if shape[:2] == (k, 3) and len(shape) == 3:
             return f" Landmarks in space in the order of R are converted by {found}(numpy.moveaxis(X, -1, 0))."
+        if shape[-2:] == (3, k) and len(shape) == 3:
+            return f" Landmarks in space (N, 3, {k}) are converted by {found}(numpy.swapaxes(X, -1, -2))."
         if shape[-2:] == (k, 3):
             return f" Landmarks in space are converted by {found}."
         if shape[-1:] == (3 * k,):
