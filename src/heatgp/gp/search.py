@@ -144,7 +144,9 @@ def steepest(objective: Any, z: Array, box: Array) -> tuple[str, float]:
 
     The distance is the slope over the root of the curvature. Coordinates whose slope is less than `FLAT` are not far.
     """
-    slopes = inward(objective(z)[1], z, box)
+    if len(z) == 0:
+        return "", 0.0
+    slopes = inward(attempt(objective, z)[1], z, box)
     found, farthest = ("", 0.0), AWAY
     for k in np.flatnonzero(np.abs(slopes) >= FLAT):
         step = np.zeros(len(z))
