@@ -127,7 +127,8 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
     spacing = float(np.median(nearest[apart]))
-    if in_tree:  # where the embedding is no picture of distances, as on quotients, neighbors are nearer than the tree's
+    if in_tree:
+        # Near points may be far apart in the embedding, as on quotients. Some of the data say how much this matters.
         both = (nearest_neighbors(manifold, X[order[:FEW]], few, distance, way)[1] for way in (False, True))
         near, found = (np.median(each[each > 0]) if (each > 0).any() else 1.0 for each in both)
         spacing *= min(1.0, float(near / found))
