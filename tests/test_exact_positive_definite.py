@@ -11,8 +11,11 @@ from scipy.special import gamma, kv
 from exact_reference import hermitian, symmetric_two
 from heatgp import SPD, GPRegressor, HermitianPD, Hyperbolic, heat_kernel, matern_kernel, walk
 from heatgp.errors import InvalidInput, SmallSampleWarning
+from heatgp.heat.exact import positive_definite
 from heatgp.heat.exact.positive_definite import (
+    RULES,
     HermitianProfile,
+    Rule,
     SymmetricProfile,
     ThreeSeries,
     _three,
@@ -97,6 +100,28 @@ def test_long_times_of_size_three_agree_with_another_rule(time, tolerance):
         assert p(h) == pytest.approx(symmetric_three(h, time), abs=tolerance * p(np.zeros(3)))
 
 
+def forget_quadratures():
+    positive_definite._kept.clear()
+
+
+def test_quadratures_share_a_memory_of_fixed_size(monkeypatch):
+    """The last ones used are kept: 32 of any size were 560 MB after a search over times and distances."""
+    forget_quadratures()
+    rule = Rule(*RULES[0])
+    first = kept_quadratures(rule, 2.0, 13)
+    one = positive_definite.kept_bytes()
+    monkeypatch.setattr(positive_definite, "KEPT", 3 * one)
+    for reach in (2.5, 2.0, 3.0, 3.5):
+        again = kept_quadratures(rule, reach, 13)
+        assert again is kept_quadratures(rule, reach, 13)
+        assert (reach != 2.0) or (again is first)
+        assert positive_definite.kept_bytes() <= 3 * one
+    monkeypatch.setattr(positive_definite, "KEPT", one // 2)
+    assert np.isfinite(kept_quadratures(rule, 4.0, 13)[0].at(1.0)).all()
+    assert positive_definite.kept_bytes() == 0
+    forget_quadratures()
+
+
 @pytest.mark.parametrize("n, spread", [(12, 3.0), (300, 0.5)])
 def test_fits_take_two_seconds(n, spread, rng):
     """Quadratures are shared by all times of a search: 26 s before, and 66 s where 12 points are far apart."""
@@ -104,7 +129,7 @@ def test_fits_take_two_seconds(n, spread, rng):
     values, vectors = np.linalg.eigh((A + A.swapaxes(1, 2)) / 2)
     X = np.einsum("nij,nj,nkj->nik", vectors, np.exp(values), vectors)
     y = values[:, 0] + 0.1 * rng.standard_normal(n)
-    kept_quadratures.cache_clear()
+    forget_quadratures()
     start = process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)

@@ -438,3 +438,19 @@ def test_a_slope_near_a_sharp_maximum_is_none(away, is_far):
 
     found = steepest(Normal(), np.array([0.1 * away]), np.array([[-5.0, 5.0]]))
     assert found == (("a", -10 * away) if is_far else ("", 0.0))
+
+
+def test_an_inference_that_fails_where_the_search_ended_is_no_error():
+    """Slopes are looked at after the search, by an inference that starts anew."""
+
+    class Failing:
+        names = ("a",)
+
+        def __call__(self, z):
+            raise NotConverged("no")
+
+    assert steepest(Failing(), np.array([0.5]), np.array([[0.0, 1.0]])) == ("", 0.0)
+
+
+def test_nothing_is_computed_for_slopes_where_nothing_is_learned():
+    assert steepest(None, np.empty(0), np.empty((0, 2))) == ("", 0.0)

@@ -102,6 +102,20 @@ def test_a_function_as_mean_is_a_function_of_the_point():
         GPRegressor(PROJECTIVE, mean=lambda x: x[:, 0]).fit(X, X[:, 0] ** 2)
 
 
+def test_each_column_of_a_mean_is_compared_in_its_own_unit():
+    """Heights of 1e8 beside unit vectors hid that these change their sign."""
+    M, rng = Product(PROJECTIVE, Euclidean(1)), np.random.default_rng(0)
+    X = M.join(Sphere(2).random(rng, 20), 1e8 * rng.standard_normal((20, 1)))
+    with pytest.raises(InvalidInput, match='mean = "linear" is not a function of the point'):
+        GPRegressor(M, mean="linear", time=(0.1, 1e16), amplitude=1.0, noise=0.1).fit(X, X[:, 0] ** 2)
+
+
+def test_rounding_is_no_second_value():
+    """sin is zero, up to rounding, at all of these angles and at their periods."""
+    gp = GPRegressor(Torus(1), mean=np.sin, coefficient_scale=1.0, time=0.1, amplitude=1.0, noise=0.1)
+    assert np.isfinite(gp.fit(np.pi * np.arange(3.0)[:, None], [1.0, 2.0, 3.0]).predict([[0.5]])).all()
+
+
 INVARIANT = {
     "real lines": np.abs,
     "complex lines": np.abs,

@@ -184,3 +184,24 @@ def test_other_formats_and_edited_files_are_refused(tmp_path):
         hg.load_model(tmp_path / "model.npz")
     with pytest.raises(InvalidInput, match="no such file"):
         hg.load_model(tmp_path / "nothing")
+
+
+def test_files_of_another_kind_are_named(tmp_path):
+    """Formats are counted for each kind: the format of a model says nothing of a kernel."""
+    model, kernel, search = (tmp_path / name for name in ("model", "kernel", "search"))
+    hg.GPRegressor(S2, **GIVEN).fit(X, Y).save(model)
+    hg.heat_kernel(S2).save(kernel)
+    optimizer = hg.Optimizer(S2)
+    optimizer.save(search)
+    readers = {
+        "a model that heatgp saved": (model, hg.load_model),
+        "a kernel that heatgp saved": (kernel, hg.load_kernel),
+        "a file of an Optimizer": (search, optimizer.load),
+    }
+    for wanted, (_, read) in readers.items():
+        for kind, (path, _) in readers.items():
+            if kind != wanted:
+                with pytest.raises(InvalidInput, match=f"is {kind}, not {wanted}. Give another file"):
+                    read(path)
+            else:
+                read(path)

@@ -658,11 +658,11 @@ def test_files_of_other_formats(state, tmp_path):
     later = json.loads(str(content.pop("state")))
     content["format"] = np.array(99)
     np.savez(file, state=json.dumps(later), **content)
-    with pytest.raises(InvalidInput, match=r"has format 99; this version reads format 2\. Begin with another file"):
+    with pytest.raises(InvalidInput, match=r"has format 99; this version reads 2\. Give another file"):
         Optimizer(hg.Sphere(2)).load(file)
     first = {"format": 1, "manifold": "Sphere(2)", "bounds": [], "seed": [0]}  # the format stood here
     np.savez(file, state=json.dumps(first), X=content["X"], y=content["y"], pending=content["pending"])
-    with pytest.raises(InvalidInput, match="has format 1; this version reads format 2"):
+    with pytest.raises(InvalidInput, match="has format 1; this version reads 2"):
         Optimizer(hg.Sphere(2)).load(file)
     del later["seed"]
     content["format"] = np.array(2)

@@ -1,6 +1,7 @@
 """Where the time is searched for."""
 
 from dataclasses import dataclass
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from heatgp import (
     GPRegressor,
     Orthogonal,
     Product,
+    Quotient,
     Scaled,
+    SpecialOrthogonal,
     Sphere,
     Stiefel,
     Torus,
@@ -214,3 +217,39 @@ def test_few_distances_are_computed(monkeypatch, rng):
     (x, y), farthest = farthest_pair(M, X, M.distance)
     assert farthest == distance(M, x, y)[0]
     assert 0.95 * largest < farthest <= largest
+
+
+def rotations():
+    """Those that map the axes to the axes: 24."""
+    signed = [np.diag(s)[list(p)] for p in permutations(range(3)) for s in product((1.0, -1.0), repeat=3)]
+    return sorted((m for m in signed if np.linalg.det(m) > 0), key=lambda m: -np.trace(m))
+
+
+@pytest.mark.parametrize("count", [400, 3000])
+def test_neighbors_on_a_quotient_may_be_far_apart_in_coordinates(count, rng):
+    """Uniform points are as close as on a sphere of the same area; in coordinates they are 4.6 times as far apart."""
+    M = Quotient(Sphere(2), tuple(lambda x, m=m: x @ m.T for m in rotations()))
+    low, _ = time_bounds(heat_kernel(M), M.random(rng, count))
+    exact = (2 * np.sqrt(np.log(2) / (24 * count)) / 5) ** 2
+    assert low == pytest.approx(exact, rel=0.35)  # 4 standard errors of up to three medians of 200 points
+
+
+def test_coordinates_in_different_units(rng):
+    """The metric stretches one coordinate by a hundred: neighbors in the coordinates are no neighbors."""
+    chart = Chart(lambda x: np.broadcast_to(np.diag([1.0, 1e4]), (*x.shape[:-1], 2, 2)), 2)
+    X = rng.random((400, 2))
+    flat = time_bounds(Table((0.0, np.inf), Euclidean(2)), X * [1.0, 100.0])
+    assert time_bounds(Table((0.0, np.inf), chart), X) == pytest.approx(flat, rel=1e-6)
+
+
+def test_no_distance_of_all_data_where_the_embedding_is_large(monkeypatch, rng):
+    """Of 2,000 rotations of nine dimensions 400,000 distances took 3 s; rough ones are as slow there."""
+    M, computed, distance = SpecialOrthogonal(9), [], SpecialOrthogonal.distance
+
+    def counted(self, x, y):
+        computed.append(np.prod(np.broadcast_shapes(x.shape, y.shape)[:-2]))
+        return distance(self, x, y)
+
+    monkeypatch.setattr(SpecialOrthogonal, "distance", counted)
+    time_bounds(Table((0.0, np.inf), M), M.random(rng, 3000))
+    assert sum(computed) < 200 * 1000 + 200**2 + 200 * 8 + 100

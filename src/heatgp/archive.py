@@ -38,6 +38,7 @@ class FileFormat:
     content : str, what such a file holds: the end of "... is not".
     version : int, which changes when files of before can no longer be read.
     remedy : str, what to do about a file that cannot be read: a sentence.
+    name : str, default "description". The name of the array with the description.
 
     Examples
     --------
@@ -52,13 +53,14 @@ class FileFormat:
     content: str
     version: int
     remedy: str
+    name: str = "description"
 
     def write(self, path: Any, description: dict[str, Any], arrays: Arrays) -> None:
         """Write a file, whole or not at all: where the disk is full, what was there before is unchanged."""
-        content = {**arrays, "description": np.array(json.dumps(description))}
-        stamp = {"format": np.array(self.version), "checksum": np.array(_checksum(content))}
+        content = {**arrays, self.name: np.array(json.dumps(description))}
+        stamp = {"kind": self.content, "format": self.version, "checksum": _checksum(content)}
         with whole_file(path) as stream:  # a name without .npz stays as it is
-            np.savez(stream, **content, **stamp)  # type: ignore[arg-type]
+            np.savez(stream, **content, **{key: np.array(value) for key, value in stamp.items()})  # type: ignore[arg-type]
 
     def read(self, path: Any) -> tuple[dict[str, Any], Arrays]:
         """The description and the arrays of a file.
@@ -72,10 +74,13 @@ class FileFormat:
         try:
             with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
                 content = {name: archive[name] for name in archive.files}
-            description = dict(json.loads(str(content["description"])))
+            kind = str(content.pop("kind", self.content))
+            if kind != self.content:
+                raise InvalidInput(f"{path} is {kind}, not {self.content}. Give another file.")
+            description = dict(json.loads(str(content[self.name])))
             version = content.pop("format").item() if "format" in content else description["format"]
             checksum = str(content.pop("checksum", ""))
-        except MemoryError:
+        except (MemoryError, InvalidInput):
             raise
         except Exception:  # zip, zlib, npy and json each have their own errors for a changed byte
             raise InvalidInput(wrong) from None
@@ -83,7 +88,7 @@ class FileFormat:
             raise InvalidInput(f"{path} has format {version!r}; this version reads {self.version}. {self.remedy}")
         if checksum != _checksum(content):
             raise InvalidInput(wrong)
-        del content["description"]
+        del content[self.name]
         return description, content
 
 

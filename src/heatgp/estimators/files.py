@@ -28,7 +28,7 @@ MODULES = ("heatgp.covariance", "heatgp.estimators.", "heatgp.gp.", "heatgp.heat
 """Where the classes of a file are looked for."""
 GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937)
 FUNCTIONS = {"constant": constant_basis}
-"""Functions that a file names."""
+"""Functions that a file may refer to, by name."""
 REMEDY = "Keep the data and the parameters instead, and fit again with time=, amplitude= and noise= given."
 
 

@@ -53,10 +53,12 @@ def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
         return
     points = np.asarray(points[:CHECKED])
     here = basis_values(mean(points), len(points))
+    # columns may have units of their own; the second term is rounding
+    allowed = 1e-6 * np.abs(here).max(axis=0) + 1e-14 * max(1.0, np.abs(here).max(), np.abs(points).max())
     for others in kernel.same_points(points):
         off = np.abs(basis_values(mean(others), len(points)) - here)
-        if off.max(initial=0.0) > 1e-6 * np.abs(here).max():
-            i, k = np.unravel_index(np.argmax(off), off.shape)
+        if (off > allowed).any():
+            i, k = np.unravel_index(np.argmax(off / allowed), off.shape)
             about = 'mean = "linear"' if isinstance(mean, LinearBasis) else "the function given as mean"
             raise InvalidInput(
                 f"{about} is not a function of the point: X[{i}] and {shown(others[i].tolist())} are one point for "

@@ -139,7 +139,6 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
         covariance = off.T @ off
     else:
         centre, covariance = z, covariance_of(curvature(objective, z, box)) if len(z) else np.empty((0, 0))
-    unknown = NO_MAXIMUM if steepest(objective, z, box)[1] else UNDETERMINED
     found = []
     for name, value, parts in _parameters(objective, posterior):
         if parts and all(part in names for part in parts):
@@ -148,10 +147,12 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
             ends = row @ centre + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1])
             bounds = box[row > 0].sum(axis=0)
             low, high = np.exp(np.log(value) + np.clip(ends, *bounds) - row @ z)
-            words = unknown if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
+            words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
             found.append(Parameter(f"{about}{name}", value, float(low), float(high), True, words))
         else:
             found.append(Parameter(f"{about}{name}", value, value, value, False))
+    if any(each.words for each in found) and steepest(objective, z, box)[1]:
+        return [replace(each, words=NO_MAXIMUM) if each.words else each for each in found]
     return found
 
 

@@ -23,9 +23,11 @@ SUBSET = 200
 FAR = 64
 """Pairs of these points, the farthest by a rough distance, of which the farthest is chosen."""
 CANDIDATES = (8, 4096)
-"""Neighbors in the embedding whose distances are computed: at first, and at most where points are repeated."""
+"""Neighbors whose distances are computed: at first, and at most where points are repeated."""
+FEW = 1000
+"""Data up to which neighbors are found by rough distances; of more, a k-d tree finds them in the embedding."""
 MOST_COORDINATES = 64
-"""Coordinates of the embedding from which on all distances are computed: a k-d tree is of no use there."""
+"""Coordinates of the embedding from which on a k-d tree is of no use: some of the data are taken for all."""
 NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
@@ -94,7 +96,10 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
     Rough distances are in the units of the metric, as times must be; coordinates need not be.
     """
     manifold, times = kernel.manifold, kernel.times
-    some = np.sort(np.random.default_rng(0).permutation(len(X))[:SUBSET])
+    order, few = np.random.default_rng(0).permutation(len(X)), np.arange(min(SUBSET, len(X)))
+    if len(X) > FEW and np.size(manifold.embed(X[:1])) > MOST_COORDINATES:
+        count, X, order = count or len(X), X[order[:FEW]], np.arange(FEW)
+    some = order[: len(few)]
     rounding = 1e-14 * np.abs(X).max(initial=0.0)
 
     def distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -106,7 +111,8 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
         return np.where(np.isfinite(found) & (found > rounding), found, 0.0)
 
     far, farthest = farthest_pair(manifold, X[some], distance)
-    neighbors, nearest = nearest_neighbors(manifold, X, some, distance)
+    in_tree = len(X) > FEW
+    neighbors, nearest = nearest_neighbors(manifold, X, some, distance, in_tree)
     largest = max(farthest, nearest.max(initial=0.0))
     apart = nearest > 0
     if not apart.any():  # one point, or all the same: any length will do
@@ -121,6 +127,11 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
     spacing = float(np.median(nearest[apart]))
+    if in_tree:
+        # Near points may be far apart in the embedding, as on quotients. Some of the data say how much this matters.
+        both = (nearest_neighbors(manifold, X[order[:FEW]], few, distance, way)[1] for way in (False, True))
+        near, found = (np.median(each[each > 0]) if (each > 0).any() else 1.0 for each in both)
+        spacing *= min(1.0, float(near / found))
     if count is not None:
         spacing *= (len(X) / count) ** (1 / manifold.dim)
     low, high = (float(time) for time in np.clip(((spacing / 5) ** 2, reach**2), *times))
@@ -150,11 +161,13 @@ def farthest_pair(
 
 
 def nearest_neighbors(
-    manifold: Manifold, X: np.ndarray, some: np.ndarray, distance: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    manifold: Manifold,
+    X: np.ndarray,
+    some: np.ndarray,
+    distance: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    in_tree: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The nearest other points of some points, among all data, and their distances; zero where there is none.
-
-    Candidates are the nearest points in the embedding, where a k-d tree finds them, or in high dimension all points.
 
     Parameters
     ----------
@@ -162,32 +175,38 @@ def nearest_neighbors(
     X : array (N, *shape) of all data.
     some : array (n,) of indices.
     distance : function of two arrays of points that is zero where they are the same.
+    in_tree : bool, whether a k-d tree of the embedding finds candidates. Else all rough separations are computed.
 
     Returns
     -------
     indices, distances : arrays (n,)
     """
+    if in_tree:
+        flat = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+        tree = cKDTree(flat)
+    else:
+        rows = max(1, NUMBERS // max(X.size, 1))
+        parts = [some[k : k + rows] for k in range(0, len(some), rows)]
+        rough = np.concatenate([np.asarray(manifold.rough_separation(X[part, None], X)) for part in parts])
 
-    def closest(candidates: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        if candidates is None:
-            found = np.stack([distance(X[[i]], X) for i in some])
+    def closest(count: int) -> tuple[np.ndarray, np.ndarray]:
+        """Of so many candidates each."""
+        if in_tree:
+            candidates = np.reshape(tree.query(flat[some], k=count)[1], (len(some), count))
         else:
-            rows = max(1, NUMBERS // X[candidates[:1]].size)
-            parts = [slice(k, k + rows) for k in range(0, len(some), rows)]
-            found = np.concatenate([distance(X[some[part], None], X[candidates[part]]) for part in parts])
+            candidates = np.argpartition(rough, count - 1, axis=1)[:, :count]
+        rows = max(1, NUMBERS // X[candidates[:1]].size)
+        parts = [slice(k, k + rows) for k in range(0, len(some), rows)]
+        found = np.concatenate([distance(X[some[part], None], X[candidates[part]]) for part in parts])
         found, each = np.where(found > 0, found, np.inf), np.arange(len(some))
         best = np.argmin(found, axis=1)
-        return best if candidates is None else candidates[each, best], found[each, best]
+        return candidates[each, best], found[each, best]
 
-    if np.size(manifold.embed(X[:1])) > MOST_COORDINATES:
-        indices, nearest = closest(None)
-    else:
-        flat = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
-        tree, count, most = cKDTree(flat), min(CANDIDATES[0], len(X)), min(CANDIDATES[1], len(X))
-        indices, nearest = closest(np.reshape(tree.query(flat[some], k=count)[1], (len(some), count)))
-        while count < most and not np.isfinite(nearest).all():
-            count = min(8 * count, most)
-            indices, nearest = closest(np.reshape(tree.query(flat[some], k=count)[1], (len(some), count)))
+    count, most = (min(number, len(X)) for number in CANDIDATES)
+    indices, nearest = closest(count)
+    while count < most and not np.isfinite(nearest).all():
+        count = min(8 * count, most)
+        indices, nearest = closest(count)
     return indices, np.where(np.isfinite(nearest), nearest, 0.0)
 
 

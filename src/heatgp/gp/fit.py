@@ -89,8 +89,8 @@ class Fit:
     evaluations : int, how often the evidence was computed, on all data or on some.
     sites : array, where the inference at these parameters can start; None where the noise is normal.
     data : int, how many data the parameters were learned from, where not from all of them for sure; else None.
-    steep : (str, float), the parameter in whose logarithm the slope of what was maximised is not zero where the search
-        ended, and that slope; it is 0.0 at a maximum.
+    steep : (str, float). Where the search did not end at a maximum, the parameter that is farthest from it, and the
+        slope in its logarithm there; the slope is 0.0 at a maximum.
     """
 
     params: Params

@@ -31,11 +31,11 @@ BEND = 0.1
 FLAT = 0.5
 """Slope of the log evidence in a log parameter that is called zero: at most about as much is left to gain."""
 AWAY = 0.5
-"""Standard deviations of a log parameter from the maximum that a search may leave: an eighth is left to gain."""
+"""How far from the maximum a search may end, in standard deviations of a log parameter: 1/8 is left to gain there."""
 ROUNDING = 1e-9
 """Distance within which a coordinate is on a bound."""
 RESTARTS = 10
-"""How often a search goes on from where L-BFGS-B ended although the slope is not zero."""
+"""How often L-BFGS-B is started again, at most, where it ended although the slope is not zero."""
 FLATTEST = 0.1
 """Curvatures of the log evidence of few data count as at least this: the spread of a log parameter is at most three."""
 
@@ -144,6 +144,8 @@ def steepest(objective: Any, z: Array, box: Array) -> tuple[str, float]:
 
     The distance is the slope over the root of the curvature. Coordinates whose slope is less than `FLAT` are not far.
     """
+    if len(z) == 0:
+        return "", 0.0
     slopes = inward(attempt(objective, z)[1], z, box)  # zero where inference without a start fails
     found, farthest = ("", 0.0), AWAY
     for k in np.flatnonzero(np.abs(slopes) >= FLAT):

@@ -36,7 +36,7 @@ CHUNK = 1 << 18
 CACHED = 1 << 13
 """Pairs whose gradients are computed at once: they fit a core's cache."""
 SAME = 4
-"""Random points from which other arrays for a point are looked for: the second of two is missed by one in 16."""
+"""Random points from which other arrays of a point are searched for: the other of two is missed once in 16 times."""
 MANY = 32
 """Chunks from which on progress is shown."""
 

@@ -10,14 +10,13 @@ Turner and Poloczek (2019), Scalable Global Optimization via Local Bayesian Opti
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from ..archive import FileFormat
 from ..arguments import EXTREME, as_array, check_count, check_number, generator
 from ..array import Array
 from ..errors import InvalidInput
@@ -27,12 +26,11 @@ from ..estimators.smoothness import check_model_smoothness
 from ..manifolds import Manifold
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.rows import as_points
-from ..whole_file import existing_file, whole_file
 from .proposals import explore, fitted, parameters_of, refine
 from .region import Region
 from .space import Space
 
-FORMAT = 2
+SEARCH = FileFormat("a file of an Optimizer", 2, "Give another file, or remove it.", "state")
 GIVEN, RANDOM, EXPLORED, REFINED = "given", "random", "explored", "refined"
 """How a point was chosen."""
 INITIAL = 5
@@ -255,10 +253,7 @@ class Optimizer:
             "region": asdict(self._region),
             "learned": self._learned,
         }
-        content: dict[str, Any] = {"X": self._X, "y": self._y, "pending": self._pending, "x0": self.x0}
-        content["state"] = np.array(json.dumps(state))
-        with whole_file(path) as stream:
-            np.savez(stream, format=np.array(FORMAT), checksum=np.array(_checksum(content)), **content)
+        SEARCH.write(path, state, {"X": self._X, "y": self._y, "pending": self._pending, "x0": self.x0})
 
     def load(self, path: Any) -> None:
         """Go on from what `save` wrote, as if the search had not been interrupted.
@@ -272,23 +267,7 @@ class Optimizer:
         InvalidInput : if there is no such file, if it is damaged or was edited, or if its search had another manifold,
             kernel or smoothness, other bounds, or another noise.
         """
-        file = existing_file(path)
-        wrong = (
-            f"{path} is not a file of an Optimizer, or it is damaged or was edited. Give another file, or remove it."
-        )
-        try:
-            with file.open("rb") as stream, np.load(stream) as archive:
-                content = {name: archive[name] for name in archive.files}
-            state = json.loads(str(content["state"]))
-            written = content.pop("format").item() if "format" in content else state["format"]
-        except Exception:  # zip, npy and json each have their own errors for a flipped bit
-            raise InvalidInput(wrong) from None
-        if written != FORMAT:
-            raise InvalidInput(
-                f"{path} has format {written!r}; this version reads format {FORMAT}. Begin with another file."
-            )
-        if str(content.pop("checksum", "")) != _checksum(content):
-            raise InvalidInput(wrong)
+        state, content = SEARCH.read(path)
         for name, own in self._problem.items():
             stored = state[name]
             if stored != own:
@@ -382,15 +361,6 @@ class Optimizer:
         self._X = np.concatenate([self._X, x[None]])
         self._y = np.append(self._y, y)
         self._smoothed = None
-
-
-def _checksum(content: dict[str, Array]) -> str:
-    """A hash of arrays: their names, types, shapes and bytes."""
-    found = hashlib.sha256()
-    for name in sorted(content):
-        array = content[name]
-        found.update(f"{name} {array.dtype.str} {array.shape} ".encode() + array.tobytes())
-    return found.hexdigest()
 
 
 def _difference(name: str, stored: Any, own: Any) -> str:

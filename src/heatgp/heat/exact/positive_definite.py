@@ -23,7 +23,8 @@ Reference: Gangolli (1968), Acta Math. 121, 151-192, for complex groups; Flenste
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
+from threading import Lock
 from typing import ClassVar
 
 import numpy as np
@@ -66,6 +67,8 @@ CURVED = 3.0
 """Differences of h are tabulated in arsinh of the difference over this: functions vary over this length or √t."""
 CHUNK = 1 << 18
 """Numbers at once."""
+KEPT = 1 << 28
+"""Bytes of quadratures that are kept for n = 3; a search over all times where h differ by up to 32 needs half of it."""
 TRIALS = 40
 """Random places at which a series is compared with the integral."""
 MOST = 60
@@ -348,6 +351,10 @@ class Quadrature:
     weight: np.ndarray  # (n, K)
     log_factor: np.ndarray  # (n,)
 
+    @property
+    def nbytes(self) -> int:
+        return self.excess.nbytes + self.weight.nbytes
+
     def at(self, t: float) -> np.ndarray:
         """Logarithms of the integrals and their derivatives in log t, (2, n), without leading terms."""
         terms = self.weight * np.exp(self.excess / -t)
@@ -361,10 +368,30 @@ def quadratures(rule: Rule, h: np.ndarray) -> list[Quadrature]:
     return [_quadrature(rule, h[k : k + size]) for k in range(0, len(h), size)]
 
 
-@lru_cache(maxsize=32)
 def kept_quadratures(rule: Rule, reach: float, nodes: int) -> list[Quadrature]:
-    """Those of a series, which all times of the rule share."""
-    return quadratures(rule, node_places(reach, nodes) if nodes else trial_places(reach))
+    """Those of a series, which all times of the rule share. Those used last are kept, up to `KEPT` bytes of all."""
+    key = rule, reach, nodes
+    with _lock:
+        found = _kept.pop(key, None)
+    if found is None:
+        found = quadratures(rule, node_places(reach, nodes) if nodes else trial_places(reach))
+    with _lock:
+        _kept[key] = found  # the last one used is the last one of the dictionary
+        size = kept_bytes()
+        for other in list(_kept):
+            if size <= KEPT:
+                break
+            size -= sum(q.nbytes for q in _kept.pop(other))
+    return found
+
+
+_kept: dict[tuple[Rule, float, int], list[Quadrature]] = {}
+_lock = Lock()
+
+
+def kept_bytes() -> int:
+    """The memory of all quadratures that are kept."""
+    return sum(q.nbytes for found in _kept.values() for q in found)
 
 
 def _quadrature(rule: Rule, h: np.ndarray) -> Quadrature:
