@@ -224,7 +224,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         are much more likely with it.
         """
         few = some_of_each(numbers, LEARNED)
-        self._learn(points[few], numbers[few])
+        self._learn(points[few], numbers[few], averaged=False)
         kernel, given = self._prior_kernel, self._given(0.0)
         if not free_times(kernel, given) or len(points) < 2 * NEAR:
             return len(few)
@@ -239,7 +239,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         # a prior of times may have no mass within the bounds of near labels
         failures = NotConverged, NotPositiveDefinite, InvalidInput
         with caught_warnings() as caught, contextlib.suppress(*failures):
-            self._learn(points[rows], numbers[rows])
+            self._learn(points[rows], numbers[rows], averaged=False)
             both = list(zip(self.posteriors_, before["posteriors_"]))
             known = [self._condition(self.kernel_, new, old.params, old.likelihood) for new, old in both]
             gain = sum(new.log_marginal_likelihood for new in self.posteriors_)
@@ -252,8 +252,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
         warn_again(caught)
         return len(rows)
 
-    def _learn(self, points: Array, numbers: Array) -> None:
-        """Learn the parameters and condition on labels, given by the numbers of their classes; dense."""
+    def _learn(self, points: Array, numbers: Array, averaged: bool = True) -> None:
+        """Learn the parameters and condition on labels, given by the numbers of their classes; dense.
+
+        Without `averaged` predictions are those of the best parameters: `_add_all` averages over models of all labels.
+        """
         self._check_usual_grid(len(points), 1 if len(self.classes_) == 2 or self._jointly else len(self.classes_))
         count, pairs = len(self.classes_), on_one_thread(len)(self.kernel_.pairs)(points)
         if count > 2 and self._jointly:
@@ -263,7 +266,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
             self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
         else:
             self.posteriors_ = [self._one(points, numbers == 1, pairs)]
-        found = [self._averaged(posterior, k, pairs) for k, posterior in enumerate(self.posteriors_)]
+        found = [
+            self._averaged(posterior, k, pairs) if averaged else (Mixture.of(posterior), 1.0)
+            for k, posterior in enumerate(self.posteriors_)
+        ]
         self.mixtures_ = [mixture for mixture, _ in found]
         times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
         weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
