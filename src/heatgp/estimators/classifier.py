@@ -206,12 +206,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.approximation_: Any = None
         with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
             if sparse:
-                learned_from = self._learn_from_some(points, numbers)
+                with caught_warnings() as caught:
+                    learned_from = self._learn_from_some(points, numbers)
                 try:
                     self._add_all(points, numbers, learned_from)
-                except NotSparse:
+                except NotSparse:  # what was said of some labels is not true of all
                     self.fits_.clear()
                     self._learn(points, numbers)
+                else:
+                    warn_again(caught)
             else:
                 self._learn(points, numbers)
         return self
