@@ -189,6 +189,10 @@ def test_wrong_arguments():
         Implicit(lambda x: sphere_equation(x) + 0j, 2, 3)
     with pytest.raises(InvalidInput, match="returns values of dtype <U1; needed are real numbers"):
         Implicit(lambda x: np.full(x.shape[:-1], "a"), 2, 3)
+    with pytest.raises(
+        InvalidInput, match=r"The jacobian of Implicit maps .* needed is \(2, 3, 1, 3\), 1 row\(s\) of 3"
+    ):
+        Implicit(sphere_equation, 2, 3, lambda x: 2 * x[..., :2])
     with pytest.raises(NotConverged, match="misses the manifold"):
         SPHERE.geodesic(np.array([1.0, 0, 0]), np.array([0, 30.0, 0]), 1)
 

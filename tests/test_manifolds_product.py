@@ -136,4 +136,8 @@ def test_parts_of_other_shapes_are_refused(rng):
         M.join(["a", "b", "c"], np.eye(3))
     with pytest.raises(InvalidInput, match=r"batch axes \(2,\) and \(5,\), which do not broadcast\. Pass equally many"):
         M.join(np.zeros((2, 3)), np.zeros((5, 3, 3)))
+    with pytest.raises(InvalidInput, match=r"part 0 of join is complex, and the points of Euclidean\(3\) are real"):
+        M.join(np.zeros(3) + 1j, np.eye(3))
+    with pytest.raises(InvalidInput, match=r"part 1 of join is complex, and the points of Torus\(1\) are real"):
+        Product(Sphere(2), Torus(1)).join(np.eye(3), np.zeros(3) + 1j)
     assert [part.shape for part in M.split([0.0] * 12)] == [(3,), (3, 3)]

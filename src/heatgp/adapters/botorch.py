@@ -22,6 +22,7 @@ from torch import Tensor
 from ..arguments import check_count, shown
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..manifolds import Manifold, Product
+from ..manifolds.checks import unchecked
 from ..manifolds.composed.product import flat_size, flatten, unflatten
 from ..manifolds.rows import polished
 from ..optimize.descent import descend, euclidean_coordinates
@@ -189,7 +190,7 @@ def gen_candidates(manifold: Manifold) -> Callable[..., tuple[Tensor, Tensor]]:
             found, slope = (each.detach().cpu().numpy().astype(float) for each in (values, slopes))
             slope = slope.reshape(x.shape)
             possible = np.isfinite(slope).all(axis=1)
-            gradient = several.gradient(x, np.where(possible[:, None], -slope, 0.0))
+            gradient = unchecked(several.gradient)(x, np.where(possible[:, None], -slope, 0.0))
             return np.where(possible, -found.reshape(-1), np.nan), gradient
 
         end = np.inf if timeout_sec is None else time.monotonic() + timeout_sec

@@ -206,11 +206,12 @@ def checked_random(random: Callable) -> Callable:
     return checked
 
 
-def checked_function(check: Callable, function: Any) -> Callable:
+def checked_function(name: str, check: Callable, function: Any) -> Callable:
     """A manifold's function of two arrays whose arguments are checked first; lists are accepted too.
 
     Parameters
     ----------
+    name : str, of the function, for messages: that of a static method or a lambda may be another.
     check : function of the manifold, both arrays and the name of the call, to both arrays as they are passed on.
     function : what a class defines under the name: a method, a static method or any callable object.
     """
@@ -226,7 +227,7 @@ def checked_function(check: Callable, function: Any) -> Callable:
         if not more or _trusted.get():
             return _bound(function, self)(x, *more, **named)  # without more: the error of a missing argument
         y, *more_than_two = more
-        called = f"{type(self).__name__}.{checked.__name__}"
+        called = f"{type(self).__name__}.{name}"
         x, y = _part(self, x, f"the first argument of {called}"), _part(self, y, f"the second argument of {called}")
         try:
             np.broadcast_shapes(x.shape, y.shape)
@@ -312,6 +313,12 @@ def _check_point_and_tangent(manifold: Manifold, x: Array, v: Array, called: str
         raise InvalidInput(f"{_first(name, ~finite)} is not finite (NaN or infinity).")
     if not v.size:
         return
+    large = np.abs(v).max(axis=axes).astype(float)
+    if (large > EXTREME).any():
+        raise InvalidInput(
+            f"{_first(name, large > EXTREME)} has an entry of size {large.max():.1e} > {EXTREME:g}: its square leaves "
+            "floating point. Pass a shorter vector."
+        )
     off, size = (np.abs(part).max(axis=axes) for part in (v - np.asarray(manifold.to_tangent(x, v)), v))
     rounding = 100 * max(np.finfo(part.dtype).eps for part in (x, v)) * np.abs(x).max(axis=axes, initial=0.0)
     limit = 10 * max(_tolerance(part) for part in (x, v))
@@ -331,10 +338,11 @@ def _tolerance(x: np.ndarray) -> float:
 
 CHECKED: dict[str, Callable[[Any], Callable]] = {
     "random": checked_random,
-    "exp": partial(checked_function, _check_point_and_tangent),
-    "log": partial(checked_function, _check_two_points),
-    "distance": partial(checked_function, _check_two_points),
-    "to_tangent": partial(checked_function, _check_first_point),
+    "exp": partial(checked_function, "exp", _check_point_and_tangent),
+    "log": partial(checked_function, "log", _check_two_points),
+    "distance": partial(checked_function, "distance", _check_two_points),
+    "to_tangent": partial(checked_function, "to_tangent", _check_first_point),
+    "gradient": partial(checked_function, "gradient", _check_first_point),
 }
 """The members of a manifold that users call by hand, and how their arguments are checked."""
 

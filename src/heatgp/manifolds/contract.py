@@ -449,6 +449,7 @@ class Manifold(ABC):
         """The same points with coordinates in their usual range."""
         return x
 
+    @CHECKED["gradient"]
     def gradient(self, x: Array, slope: Array) -> Array:
         """The gradient, a tangent vector, of a function whose partial derivatives in the entries of x are `slope`.
 

@@ -257,12 +257,14 @@ def _part(factor: Manifold, part: Any, number: int) -> Array:
     """The points of a factor that `join` got, or InvalidInput if they have another shape."""
     part, axes = _as_array(part, f"part {number} of join"), len(factor.shape)
     if factor.shape == (1,) and part.ndim == 1 and part.shape != (1,):
-        return part[:, None]
+        part = part[:, None]
     if part.ndim < axes or tuple(part.shape[part.ndim - axes :]) != tuple(factor.shape):
         raise InvalidInput(
             f"part {number} of join has shape {tuple(part.shape)}; points of {factor!r} have shape {factor.shape}."
             f"{factor.converter(part.shape)}"
         )
+    if getattr(part.dtype, "kind", "") == "c" and not factor.is_complex:
+        raise InvalidInput(f"part {number} of join is complex, and the points of {factor!r} are real. Pass its .real.")
     return part
 
 

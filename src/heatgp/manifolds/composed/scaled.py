@@ -65,7 +65,6 @@ class Scaled(Wrapper):
     noise = times_scale(-1, "noise")
     metric = times_scale(2, "metric")
     tangent_basis = times_scale(-1, "tangent_basis")
-    gradient = times_scale(-2, "gradient")
     separation = times_scale(2, "separation")
     rough_separation = times_scale(2, "rough_separation")
     embed = times_scale(1, "embed")
@@ -80,6 +79,9 @@ class Scaled(Wrapper):
     def volume(self) -> float:
         growth = self.dim * math.log(self.scale)
         return as_volume(self, math.log(self.base.volume) + growth) if growth else self.base.volume
+
+    def gradient(self, x: Array, slope: Array) -> Array:
+        return unchecked(self.base.gradient)(x, slope) / self.scale**2
 
     def distance(self, x: Array, y: Array) -> Array:
         return self.scale * unchecked(self.base.distance)(x, y)

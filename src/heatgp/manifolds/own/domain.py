@@ -165,7 +165,7 @@ class Domain(Wrapper):
             return y
         for _ in range(2):
             value, slope = signed(y), gradient(signed, y, self._extent)
-            normal = self.base.gradient(y, slope)
+            normal = unchecked(self.base.gradient)(y, slope)
             steep = dot(slope, normal)
             far = -2 * value / xp.where(steep > 0, steep, 1.0)
             usable = (value < 0) & (steep > 0) & (far * norm(normal) < self._extent / 2)
@@ -231,7 +231,7 @@ class Domain(Wrapper):
             return y
         for _ in range(100):
             slope = gradient(self._signed, y, self._extent)
-            normal = self.base.gradient(y, slope)
+            normal = unchecked(self.base.gradient)(y, slope)
             excess = (self._signed(y) + dot(slope, x - y)) / dot(slope, normal)
             y, before = self.base.project(x - excess[..., None] * normal), y
             change = norm(y - before)

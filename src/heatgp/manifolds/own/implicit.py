@@ -89,6 +89,11 @@ class Implicit(Manifold):
         shapes = [(2, 3, self.codim), *([(2, 3)] if self.codim == 1 else [])]
         needed = f"{self.ambient} - {self.dim} = {self.codim} equation(s)"
         require_shape("The constraint of Implicit", self.constraint, x, shapes, needed)
+        if self.jacobian is not None:
+            needed = f"{self.codim} row(s) of {self.ambient} derivatives"
+            require_shape(
+                "The jacobian of Implicit", self.jacobian, x, [(*shape, self.ambient) for shape in shapes], needed
+            )
 
     def __repr__(self) -> str:
         return f"Implicit({getattr(self.constraint, '__name__', 'g')}, {self.dim}, {self.ambient})"
