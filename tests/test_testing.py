@@ -5,6 +5,7 @@ import pytest
 
 from heatgp import ComplexProjective, Grassmann, Product, Scaled, Sphere, Stiefel, Torus, Unitary, heat_kernel
 from heatgp.errors import InvalidInput, Unsupported
+from heatgp.heat.kernel import HeatKernel
 from heatgp.manifolds import Manifold
 from heatgp.testing import check_kernel, check_manifold
 
@@ -267,8 +268,32 @@ def test_a_tolerance_is_a_number(tolerance):
         check_kernel(kernel, tolerance=tolerance)
 
 
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"tolerance": -1}, "tolerance must be 0 or positive; got -1"),
+        ({"draws": 0}, "draws must be a positive integer; got 0"),
+        ({"draws": 31}, "draws = 31 must be at least 32"),
+        ({"draws": "a"}, "draws must be a positive integer; got 'a'"),
+        ({"reproducible": "no"}, "reproducible must be True or False; got 'no'"),
+    ],
+)
+def test_arguments_that_would_blame_a_right_kernel(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        check_kernel(heat_kernel(Sphere(1)), **options)
+    if "tolerance" in options:
+        with pytest.raises(InvalidInput, match=message):
+            check_manifold(Sphere(1), **options)
+
+
+def test_the_fewest_draws():
+    assert check_kernel(heat_kernel(Sphere(1)), draws=32) == []
+
+
 def test_a_class_in_place_of_a_manifold_is_named():
     assert check_manifold(Sphere) == ["Sphere is a class: pass an instance of it, such as Sphere(...)"]
+    (found,) = check_kernel(HeatKernel)
+    assert found == "HeatKernel is a class: pass an instance, such as heatgp.heat_kernel(Sphere(2)) makes."
 
 
 def test_a_wrong_tangent_basis_is_named():

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from ..arguments import check_number, generator
+from ..arguments import generator
 from ..errors import Unsupported
 from ..manifolds import Homogeneous, Manifold
 from . import geometry, law, symmetry
 from .compiled import under_jax
 from .kernels import check_kernel
-from .sample import Sample, problems_of
+from .sample import Sample, checked_tolerance, problems_of
 
 __all__ = ["check_kernel", "check_manifold"]
 
@@ -32,6 +32,7 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
 
     Raises
     ------
+    InvalidInput : if an argument is not possible.
     Unsupported : on manifolds of more than 100 dimensions.
 
     Examples
@@ -48,7 +49,7 @@ def check_manifold(manifold: Manifold, rng: int | np.random.Generator = 0, toler
     missing = [f"{name} lacks the required member {member!r}" for member in REQUIRED if not hasattr(manifold, member)]
     if missing:
         return missing
-    sample = Sample(manifold, generator(rng), check_number("tolerance", tolerance))
+    sample = Sample(manifold, generator(rng), checked_tolerance(tolerance))
     wrong = problems_of([geometry.declaration], sample)
     if wrong:  # nothing else can be checked
         return wrong

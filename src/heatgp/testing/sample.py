@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..arguments import check_number
 from ..array import Array
-from ..errors import Unsupported
+from ..errors import InvalidInput, Unsupported
 from ..manifolds import Manifold
 from ..manifolds.checks import unchecked
 
@@ -30,6 +31,13 @@ def problems_of(properties: Iterable[Callable[[Any], Iterator[str]]], sample: An
         except Exception as error:
             problems.append(f"{check.__name__}: raised {type(error).__name__}: {error}")
     return problems
+
+
+def checked_tolerance(tolerance: Any) -> float:
+    """A number that is not negative: below zero, everything would be wrong."""
+    if check_number("tolerance", tolerance) < 0:
+        raise InvalidInput(f"tolerance must be 0 or positive; got {tolerance}.")
+    return float(tolerance)
 
 
 @dataclass(frozen=True)

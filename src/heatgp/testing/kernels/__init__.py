@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ...arguments import check_number, generator
-from ...errors import AccuracyWarning, Unsupported, caught_warnings
+from ...arguments import check_count, check_flag, generator
+from ...errors import AccuracyWarning, InvalidInput, Unsupported, caught_warnings
 from ...heat.kernel import HeatKernel
-from ..sample import problems_of
+from ..sample import checked_tolerance, problems_of
 from . import calls, laws
+from .integrals import BLOCKS
 from .sample import KernelSample
 
 DIMENSIONS = 50
@@ -37,8 +38,8 @@ def check_kernel(
     rng : int or numpy.random.Generator, default 0
         Seed of the random points.
     draws : int, default 4096
-        Random points in an integral. Take fewer where each value of the kernel is costly; below 160, the matrices whose
-        eigenvalues are computed are smaller too.
+        Random points in an integral, at least 32. Take fewer where each value of the kernel is costly; below 160, the
+        matrices whose eigenvalues are computed are smaller too.
     tolerance : float, default 1e-12
         The largest rounding error, relative to the kernel's largest value.
     reproducible : bool, default True
@@ -52,6 +53,7 @@ def check_kernel(
 
     Raises
     ------
+    InvalidInput : if an argument is not possible.
     Unsupported : on manifolds of more than 50 dimensions, where means over random points say little.
 
     Examples
@@ -61,8 +63,13 @@ def check_kernel(
     >>> check_kernel(heat_kernel(Sphere(2)))
     []
     """
+    if isinstance(kernel, type):
+        return [f"{kernel.__name__} is a class: pass an instance, such as heatgp.heat_kernel(Sphere(2)) makes."]
     if not isinstance(kernel, HeatKernel):
         return [f"{type(kernel).__name__} is not a HeatKernel, such as heatgp.heat_kernel(Sphere(2)) makes."]
+    if check_count("draws", draws) < BLOCKS:
+        raise InvalidInput(f"draws = {draws} must be at least {BLOCKS}: errors of integrals come from so many means.")
+    check_flag("reproducible", reproducible)
     if kernel.manifold.dim > DIMENSIONS:
         raise Unsupported(
             f"{kernel.manifold!r} has {kernel.manifold.dim} dimensions, and the laws of a kernel are checked by means "
@@ -70,7 +77,7 @@ def check_kernel(
             f"{DIMENSIONS} dimensions."
         )
     with caught_warnings(AccuracyWarning):  # the stated error says the same, and that is checked
-        sample = KernelSample(kernel, generator(rng), draws, check_number("tolerance", tolerance), reproducible)
+        sample = KernelSample(kernel, generator(rng), draws, checked_tolerance(tolerance), reproducible)
         try:
             sample.accepts(max(kernel.times[0], min(1.0, kernel.times[1])))
         except Unsupported as error:
