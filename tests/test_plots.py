@@ -1,5 +1,7 @@
 """Pictures: what they show can be read off their artists; the style is one, and the files are the same every day."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pytest
@@ -33,7 +35,9 @@ from heatgp.plots import (
     kernel_figure,
     kernel_panels,
     knot_figure,
+    probabilities_figure,
     reliability_figure,
+    residuals_figure,
     save_figure,
     scatter_figure,
     score_figure,
@@ -86,7 +90,7 @@ def test_knots_share_one_scale_and_near_strands_cover_far_ones():
     middle = matplotlib.colormaps["viridis"](0.5)
     np.testing.assert_allclose(strands[3].get_colors()[1::2], np.broadcast_to(middle, (720, 4)), atol=0.01)
     assert figure.axes[-1].get_ylabel() == "f"
-    with pytest.raises(InvalidInput, match=r"\(2, 50\) are needed"):
+    with pytest.raises(InvalidInput, match=r"needed are 2 array\(s\) of shape \(50,\), one for each knot"):
         knot_figure(knots, ANGLES, [("truth", [WAVE[:9], WAVE[:9]])])
 
 
@@ -165,7 +169,10 @@ def test_lines_join_neighbouring_sites_only():
 @pytest.mark.parametrize(
     ("scores", "sites", "message"),
     [
-        ({}, None, "scores must have one method or more"),
+        ({}, None, "scores must be a dict from names to scores of all sites, one or more; got {}"),
+        (None, None, "scores must be a dict from names to scores of all sites, one or more; got None"),
+        ({"a": []}, None, r"sites: the shape is \(0,\); needed is \(N,\), N >= 1"),
+        ({"a": np.ones(3)}, ["x", "y", "z"], "sites must be numbers"),
         ({"a": np.ones(3), "b": np.ones(4)}, None, r"the scores of 'b' have shape \(4,\); there are 3 sites"),
         ({"a": np.ones(3)}, [1, 2], r"the scores of 'a' have shape \(3,\); there are 2 sites"),
         ({"a": ["low"]}, None, "the scores of 'a' must be numbers"),
@@ -333,3 +340,48 @@ def test_what_is_no_figure_and_no_function_is_refused(tmp_path):
     for wrong in (None, TorusKnot(2, 3), [Sphere(2)]):
         with pytest.raises(InvalidInput, match="knots must be a list of TorusKnot; got "):
             knot_figure(wrong, ANGLES, [("truth", [WAVE])])
+
+
+FIVE = np.linspace(0, 1, 5)
+KNOTS = [TorusKnot(2, 3)]
+WRONG = {
+    "interval, fewer": (lambda: interval_figure(FIVE, FIVE[:3], FIVE), "mean: the shape is (3,); needed is (5,)."),
+    "interval, none": (lambda: interval_figure(None, FIVE, FIVE), "x must be numbers"),
+    "interval, column": (lambda: interval_figure(FIVE[:, None], FIVE, FIVE), "x: the shape is (5, 1); needed is (N,)"),
+    "interval, data": (lambda: interval_figure(FIVE, FIVE, FIVE, data=FIVE), "data must be a pair of arrays"),
+    "circle, fewer": (lambda: circle_figure(FIVE, FIVE[:2]), "mean: the shape is (2,); needed is (5,)."),
+    "circle, empty": (lambda: circle_figure([], []), "angles: the shape is (0,); needed is (N,), N >= 1."),
+    "knots, angles": (lambda: knot_figure(KNOTS, None, [("f", [FIVE])]), "angles must be numbers"),
+    "knots, columns": (lambda: knot_figure(KNOTS, FIVE, None), "columns must be a list of pairs (title, values)"),
+    "knots, no columns": (lambda: knot_figure(KNOTS, FIVE, []), "one or more; got []"),
+    "knots, fewer": (lambda: knot_figure(2 * KNOTS, FIVE, [("f", [FIVE, FIVE[:2]])]), "of shapes [(5,), (2,)]; needed"),
+    "scores, fewer": (lambda: score_figure(["a"], {"m": ([1, 2], [1, 2])}, ylabel=""), "the means of 'm': the shape"),
+    "scores, none": (lambda: score_figure(None, {"m": ([1], [1])}, ylabel=""), "settings must be a list of names"),
+    "reliability, bins": (lambda: reliability_figure({"m": (FIVE, FIVE > 0)}, "a"), "bins must be a positive integer"),
+    "reliability, none": (lambda: reliability_figure(None), "methods must be a dict from names to pairs of"),
+    "scatter, none": (lambda: scatter_figure({}), "panels must be a dict from names to truth, mean and"),
+    "scatter, fewer": (lambda: scatter_figure({"m": (FIVE, FIVE[:2], FIVE)}), "the mean of 'm': the shape is (2,)"),
+    "search, minimum": (lambda: convergence_figure(FIVE, minimum="a"), "minimum must be a finite number; got 'a'"),
+    "search, none": (lambda: convergence_figure({}), "values must be a dict from names to values of a search"),
+    "residuals, words": (lambda: residuals_figure("a", FIVE, FIVE), "y must be numbers"),
+    "residuals, zero": (lambda: residuals_figure(FIVE, FIVE, 0 * FIVE), "std must be positive; its least value is 0."),
+    "classes, names": (lambda: probabilities_figure(["a"], [[0.5, 0.5]], ["a", "b"]), "labels must be numbers"),
+    "classes, few": (lambda: probabilities_figure([2], [[0.5, 0.5]], ["a", "b"]), "from 0 to 1; got "),
+    "kernel, none": (
+        lambda: kernel_figure(FIVE, None, ""),
+        "table must be a list of (method, values, standard errors)",
+    ),
+    "kernel, fewer": (lambda: kernel_figure(FIVE, [("m", FIVE[:2], FIVE)], ""), "the values of 'm': the shape is (2,)"),
+    "kernels, none": (lambda: kernel_panels([]), "panels must be a list of (title, name, distances, curves)"),
+}
+
+
+@pytest.mark.parametrize("call, message", WRONG.values(), ids=WRONG)
+def test_what_is_no_data_of_a_picture_is_refused(call, message):
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        call()
+
+
+def test_lists_are_drawn_too():
+    axes = circle_figure(FIVE.tolist(), FIVE.tolist(), data=(FIVE.tolist(), FIVE.tolist())).axes[0]
+    np.testing.assert_allclose(axes.get_lines()[0].get_ydata(), [*FIVE, FIVE[0]])

@@ -7,9 +7,10 @@ from matplotlib.figure import Figure
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
+from ..arguments import as_array, is_list, shown
 from ..errors import InvalidInput
 from ..gp.scores import reliability
-from .style import BLACK, BLUE, COLOURS, MARKERS, styled
+from .style import BLACK, BLUE, COLOURS, MARKERS, curve, styled
 
 LEVELS = np.linspace(0.05, 0.95, 19)
 """Probabilities of the intervals whose coverage is drawn."""
@@ -39,14 +40,14 @@ def residuals_figure(y: Any, mean: Any, std: Any, *, probabilities: Any = None, 
     Raises
     ------
     InvalidInput
-        If the arrays are empty or differ in shape.
+        If the arrays are empty or differ in shape, or a standard deviation is not positive.
     """
-
-    y, mean, std = (np.asarray(a, dtype=float) for a in (y, mean, std))
-    if y.ndim != 1 or not len(y) or not y.shape == mean.shape == std.shape:
-        raise InvalidInput(f"shapes {y.shape}, {mean.shape}, {std.shape}: all must be (N,) with one N >= 1.")
+    y = curve("y", y)
+    mean, std = curve("mean", mean, len(y)), curve("std", std, len(y))
+    if not (std > 0).all():
+        raise InvalidInput(f"std must be positive; its least value is {std.min():g}.")
     residuals = (y - mean) / std
-    below = ndtr(residuals) if probabilities is None else np.asarray(probabilities, dtype=float)
+    below = ndtr(residuals) if probabilities is None else curve("probabilities", probabilities, len(y))
     figure = Figure(figsize=(10.2, 3.5))
     left, middle, right = figure.subplots(1, 3)
     edge = float(ndtri(0.95))
@@ -104,7 +105,11 @@ def probabilities_figure(labels: Any, probabilities: Any, classes: Any, *, bins:
     InvalidInput
         If there are no labels, or not one row for each.
     """
-    labels, rows = np.asarray(labels), np.asarray(probabilities, dtype=float)
+    if not is_list(classes):
+        raise InvalidInput(f"classes must be a list of names; got {shown(classes)}.")
+    labels, rows = as_array(labels, "labels"), as_array(probabilities, "probabilities").astype(float)
+    if labels.dtype.kind not in "iu" or labels.min(initial=0) < 0 or labels.max(initial=0) >= len(classes):
+        raise InvalidInput(f"labels must be numbers of classes, from 0 to {len(classes) - 1}; got {shown(labels)}.")
     if not len(labels) or rows.shape != (len(labels), len(classes)):
         raise InvalidInput(f"labels {labels.shape}, probabilities {rows.shape}: one row for each label is needed.")
     figure = Figure(figsize=(8.0, 3.8))

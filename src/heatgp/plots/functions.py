@@ -11,12 +11,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from ..arguments import as_array, check_count, shown
+from ..arguments import as_array, check_count, is_list, shown
 from ..errors import InvalidInput
 from ..manifolds import Sphere, TorusKnot
 from ..manifolds.checks import check_points, require
 from ..points import latlon_to_sphere, sphere_to_latlon
-from .style import FUNCTION_MAP, new_axes, styled
+from .style import FUNCTION_MAP, curve, new_axes, styled
 
 
 @styled
@@ -50,11 +50,17 @@ def knot_figure(
     """
     are_knots = isinstance(knots, (list, tuple)) and all(isinstance(knot, TorusKnot) for knot in knots)
     require(are_knots, f"knots must be a list of TorusKnot; got {shown(knots)}.")
-    values = np.array([[as_array(v, "the values of a column") for v in column] for _, column in columns])
-    if values.shape != (len(columns), len(knots), len(angles)):
-        raise InvalidInput(
-            f"the columns hold {values.shape[1:]} values (knots, angles); {(len(knots), len(angles))} are needed."
-        )
+    angles = curve("angles", angles)
+    titled = is_list(columns) and len(columns) > 0 and all(is_list(pair) and len(pair) == 2 for pair in columns)
+    require(titled, f"columns must be a list of pairs (title, values), one or more; got {shown(columns)}.")
+    for title, column in columns:
+        shapes = [as_array(v, f"the values of column {title!r}").shape for v in column]
+        if not shapes or shapes != [(len(angles),)] * len(knots):
+            raise InvalidInput(
+                f"column {title!r} has values of shapes {shown(shapes)}; needed are {len(knots)} array(s) of shape "
+                f"({len(angles)},), one for each knot."
+            )
+    values = np.array([[np.asarray(v, dtype=float) for v in column] for _, column in columns])
     low, high = float(values[0].min()), float(values[0].max())  # of the first column: usually the truth
     colour = ScalarMappable(Normalize(low, high), FUNCTION_MAP)
     figure = Figure(figsize=(2.7 * len(columns) + 0.8, 2.3 * len(knots)))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from ..arguments import check_count, generator, is_number
+from ..arguments import check_count, generator, is_list, is_number, shown
 from ..cost import check_memory
 from ..errors import NotConverged, Unsupported
 from ..manifolds import (
@@ -26,7 +26,7 @@ from ..manifolds import (
     TorusKnot,
 )
 from ..manifolds.checks import require, unchecked
-from .style import method_styles, new_axes, styled
+from .style import curve, method_styles, new_axes, styled
 
 CURVED = 30.0
 """How far kernels are drawn in negative curvature, where coordinates grow exponentially with the distance."""
@@ -160,6 +160,8 @@ def kernel_figure(lengths: np.ndarray, table: Sequence[Curve], title: str, xlabe
     -------
     matplotlib.figure.Figure
     """
+    lengths = curve("lengths", lengths)
+    _check_curves("table", table, len(lengths))
     figure, axes = new_axes(6, 3.8)
     draw_kernels(axes, lengths, table, method_styles(method for method, _, _ in table))
     axes.set(xlabel=xlabel, ylabel="heat kernel $p_t$ (1/volume)", title=title)
@@ -181,7 +183,11 @@ def kernel_panels(panels: Sequence[tuple[str, str, np.ndarray, Sequence[Curve]]]
     -------
     matplotlib.figure.Figure
     """
-    rows = math.ceil(len(panels) / columns)
+    right = is_list(panels) and len(panels) > 0 and all(is_list(panel) and len(panel) == 4 for panel in panels)
+    require(right, f"panels must be a list of (title, name, distances, curves), one or more; got {shown(panels)}.")
+    rows = math.ceil(len(panels) / check_count("columns", columns))
+    for title, _, lengths, table in panels:
+        _check_curves(f"the curves of {title!r}", table, len(curve(f"the distances of {title!r}", lengths)))
     figure = Figure(figsize=(3.3 * columns, 2.6 * rows + 0.5))
     grid = figure.subplots(rows, columns, squeeze=False)
     for axes in grid.flat[len(panels) :]:
@@ -197,6 +203,15 @@ def kernel_panels(panels: Sequence[tuple[str, str, np.ndarray, Sequence[Curve]]]
     lines = {str(line.get_label()): line for axes in figure.axes for line in axes.get_lines()}
     figure.legend([lines[m] for m in methods], methods, loc="outside upper center", ncols=len(lines))
     return figure
+
+
+def _check_curves(name: str, table: Any, number: int) -> None:
+    """Raise InvalidInput unless it is a list of a method, values and standard errors each."""
+    right = is_list(table) and len(table) > 0 and all(is_list(row) and len(row) == 3 for row in table)
+    require(right, f"{name} must be a list of (method, values, standard errors), one or more; got {shown(table)}.")
+    for method, value, error in table:
+        curve(f"the values of {method!r}", value, number)
+        curve(f"the standard errors of {method!r}", error, number)
 
 
 def draw_kernels(axes: Any, lengths: np.ndarray, table: Sequence[Curve], styles: dict[str, dict[str, Any]]) -> None:

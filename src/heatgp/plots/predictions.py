@@ -8,23 +8,29 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..arguments import as_array
+from ..arguments import as_array, check_count, is_list, shown
 from ..errors import InvalidInput
 from ..gp.scores import reliability
-from .style import method_styles, new_axes, styled
+from .style import check_mapping, curve, method_styles, new_axes, styled
 
 
 def draw_prediction(axes: Any, x: Any, order: np.ndarray, mean: Any, std: Any, truth: Any, data: Any) -> None:
     """Mean, a band of two standard deviations, the true function (all at `order`) and data over x."""
-    mean = np.asarray(mean)[order]
+    number = order.max() + 1
+    mean = curve("mean", mean, number)[order]
     if std is not None:
-        spread = 2 * np.asarray(std)[order]
+        spread = 2 * curve("std", std, number)[order]
         axes.fill_between(x, mean - spread, mean + spread, color="C0", alpha=0.2, lw=0, label="± 2 standard deviations")
     axes.plot(x, mean, color="C0", lw=2, label="mean")
     if truth is not None:
-        axes.plot(x, np.asarray(truth)[order], "k--", lw=1, label="truth")
+        axes.plot(x, curve("truth", truth, number)[order], "k--", lw=1, label="truth")
     if data is not None:
-        axes.plot(*data, ".", color="C1", label="data")
+        if not is_list(data) or len(data) != 2:
+            raise InvalidInput(
+                f"data must be a pair of arrays, the coordinates and the observations; got {shown(data)}."
+            )
+        at = curve("the coordinates of data", data[0])
+        axes.plot(at, curve("the observations of data", data[1], len(at)), ".", color="C1", label="data")
 
 
 @styled
@@ -55,9 +61,10 @@ def interval_figure(
     -------
     matplotlib.figure.Figure
     """
+    x = curve("x", x)
     order = np.argsort(x)
     figure, axes = new_axes(6, 3.6)
-    draw_prediction(axes, np.asarray(x)[order], order, mean, std, truth, data)
+    draw_prediction(axes, x[order], order, mean, std, truth, data)
     axes.set(xlabel=xlabel, ylabel=ylabel, title=title)
     axes.legend()
     return figure
@@ -91,6 +98,7 @@ def circle_figure(
     -------
     matplotlib.figure.Figure
     """
+    angles = curve("angles", angles)
     order = np.argsort(angles)
     around = np.append(angles[order], angles[order[0]] + 2 * math.pi)
     figure, axes = new_axes(4.6, 4.6, projection="polar")
@@ -128,8 +136,9 @@ def reliability_figure(
     InvalidInput
         If there are fewer than two bins.
     """
-    if bins < 2:
+    if check_count("bins", bins) < 2:
         raise InvalidInput(f"a reliability diagram needs at least 2 bins; got {bins}.")
+    check_mapping("methods", methods, "pairs of probabilities and what happened")
     figure, axes = new_axes(4.8, 4.6)
     axes.plot([0, 1], [0, 1], color="0.6", lw=1, ls="--", label="as predicted")
     styles = method_styles(methods)
@@ -178,11 +187,10 @@ def tract_figure(
     -------
     matplotlib.figure.Figure
     """
+    check_mapping("scores", scores, "scores of all sites")
     curves = {method: as_array(values, f"the scores of {method!r}") for method, values in scores.items()}
-    if not curves:
-        raise InvalidInput("scores must have one method or more; there is none.")
     first = next(iter(curves.values()))
-    at = np.arange(1, first.size + 1) if sites is None else np.asarray(sites)
+    at = curve("sites", np.arange(1, first.size + 1) if sites is None else sites)
     for method, values in curves.items():
         if values.shape != at.shape:
             raise InvalidInput(f"the scores of {method!r} have shape {values.shape}; there are {at.size} sites.")
@@ -227,11 +235,15 @@ def score_figure(
     -------
     matplotlib.figure.Figure
     """
+    check_mapping("methods", methods, "pairs of means and standard deviations")
+    if not is_list(settings):
+        raise InvalidInput(f"settings must be a list of names; got {shown(settings)}.")
     figure, axes = new_axes(min(9.0, max(5.0, 1.6 * len(settings))), 3.6)
     number, styles = len(methods), method_styles(methods)
     for place, (method, (mean, sd)) in enumerate(methods.items()):
         at = np.arange(len(settings)) + 0.6 * (place - (number - 1) / 2) / max(number, 1)
-        height, bar = np.asarray(mean, dtype=float), np.asarray(sd, dtype=float)
+        height = curve(f"the means of {method!r}", mean, len(settings))
+        bar = curve(f"the standard deviations of {method!r}", sd, len(settings))
         below = np.minimum(bar, 0.9 * np.abs(height)) if log else bar  # down to zero has no end on a log axis
         style = {**styles[method], "ls": "none", "ms": 5, "capsize": 2}
         axes.errorbar(at, height, np.stack((below, bar)), label=method, **style)
@@ -254,10 +266,14 @@ def scatter_figure(panels: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray
     -------
     matplotlib.figure.Figure
     """
+    check_mapping("panels", panels, "truth, mean and standard deviation")
     figure = Figure(figsize=(3.1 * len(panels), 3.3))
     grid = figure.subplots(1, len(panels), sharex=True, sharey=True, squeeze=False)[0]
     styles = method_styles(panels)
     for axes, (method, (truth, mean, std)) in zip(grid, panels.items()):
+        truth = curve(f"the truth of {method!r}", truth)
+        mean = curve(f"the mean of {method!r}", mean, len(truth))
+        std = curve(f"the standard deviation of {method!r}", std, len(truth))
         look = {"fmt": ".", "ms": 3, "elinewidth": 0.4, "alpha": 0.6, "color": styles[method]["color"]}
         axes.errorbar(truth, mean, std, **look, rasterized=True)
         axes.axline((float(np.mean(truth)), float(np.mean(truth))), slope=1, color="0.3", lw=1, ls="--")

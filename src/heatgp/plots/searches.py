@@ -7,9 +7,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from ..arguments import as_array
+from ..arguments import as_array, check_number
 from ..errors import InvalidInput
-from .style import COLOURS, MARKERS, new_axes, styled
+from .style import COLOURS, MARKERS, check_mapping, new_axes, styled
 
 
 @styled
@@ -42,6 +42,10 @@ def convergence_figure(values: Any, *, minimum: float | None = None, label: str 
     >>> figure.axes[0].get_lines()[1].get_ydata()
     array([2.5, 0.5, 0.5, 0.5])
     """
+    if minimum is not None:
+        check_number("minimum", minimum)
+    if isinstance(values, Mapping):
+        check_mapping("values", values, "values of a search")
     several = values if isinstance(values, Mapping) else {"": values}
     runs = {name: as_array(run, "values").astype(float) for name, run in several.items()}
     for name, run in runs.items():

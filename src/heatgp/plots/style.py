@@ -1,16 +1,17 @@
 """The style that all pictures share, and their files."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.rcsetup import cycler
 
-from ..arguments import shown
+from ..arguments import as_array, shown
 from ..errors import InvalidInput
 from ..whole_file import check_path, whole_file
 
@@ -92,6 +93,30 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
             return draw(*arguments, **options)
 
     return drawn
+
+
+def curve(name: str, values: Any, length: int | None = None) -> np.ndarray:
+    """Values of a curve as real numbers (N,), or InvalidInput.
+
+    Parameters
+    ----------
+    name : str, for messages.
+    values : array_like
+    length : int, default None. How many there must be; by default any positive number.
+    """
+    array = as_array(values, name)
+    if array.dtype.kind == "c":
+        raise InvalidInput(f"{name} must be real numbers; its dtype is {array.dtype}.")
+    if array.ndim != 1 or not array.size or (length is not None and array.size != length):
+        needed = "(N,), N >= 1" if length is None else f"({length},)"
+        raise InvalidInput(f"{name}: the shape is {array.shape}; needed is {needed}.")
+    return array.astype(float)
+
+
+def check_mapping(name: str, value: Any, what: str) -> None:
+    """InvalidInput unless it is a dict, or another mapping, with an entry or more."""
+    if not isinstance(value, Mapping) or not value:
+        raise InvalidInput(f"{name} must be a dict from names to {what}, one or more; got {shown(value)}.")
 
 
 def check_picture(path: Any) -> str:
