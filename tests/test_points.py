@@ -328,6 +328,9 @@ def test_messages_name_the_converter(M, shape, name, rng):
     """In models, kernels and geometry."""
     raw = rng.uniform(-0.5, 0.5, shape)
     calls = [lambda: GPRegressor(M).fit(raw, np.arange(7.0)), lambda: heat_kernel(M)(raw, time=0.1)]
+    X = M.random(rng, 7)
+    gp = GPRegressor(M, time=0.1, amplitude=1.0, noise=0.1).fit(X, np.arange(7.0))
+    calls.append(lambda: gp.predict(raw))
     for call in [*calls, lambda: M.exp(raw, raw)]:
         with pytest.raises(InvalidInput, match=re.escape(f"heatgp.points.{name}")):
             call()
@@ -352,6 +355,7 @@ def test_the_converter_that_is_named_works(kind, rng):
 
 def test_coordinates_whose_squares_overflow_are_refused():
     fails("h[0, 0] is 1.0e+300, whose square leaves floating point", points.half_space_to_hyperboloid, [[1e300, 1.0]])
+    fails("h[0] has the height 1.0e-310, so far", points.half_space_to_hyperboloid, [[0.0, 1e-310]])
 
 
 def test_one_point_is_named_where_it_is_one():
@@ -377,6 +381,7 @@ def test_landmarks_in_the_order_of_r_name_the_remedy(rng):
     landmarks = rng.standard_normal((7, 5, 2))
     fails("Pass numpy.moveaxis(landmarks, -1, 0)", landmarks_to_shape, np.moveaxis(landmarks, 0, -1))
     fails("numpy.swapaxes(landmarks, -1, -2) for (N, 2, k)", landmarks_to_shape, np.swapaxes(landmarks, 1, 2))
+    fails("Pass numpy.moveaxis(landmarks, -1, 0)", landmarks_to_shape, np.moveaxis(landmarks[:2], 0, -1))
     solid = rng.standard_normal((7, 5, 3))
     fails("numpy.moveaxis(landmarks, -1, 0) for (k, 3, N)", points.landmarks_to_preshape, np.moveaxis(solid, 0, -1))
     np.testing.assert_array_equal(

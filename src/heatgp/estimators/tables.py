@@ -71,21 +71,19 @@ def check_columns(estimator: Any, manifold: Manifold, X: np.ndarray) -> None:
     """Raise InvalidInput where points are vectors and rows of X have another length."""
     if len(manifold.shape) != 1:
         return
-    _check_rows(X)
+    _check_rows(X, manifold.converter(X.shape))
     if X.shape[1] not in (*manifold.shape, flat_size(manifold)):
         raise InvalidInput(
             f"X has {X.shape[1]} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} "
-            f"features as input: points of {manifold!r}."
+            f"features as input: points of {manifold!r}.{manifold.converter(X.shape)}"
         )
 
 
-def _check_rows(X: np.ndarray) -> None:
-    """Raise InvalidInput unless X is a table."""
+def _check_rows(X: np.ndarray, converter: str = "") -> None:
+    """Raise InvalidInput unless X is a table; `converter` says what may be done with the array instead."""
     if X.ndim != 2:
-        raise InvalidInput(
-            f"Expected 2D array, a row for each point; X has shape {X.shape}. Reshape your data: X.reshape(-1, 1) if "
-            "it has one column, X.reshape(1, -1) if it is one point."
-        )
+        reshape = " Reshape your data: X.reshape(-1, 1) if it has one column, X.reshape(1, -1) if it is one point."
+        raise InvalidInput(f"Expected 2D array, a row for each point; X has shape {X.shape}.{converter or reshape}")
 
 
 def checked_targets(estimator: Any, y: Any) -> np.ndarray:

@@ -91,6 +91,8 @@ def half_space_to_hyperboloid(h: ArrayLike) -> np.ndarray:
     h = _coordinates(h, "h")
     height = h[..., -1]
     reject(height <= 0, height, "h", "has the height {value:.3g} <= 0: the last coordinate must be positive.")
+    tiny = "has the height {value:.1e}, so far from the other points that coordinates leave floating point. Remove it."
+    reject(height < 1 / EXTREME, height, "h", tiny)
     reject(np.abs(h) > EXTREME, h, "h", "is {value:.1e}, whose square leaves floating point. Change the unit.")
     square, height = np.square(h).sum(axis=-1, keepdims=True), height[..., None]
     return np.concatenate([square + 1, 2 * h[..., :-1], square - 1], axis=-1) / (2 * height)

@@ -62,8 +62,11 @@ def landmarks_to_shape(landmarks: ArrayLike, contrast: Contrast = "helmert") -> 
             + (ORDERS.format(2) if order_of_r else PLANAR)
         )
     if pairs.ndim < 2 or pairs.shape[-2] < 3:
+        number = pairs.shape[-2] if pairs.ndim > 1 else 1
+        order_of_r = z.dtype.kind == "f" and z.ndim == 3 and z.shape[1] == 2
         raise InvalidInput(
-            f"there are {pairs.shape[-2] if pairs.ndim > 1 else 1} landmarks per row; a shape needs k >= 3."
+            f"there are {number} landmarks per row; a shape needs k >= 3."
+            + (f" {ORDERS.format(2)}" if order_of_r else "")
         )
     _, power = np.frexp(np.abs(pairs).max(axis=(-2, -1)))
     pairs = np.ldexp(pairs, -power[..., None, None])  # of size one, so that squares stay in floating point
