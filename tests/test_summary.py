@@ -50,6 +50,15 @@ def test_what_each_factor_explains(options):
     assert f"  explained by factor 2, Euclidean(1): {found.explained[names[2]]:.3g}, {share:.0f} %" in str(found)
 
 
+def test_one_factor_that_varies_explains_all():
+    M, points, parts, _ = additive_data(20)
+    points[:, 3:] = 0.5
+    found = hg.GPRegressor(M, **FIXED).fit(points, parts[0]).summary()
+    sphere, *others = found.explained.values()
+    assert sphere == pytest.approx(found.variance, rel=1e-9)
+    assert others == [0, 0]
+
+
 def test_what_each_coordinate_explains():
     rng = np.random.default_rng(0)
     points = rng.uniform(-1, 1, (80, 3))

@@ -47,10 +47,11 @@ def explained_variances(
     if len(names) < 2 or not shifts:
         return predictions.var(axis=0), {}
     total = np.zeros((len(names), *predictions.shape[1:]))
+    weight = (number - 1) / (2 * number * len(shifts))  # as if each datum were replaced by itself as often
     for shift in shifts:
         others = np.roll(points, shift, axis=0)
         for k, (_, moved) in enumerate(replaced_parts(manifold, coordinates, points, others)):
-            total[k] += np.square(predict(moved) - predictions).mean(axis=0) / (2 * len(shifts))
+            total[k] += np.square(predict(moved) - predictions).mean(axis=0) * weight
     explained = dict(zip(names, total))
     return predictions.var(axis=0), explained
 
