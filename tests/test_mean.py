@@ -1,5 +1,7 @@
 """The prior mean of a regression is a function of the point, whichever array stands for it."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -148,3 +150,14 @@ def test_any_function_where_points_are_arrays(M):
     X = M.random(np.random.default_rng(0), 20)
     gp = GPRegressor(M, mean=lambda x: x.reshape(len(x), -1)[:, :1], time=0.5, amplitude=1.0, noise=0.1)
     assert np.isfinite(gp.fit(X, np.arange(20.0)).predict(X)).all()
+
+
+def test_numbers_as_mean_of_any_precision_and_size():
+    X = Sphere(2).random(np.random.default_rng(0), 20)
+    given = {"time": 0.5, "amplitude": 1.0, "noise": 0.1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        one, two = (GPRegressor(Sphere(2), mean=mean, **given).fit(X, X[:, 0]) for mean in (np.float32(1), 1.0))
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    with pytest.raises(InvalidInput, match=r"mean = 1e\+300 has a square beyond floating point. Change the unit of y"):
+        GPRegressor(Sphere(2), mean=1e300, **given).fit(X, X[:, 0])

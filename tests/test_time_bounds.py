@@ -253,3 +253,9 @@ def test_no_distance_of_all_data_where_the_embedding_is_large(monkeypatch, rng):
     monkeypatch.setattr(SpecialOrthogonal, "distance", counted)
     time_bounds(Table((0.0, np.inf), M), M.random(rng, 3000))
     assert sum(computed) < 200 * 1000 + 200**2 + 200 * 8 + 100
+
+
+def test_bounds_beyond_the_times_of_kernels_are_refused(rng):
+    X = Sphere(2).random(rng, 20)
+    with pytest.raises(InvalidInput, match=r"time_bounds = \(1e-300, 1e\+300\) are not within 1e-100 and 1e\+100"):
+        GPRegressor(Sphere(2), time_bounds=(1e-300, 1e300)).fit(X, X[:, 0])

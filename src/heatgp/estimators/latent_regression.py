@@ -120,7 +120,7 @@ def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
     """The prior mean of f, None where a constant is added to it."""
     if isinstance(mean, str) and mean in ("constant", "zero"):
         return None if mean == "constant" else 0.0
-    if is_number(mean) and abs(mean) < 1e140:
+    if is_number(mean) and abs(float(mean)) < 1e140:
         return float(mean)
     raise InvalidInput(
         f'mean = {shown(mean)} is not possible with {type(law).__name__}. Use "constant", "zero" or a number; '

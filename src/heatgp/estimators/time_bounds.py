@@ -7,6 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.spatial import cKDTree
 
+from ..arguments import EXTREME, shown
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
 from ..gp.fit import Bounds
@@ -57,12 +58,18 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None, count: int
     count : int, default None. The number of all data where X is a random part of them: these are closer to each other.
     """
     parts = kernel.time_parts(X)
+    if given is not None:
+        intervals = Bounds(given).times(len(parts))
+        if intervals.min() < 1 / EXTREME or intervals.max() > EXTREME:
+            raise InvalidInput(
+                f"time_bounds = {shown(given)} are not within {1 / EXTREME:g} and {EXTREME:g}. Change the unit."
+            )
     if len(parts) == 1:
         return _interval(*parts[0], count) if given is None else given
     if given is None:
         times = [_without_effect(part, *_interval(part, x, count)) for part, x in parts]
     else:
-        times = [tuple(interval) for interval in Bounds(given).times(len(parts)).tolist()]
+        times = [tuple(interval) for interval in intervals.tolist()]
     return (*times, *(WEIGHTS,) * kernel.weight_parameters)
 
 

@@ -175,8 +175,10 @@ def targets(
         H, function = constant_basis(X), constant_basis
     elif isinstance(mean, str) and mean == "zero":
         H = np.empty((number, 0))
-    elif not isinstance(mean, str) and is_number(mean) and abs(mean) < 1e140:
+    elif not isinstance(mean, str) and is_number(mean) and abs(float(mean)) < 1e140:
         H, known = np.empty((number, 0)), float(mean)
+    elif is_number(mean):
+        raise InvalidInput(f"mean = {mean} has a square beyond floating point. Change the unit of y.")
     else:
         raise InvalidInput(
             f'mean = {shown(mean)} is not known. Use "zero", "constant", "linear", a finite number or a function of '
