@@ -206,6 +206,14 @@ def test_functions_that_return_something_else(function, message):
         descend(Sphere(2), function, POINTS)
 
 
+@pytest.mark.parametrize("answer", [np.zeros(2, bool), None, 1, "no"])
+def test_a_stop_that_returns_something_else(answer):
+    with pytest.raises(InvalidInput, match="the value that stop returns must be True or False"):
+        descend(
+            Sphere(2), lambda x: (x[:, 2], Sphere(2).gradient(x, np.eye(3)[2] + 0 * x)), POINTS, stop=lambda: answer
+        )
+
+
 def test_shapes_that_change_on_the_way():
     """The first call is right; a later one, for fewer points, is not."""
     calls = []

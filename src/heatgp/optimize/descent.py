@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import EXTREME, as_array, check_count, check_number, shown
+from ..arguments import EXTREME, as_array, check_count, check_flag, check_number, shown
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.checks import TOLERANCE, check_points, require, unchecked
@@ -138,7 +138,7 @@ def descend(
     _check_start(manifold, x, state.values, state.gradients, tolerance)
     for number in range(steps):
         moving = state.moving(tolerance)
-        if not moving.any() or stop():
+        if not moving.any() or check_flag("the value that stop returns", stop()):
             return state.descent(number)
         state.step(function, moving, value_tolerance)
     return state.descent(steps)
