@@ -46,6 +46,28 @@ def test_two_classes_are_those_of_the_dense_model(constant):
 
 
 @pytest.mark.parametrize("constant", [False, True])
+@pytest.mark.parametrize("number", [60, 80])
+def test_as_many_inducing_points_as_labels_or_more(constant, number):
+    X, y = labelled(60, 2)
+    Z, signs = np.concatenate([X, labelled(20, 2, seed=2)[0]])[:number], 2.0 * y - 1
+    kernel = InducedKernel(Inducing.of(KERNEL, X, 0.05, 0.0, number, points=Z))
+    assert len(kernel.inducing) == number
+    new, params = labelled(20, 2, seed=1)[0], Params(0.05, 5.0)
+    dense = condition_classifier(KERNEL, X, signs, params, likelihood=Probit(0.05), constant=constant)
+    sparse = condition_sparse_classifier(kernel, X, signs, params, Probit(0.05), constant)
+    np.testing.assert_allclose(sparse.probability(new), dense.probability(new), atol=1e-5)
+    np.testing.assert_allclose(sparse.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-4)
+
+
+def test_random_labels_of_a_sparse_model_that_needs_all_points():
+    """Where the average over parameters meets a short time, all 300 points are inducing points."""
+    rng = np.random.default_rng(1)
+    X, y = S2.random(rng, 300), rng.integers(0, 2, 300)
+    dense, sparse = (hg.GPClassifier(S2, inference=name).fit(X, y).predict_proba(X) for name in ("ep", "sparse"))
+    np.testing.assert_allclose(sparse, dense, atol=0.01)
+
+
+@pytest.mark.parametrize("constant", [False, True])
 def test_several_classes_are_those_of_the_dense_model(constant):
     X, y = labelled(150, 3)
     new = labelled(20, 3, seed=1)[0]

@@ -171,6 +171,35 @@ def test_bounds_from_a_random_part_of_the_data():
     assert low == pytest.approx((101 / 10_001 / 100 / 5) ** 2)
 
 
+def on_a_line(dim, count, rng):
+    """Random points of a line in R^dim, and the median distance of nearest neighbors."""
+    along = np.sort(rng.random(count))
+    gaps = np.diff(along)
+    spacing = np.median(np.minimum(gaps[1:], gaps[:-1]))
+    direction = rng.standard_normal(dim)
+    X = along[:, None] * direction / np.linalg.norm(direction)
+    return X[rng.permutation(count)], spacing
+
+
+@pytest.mark.parametrize("dim", [3, 64, 65, 300])
+def test_data_of_lower_dimension_than_the_manifold(dim, rng):
+    """In more than 64 dimensions the bound came from 1000 points: 86 spacings for 100,000 points of a line in R^100."""
+    X, spacing = on_a_line(dim, 20_000, rng)
+    low, _ = time_bounds(heat_kernel(Euclidean(dim)), X)
+    assert 5 * low**0.5 == pytest.approx(spacing, rel=0.35)  # 4 standard errors of a median of 200 distances
+
+
+@pytest.mark.parametrize("dim", [3, 300])
+def test_some_of_the_data_say_of_which_dimension_all_are(dim, rng, monkeypatch):
+    """Tracks of satellites are curves: their spacing is as 1/N, not as a root of it."""
+    X, spacing = on_a_line(dim, 40_000, rng)
+    low, _ = time_bounds(heat_kernel(Euclidean(dim)), X[:4000], count=40_000)
+    assert 0.5 * spacing < 5 * low**0.5 < 2 * spacing
+    monkeypatch.setattr("heatgp.estimators.time_bounds.MOST_NUMBERS", 0)  # more coordinates than are compared
+    low, _ = time_bounds(heat_kernel(Euclidean(dim)), X)
+    assert 0.4 * spacing < 5 * low**0.5 < 2.5 * spacing
+
+
 def drawn(X, length, rng):
     """A function of a Gaussian process on a line with the heat kernel of this length: smoothed white noise."""
     step = length / 30
@@ -252,7 +281,7 @@ def test_no_distance_of_all_data_where_the_embedding_is_large(monkeypatch, rng):
 
     monkeypatch.setattr(SpecialOrthogonal, "distance", counted)
     time_bounds(Table((0.0, np.inf), M), M.random(rng, 3000))
-    assert sum(computed) < 200 * 1000 + 200**2 + 200 * 8 + 100
+    assert sum(computed) < 200 * 1000 + 200**2 + 3 * 200 * 8 + 100
 
 
 def test_bounds_beyond_the_times_of_kernels_are_refused(rng):

@@ -28,7 +28,11 @@ CANDIDATES = (8, 4096)
 FEW = 1000
 """Data up to which neighbors are found by rough distances; of more, a k-d tree finds them in the embedding."""
 MOST_COORDINATES = 64
-"""Coordinates of the embedding from which on a k-d tree is of no use: some of the data are taken for all."""
+"""Coordinates of the embedding from which on a k-d tree is of no use: inner products find the neighbors."""
+MOST_NUMBERS = 1 << 26
+"""Coordinates of all data in the embedding from which on some of the data are taken for all."""
+PART = 8
+"""The dimension of the data is found from their spacing and that of one in so many of them."""
 NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
@@ -104,8 +108,9 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
     """
     manifold, times = kernel.manifold, kernel.times
     order, few = np.random.default_rng(0).permutation(len(X)), np.arange(min(SUBSET, len(X)))
-    if len(X) > FEW and np.size(manifold.embed(X[:1])) > MOST_COORDINATES:
-        count, X, order = count or len(X), X[order[:FEW]], np.arange(FEW)
+    most = max(FEW, MOST_NUMBERS // max(np.size(manifold.embed(X[:1])), 1))
+    if len(X) > most:
+        count, X, order = count or len(X), X[order[:most]], np.arange(most)
     some = order[: len(few)]
     rounding = 1e-14 * np.abs(X).max(initial=0.0)
 
@@ -118,8 +123,8 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
         return np.where(np.isfinite(found) & (found > rounding), found, 0.0)
 
     far, farthest = farthest_pair(manifold, X[some], distance)
-    in_tree = len(X) > FEW
-    neighbors, nearest = nearest_neighbors(manifold, X, some, distance, in_tree)
+    embedded = len(X) > FEW
+    neighbors, nearest = nearest_neighbors(manifold, X, some, distance, embedded)
     largest = max(farthest, nearest.max(initial=0.0))
     apart = nearest > 0
     if not apart.any():  # one point, or all the same: any length will do
@@ -134,13 +139,15 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
     spacing = float(np.median(nearest[apart]))
-    if in_tree:
+    if embedded:
         # Near points may be far apart in the embedding, as on quotients. Some of the data say how much this matters.
         both = (nearest_neighbors(manifold, X[order[:FEW]], few, distance, way)[1] for way in (False, True))
         near, found = (np.median(each[each > 0]) if (each > 0).any() else 1.0 for each in both)
         spacing *= min(1.0, float(near / found))
     if count is not None:
-        spacing *= (len(X) / count) ** (1 / manifold.dim)
+        size = max(len(X) // PART, len(few))
+        part = nearest_neighbors(manifold, X[order[:size]], few, distance, embedded)[1]
+        spacing *= (len(X) / count) ** (1 / data_dimension(part, nearest, len(X) / size, manifold.dim))
     low, high = (float(time) for time in np.clip(((spacing / 5) ** 2, reach**2), *times))
     if not low < high:
         return times
@@ -172,7 +179,7 @@ def nearest_neighbors(
     X: np.ndarray,
     some: np.ndarray,
     distance: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    in_tree: bool,
+    embedded: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The nearest other points of some points, among all data, and their distances; zero where there is none.
 
@@ -182,24 +189,27 @@ def nearest_neighbors(
     X : array (N, *shape) of all data.
     some : array (n,) of indices.
     distance : function of two arrays of points that is zero where they are the same.
-    in_tree : bool, whether a k-d tree of the embedding finds candidates. Else all rough separations are computed.
+    embedded : bool, whether candidates are neighbors in the embedding. Else all rough separations are computed.
 
     Returns
     -------
     indices, distances : arrays (n,)
     """
-    if in_tree:
-        flat = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+    tree = None
+    if embedded and np.size(manifold.embed(X[:1])) <= MOST_COORDINATES:
+        flat = embedding(manifold, X)
         tree = cKDTree(flat)
-    else:
+    elif not embedded:
         rows = max(1, NUMBERS // max(X.size, 1))
         parts = [some[k : k + rows] for k in range(0, len(some), rows)]
         rough = np.concatenate([np.asarray(manifold.rough_separation(X[part, None], X)) for part in parts])
 
     def closest(count: int) -> tuple[np.ndarray, np.ndarray]:
         """Of so many candidates each."""
-        if in_tree:
+        if tree is not None:
             candidates = np.reshape(tree.query(flat[some], k=count)[1], (len(some), count))
+        elif embedded:
+            candidates = nearest_in_embedding(manifold, X, some, count)
         else:
             candidates = np.argpartition(rough, count - 1, axis=1)[:, :count]
         rows = max(1, NUMBERS // X[candidates[:1]].size)
@@ -215,6 +225,44 @@ def nearest_neighbors(
         count = min(8 * count, most)
         indices, nearest = closest(count)
     return indices, np.where(np.isfinite(nearest), nearest, 0.0)
+
+
+def embedding(manifold: Manifold, X: np.ndarray) -> np.ndarray:
+    """The coordinates of points in the embedding, (N, coordinates)."""
+    return np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+
+
+def nearest_in_embedding(manifold: Manifold, X: np.ndarray, some: np.ndarray, count: int) -> np.ndarray:
+    """The indices (n, count) of the points nearest to some points in the embedding, by inner products."""
+    places = embedding(manifold, X[some])
+    center = places.mean(axis=0)  # differences of points that are near each other keep their digits
+    places = places - center
+    kept, away = np.empty((len(some), 0), dtype=int), np.empty((len(some), 0))
+    rows = max(1, NUMBERS // max(places.shape))
+    for start in range(0, len(X), rows):
+        part = embedding(manifold, X[start : start + rows]) - center
+        squares = np.square(part).sum(axis=1) - 2 * places @ part.T  # but for that of the point itself
+        away = np.hstack([away, squares])
+        kept = np.hstack([kept, np.broadcast_to(np.arange(start, start + len(part)), squares.shape)])
+        if away.shape[1] > count:
+            nearest = np.argpartition(away, count - 1, axis=1)[:, :count]
+            kept, away = (np.take_along_axis(each, nearest, axis=1) for each in (kept, away))
+    return kept
+
+
+def data_dimension(part: np.ndarray, whole: np.ndarray, ratio: float, highest: int) -> float:
+    """The dimension of the set that data fill, which may be a curve or a surface in the manifold.
+
+    Parameters
+    ----------
+    part, whole : arrays of nearest distances of the same points, among some of the data and among all.
+    ratio : float, the number of all data over that of some.
+    highest : int, the dimension of the manifold, which is returned where nothing else is known.
+    """
+    if ratio <= 1 or not (part > 0).any():
+        return highest
+    longer = float(np.median(part[part > 0]) / np.median(whole[whole > 0]))
+    return float(np.clip(np.log(ratio) / np.log(longer), 1, highest)) if longer > 1 else highest
 
 
 def shortened(

@@ -126,9 +126,10 @@ class ProductKernel(HeatKernel):
         return replace(self, factors=tuple(f.as_positive_definite() for f in self.factors))
 
     def with_times(self, which: str | None) -> HeatKernel:
-        """By default one for each factor."""
+        """By default one for each factor, also of a product that is a factor."""
         if which is None:
-            return replace(self, own_times=self.own_times or len(self.factors) > 1)
+            factors = tuple(factor.with_times(None) for factor in self.factors)
+            return replace(self, factors=factors, own_times=self.own_times or len(factors) > 1)
         factors = self.factors if which == "each" else tuple(f.with_times(which) for f in self.factors)
         return replace(self, factors=factors, own_times=which != "shared")
 

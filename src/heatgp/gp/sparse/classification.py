@@ -79,13 +79,17 @@ def condition_sparse_classifier(
 ) -> SparseClassPosterior:
     """The posterior of f given many labels -1 or 1 at X, as `condition_classifier`; the data are not kept."""
     found = condition_classifier(kernel, X, y, params, likelihood=likelihood, constant=constant)
-    assert isinstance(found.factor, LowRank)
-    rank = len(found.factor.lower)
+    factor = found.factor
+    if not isinstance(factor, LowRank):  # there are as many features as labels
+        features = found.kernel.features(X)
+        assert features is not None
+        factor = LowRank.of(np.sqrt(params.amplitude) * features.at(params.time).value, factor.precision)
+    rank = len(factor.lower)
     parts = vars(found) | {
         "X": kernel.inducing.points,
         "y": np.empty(0),
-        "factor": LowRank(np.eye(rank), np.ones(rank), found.factor.lower),
-        "weights": found.factor.reduced(found.weights),
+        "factor": LowRank(np.eye(rank), np.ones(rank), factor.lower),
+        "weights": factor.reduced(found.weights),
         "approximation": None,
         "number": len(y),
     }
