@@ -330,7 +330,7 @@ def test_estimates_of_time_are_right_within_a_factor_of_three(method, manifold):
     raise AssertionError(f"estimate over truth: {ratios}")
 
 
-@pytest.mark.parametrize("options", [{"multiclass": "one-vs-rest"}, {}, {"class_times": "own", "amplitude": 1.0}])
+@pytest.mark.parametrize("options", [{"multiclass": "one-vs-rest"}, {}])
 def test_a_grid_of_classes_counts_the_memory_that_it_keeps(options, monkeypatch):
     """Against the sizes of the matrices that the posteriors have after predictions."""
     asked = []

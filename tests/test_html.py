@@ -115,7 +115,6 @@ def test_fitted_models_show_what_they_have_learned():
         (hg.GPRegressor(hg.Product(S2), kernel=[hg.heat_kernel(S2)], time=1.0, smoothness=1.5), Y),
         (hg.GPClassifier(S2, amplitude=4.0), COLORS),
         (hg.GPClassifier(S2, amplitude=4.0, multiclass="one-vs-rest"), COLORS),
-        (hg.GPClassifier(S2, amplitude=4.0, class_times="own"), COLORS),
         (hg.GPClassifier(S2, amplitude=4.0), Y > 0),
         (hg.GPRegressor(S2, time=1.0, amplitude=1.0, noise=0.1, inference="sparse"), Y),
     ],

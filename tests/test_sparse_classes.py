@@ -146,8 +146,6 @@ def test_what_a_sparse_classifier_has_not():
             call()
     with pytest.raises(InvalidInput, match="inference = 'fast' is not known"):
         hg.GPClassifier(S2, inference="fast").fit(X, y)
-    with pytest.raises(Unsupported, match='class_times="own"'):
-        hg.GPClassifier(S2, inference="sparse", class_times="own").fit(*labelled(100, 3))
 
 
 def test_rare_classes_are_among_the_data_that_parameters_are_learned_from():

@@ -145,7 +145,7 @@ class HeatGP(BaseEstimator):
             f"{type(self).__name__}({where}), N = {posteriors[0].count}" + (f", {form.words}" if form else ""),
             tuple(parameters),
             self._log_evidence,
-            tuple(search_path(fits, mixtures, self._prior_kernel.names, self._has_normal_noise)),
+            tuple(search_path(fits, mixtures, self.kernel_.names, self._has_normal_noise)),
             (*notes, *self._notes_on(parameters)),
             **self._explained(),
         )
@@ -359,19 +359,9 @@ class HeatGP(BaseEstimator):
         return len(given.free) + (given.amplitude is None) + self._learned_noises
 
     def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold_, self.kernel, self._kernel_time, self.rng, self.n_jobs)
+        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs)
         kernel = smoothed(kernel, self.smoothness).as_positive_definite()
         return Normalized(kernel) if self.normalize else kernel
-
-    @property
-    def _kernel_time(self) -> Any:
-        """The argument `time`, as far as it says how many times the kernel has."""
-        return self.time
-
-    @property
-    def _prior_kernel(self) -> Kernel:
-        """The covariance of all functions of a model, which may have times of their own."""
-        return self.kernel_
 
     def _learned(
         self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
@@ -393,7 +383,7 @@ class HeatGP(BaseEstimator):
     def _given(self, noise: Any) -> Given:
         """The parameters that are held fixed."""
         time = None if isinstance(self.time, str) else self.time
-        return Given.of(self._prior_kernel, time, self.amplitude, noise)
+        return Given.of(self.kernel_, time, self.amplitude, noise)
 
     def _bounds(self, points: Array, count: int | None = None) -> Bounds:
         """Where parameters are searched for; `count` is the number of all data where the points are some of them."""
@@ -438,7 +428,7 @@ class HeatGP(BaseEstimator):
         if self._precomputed and time is not None:
             raise InvalidInput(f"time = {shown(time)}, but a precomputed kernel has none. Leave it None.")
         given = Given.of(
-            self._prior_kernel,
+            self.kernel_,
             old.time if time is None else time,
             old.amplitude if amplitude is None else amplitude,
             old.noise if noise is None else noise,

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, check_flag, is_list, is_number, refuse_missing, shown
+from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import AccuracyWarning, InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn, warn_again
@@ -30,7 +30,6 @@ from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
-from ..gp.own_times import OwnTimes, at_each, fit_own_times
 from ..gp.params import Params
 from ..gp.priors import Priors
 from ..gp.probit import Probit
@@ -105,15 +104,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
     multiclass : "auto" (default), "joint" or "one-vs-rest", for more than two classes. "joint" is one model, in which
-        all f_c have the same amplitude and, unless `class_times` says other, the same time. "one-vs-rest" is a model
-        of two classes for each class, with a time and an amplitude of its own; the probabilities are divided by their
-        sum. "auto" is "joint" with inference="ep", and "one-vs-rest" with "laplace". Where classes times N³ is above
-        2.5e9, or N³ of smooth functions, the parameters of "joint" are learned from random points, and all points are
-        conditioned on.
-    class_times : "shared" (default) or "own", for more than two classes jointly. With "own" each f_c has a time of its
-        own, which suits classes whose regions differ in size. The search starts from the best shared time. `time` may
-        then be a tuple of one for each class; kernels of several times are refused. Two classes have one function, and
-        the models of "one-vs-rest" (also with inference="laplace") have their own times anyway: "own" changes nothing.
+        all f_c have the same time and amplitude. "one-vs-rest" is a model of two classes for each class, with a time
+        and an amplitude of its own, which suits classes whose regions differ in size; the probabilities are divided by
+        their sum. "auto" is "joint" with inference="ep", and "one-vs-rest" with "laplace". Where classes times N³ is
+        above 2.5e9, or N³ of smooth functions, the parameters of "joint" are learned from random points, and all
+        points are conditioned on.
     amplitude_bounds : tuple (low, high), default None: (0.01, 10,000). Where the prior variance of f is searched for.
     normalize, time_bounds, rng, n_jobs, project, integrate : as in `GPRegressor`.
 
@@ -126,8 +121,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         Predictions are averages, with this weight, of the Gaussian process and of the shares of the classes. It is 1
         unless priors="weak", mean="constant" and the amplitude is learned.
     fits_ : list of Fit, the searches for the parameters. mixtures_ : list of Mixture, what predictions average over.
-    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class, and with
-        class_times="own" a tuple of times, in the order of `classes_`.
+    time_, amplitude_, label_noise_ : the parameters used; with "one-vs-rest" one for each class, in the order of
+        `classes_`.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
     approximation_ : SparseClassApproximation of a sparse model: the number of inducing points, and what they leave
@@ -156,7 +151,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
     label_noise: float | None = None
     priors: Priors | Literal["weak"] | None = "weak"
     multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
-    class_times: Literal["shared", "own"] = "shared"
 
     @learns_smoothness
     def fit(self, X: Any, y: Any) -> Self:
@@ -193,12 +187,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return numbers
 
         points, numbers = self._checked(X, class_numbers)
-        self._check_class_times()
         self.fits_: list[Fit] = []
         against = {
             'kernel="precomputed"': self._precomputed,
             "normalize=False": not self.normalize,
-            'class_times="own"': self._has_own_times,
             'integrate="grid"': self.integrate is not None,
         }
         sparse = is_sparse(self.inference, len(points), against)
@@ -228,7 +220,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         few = some_of_each(numbers, LEARNED)
         self._learn(points[few], numbers[few], averaged=False)
-        kernel, given = self._prior_kernel, self._given(0.0)
+        kernel, given = self.kernel_, self._given(0.0)
         if not free_times(kernel, given) or len(points) < 2 * NEAR:
             return len(few)
         _, middle = time_intervals(kernel, self._bounds(points[few]), given)
@@ -388,14 +380,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 f'multiclass = "joint" with inference = "{self.inference}": the joint model of several classes needs '
                 'inference = "ep". Use it, or multiclass = "one-vs-rest".'
             )
-        if not (isinstance(self.class_times, str) and self.class_times in ("shared", "own")):
-            raise InvalidInput(f'class_times = {self.class_times!r} is not known. Use "shared" or "own".')
-        several = isinstance(self.time, str) and self.time in ("each", "coordinates")
-        if self.class_times == "own" and (self._precomputed or several):
-            what = 'kernel = "precomputed"' if self._precomputed else f'time = "{self.time}"'
-            raise InvalidInput(
-                f'class_times = "own" needs a kernel of one time; got {what}. Use class_times = "shared".'
-            )
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
         self._check_label_noise(self.label_noise)
@@ -416,22 +400,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         count = len(self.classes_)
         if count == 2 or not self._jointly:
             return super()._matrices
-        # the covariances, one inverse and its product with the factor of the level for each class, and this factor
-        return (count if self._has_own_times else 1) + 2 * count + 1
-
-    def _check_class_times(self) -> None:
-        """Errors of times of their own, once the kernel and the classes are known."""
-        if not self._has_own_times:
-            return
-        if self.kernel_.parameters != 1:
-            raise InvalidInput(
-                f'class_times = "own" needs a kernel of one time; this one takes {self.kernel_.parameters} numbers. '
-                'Use class_times = "shared", or for a product time = "shared".'
-            )
-        if is_list(self.time) and 0 < sum(time is None for time in self.time) < len(self.time):
-            raise InvalidInput(
-                f'time = {shown(self.time)} with class_times = "own": give the times of all classes, or none.'
-            )
+        # the covariance, one inverse and its product with the factor of the level for each class, and this factor
+        return 2 * count + 2
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         notes = []
@@ -461,23 +431,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return self.multiclass == "joint" or (self.multiclass == "auto" and self._method == "ep")
 
     @property
-    def _has_own_times(self) -> bool:
-        """Whether the functions of one model of several classes have times of their own."""
-        return self.class_times == "own" and len(self.classes_) > 2 and self._jointly
-
-    @property
-    def _kernel_time(self) -> Any:
-        return "shared" if self.class_times == "own" and is_list(self.time) else self.time
-
-    @property
-    def _prior_kernel(self) -> Kernel:
-        return self._of_classes(self.kernel_)
-
-    def _of_classes(self, kernel: Kernel) -> Kernel:
-        """The covariance of the functions of all classes."""
-        return OwnTimes(kernel, len(self.classes_)) if self._has_own_times else kernel
-
-    @property
     def _constant(self) -> bool:
         return self.mean == "constant"
 
@@ -499,18 +452,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The posterior of all classes together."""
         count = len(self.classes_)
         what = f"The joint model of {len(points):,} points in {count:,} classes"
-        arrays = 6 if self._has_own_times else 3
-        cost = Cost(INFERENCE * count * len(points) ** 3, 8.0 * arrays * count * len(points) ** 2)
+        cost = Cost(INFERENCE * count * len(points) ** 3, 8.0 * 3 * count * len(points) ** 2)
         cost.accept(what, 'Use multiclass="one-vs-rest", or fewer points.')
         params, likelihood, start = self._parameters(points, numbers, pairs)
         if self.fits_ and (data := self.fits_[-1].data or len(points)) < len(points):
             log.info("%s: what is learned was learned from %d random points", what, data)
-        function, kernel = self._at_times(pairs), self._prior_kernel
-        return condition_joint(kernel, points, numbers, params, likelihood, self._constant, function, start)
-
-    def _at_times(self, pairs: TimeFunction | None) -> TimeFunction | None:
-        """The covariances of the functions of all classes, from that of the kernel."""
-        return at_each(pairs) if self._has_own_times and pairs is not None else pairs
+        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
 
     def _parameters(
         self, points: Array, y: Array, pairs: TimeFunction, about: str = ""
@@ -523,13 +470,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
         given, likelihood = self._given(0.0), self._likelihood
         if given.params is not None and not likelihood.free:
             return given.params, likelihood, None
-        bounds, kernel = self._bounds(points), self._prior_kernel
+        bounds = self._bounds(points)
 
         def learned(likelihood: Likelihood) -> Fit:
-            data = (points, y, likelihood, bounds, given)
-            if isinstance(kernel, OwnTimes):
-                return fit_own_times(kernel, *data, self._constant, self.priors, pairs)
-            return fit_latent(kernel, *data, self._method, self._constant, self.priors, pairs, about)
+            data = (self.kernel_, points, y, likelihood, bounds, given)
+            return fit_latent(*data, self._method, self._constant, self.priors, pairs, about)
 
         try:
             found = learned(likelihood)
@@ -638,8 +583,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         Parameters
         ----------
-        time, amplitude, label_noise : numbers, default None: those of the fit. A kernel of several times takes a tuple,
-            and so do classes with times of their own.
+        time, amplitude, label_noise : numbers, default None: those of the fit. A kernel of several times takes a tuple.
         gradient : bool, default False. Also return the derivatives.
 
         Returns
@@ -675,7 +619,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         value = sum(posterior.log_marginal_likelihood for posterior in posteriors)
         if not gradient:
             return value
-        slopes = [latent_gradient(self._prior_kernel, p, self._method, self._constant) for p in posteriors]
+        slopes = [latent_gradient(self.kernel_, p, self._method, self._constant) for p in posteriors]
         return value, slopes[0] if len(slopes) == 1 else np.stack(slopes)
 
     def loo(self) -> Array:
@@ -769,12 +713,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        bounds, data = self._bounds(posterior.X), (self._prior_kernel, posterior.X, posterior.y)
+        bounds, data = self._bounds(posterior.X), (self.kernel_, posterior.X, posterior.y)
         given, likelihood = self._given(0.0), self._likelihood
         if posterior.likelihood.label_noise == 0:  # given, or not learned since inference did not converge
             likelihood = posterior.likelihood
         objective, intervals = latent_objective(
-            *data, likelihood, bounds, given, self._method, self._constant, self.priors, self._at_times(pairs)
+            *data, likelihood, bounds, given, self._method, self._constant, self.priors, pairs
         )
         return replace(objective, precise=True), box_of(objective, intervals)
 
@@ -785,7 +729,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The posterior of the labels of `old` with any kernel and parameters."""
         data, likelihood = (old.X, old.y, params), likelihood or old.likelihood
         if isinstance(old, JointPosterior):
-            return condition_joint(self._of_classes(kernel), *data, likelihood, self._constant, self._at_times(pairs))
+            return condition_joint(kernel, *data, likelihood, self._constant, pairs)
         return condition_classifier(kernel, *data, self._method, pairs, likelihood=likelihood, constant=self._constant)
 
     def _evidence_of(self, other: Any) -> float:

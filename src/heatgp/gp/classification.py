@@ -57,9 +57,7 @@ def condition_classifier(
 
 @dataclass(frozen=True)
 class JointPosterior:
-    """One Gaussian process f_c for each class, that have seen which class has the largest value.
-
-    They have the same prior, or, with a kernel that is an `OwnTimes`, times of their own.
+    """One Gaussian process f_c for each class, with the same prior, that have seen which class has the largest value.
 
     Reference: Riihimaki, Jylanki & Vehtari (2013), section 3.
     """
@@ -112,8 +110,7 @@ class JointPosterior:
         found = []
         for start in range(0, len(shift), size):
             part = slice(start, start + size)
-            prior = np.diagonal(factor.K, axis1=-2, axis2=-1)
-            mean, covariance = self._given(factor.K[..., part, :], prior[..., part])
+            mean, covariance = self._given(factor.K[part], np.diagonal(factor.K)[part])
             p, q = factor.precision.T[part], shift[part]
             share = p / p.sum(axis=1, keepdims=True)
             precision = p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * share[:, None]
@@ -124,14 +121,10 @@ class JointPosterior:
         return np.concatenate(found)
 
     def _given(self, cross: Array, prior: Array) -> tuple[Array, Array]:
-        """Mean and covariance at M points; `cross`, (M, N), are their covariances with the data, `prior` variances.
-
-        Both may have one more axis, the first one, for classes with times of their own.
-        """
+        """Mean and covariance at M points; `cross`, (M, N), are their covariances with the data, `prior` variances."""
         explained, of_level = self.approximation.factor.explained(cross)
-        alone, weights = np.maximum(prior - explained, 0.0).T, self.approximation.weights
-        mean = cross @ weights.T if cross.ndim == 2 else (cross @ weights[..., None])[..., 0].T
-        return mean, of_level + alone[:, :, None] * np.eye(alone.shape[1])
+        alone = np.maximum(prior - explained, 0.0).T
+        return cross @ self.approximation.weights.T, of_level + alone[:, :, None] * np.eye(alone.shape[1])
 
 
 def condition_joint(

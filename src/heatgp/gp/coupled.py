@@ -2,10 +2,9 @@
 
 A label says which of f_1(x), ..., f_C(x) is the largest, after noise is added, and nothing of their sizes. With s the
 largest value, s = f_y + noise of variance one, every factor of the likelihood is one of a single g_c = f_c - s. With
-Gaussian observations of g_c, of precisions S_c = diag(s_c), one of them the noise of f_y, and prior covariances K_c,
-which may be one for all functions,
+Gaussian observations of g_c, of precisions S_c = diag(s_c), one of them the noise of f_y, and the prior covariance K,
 
-    E_c = (K_c + S_c^-1)^-1,    M = E_1 + ... + E_C:
+    E_c = (K + S_c^-1)^-1,    M = E_1 + ... + E_C:
 
 given s the functions are independent, and s has the precision M. R, the inverse of the covariance of the observations
 in which s is integrated out, has the blocks R_cd = [c = d] E_c - E_c M^-1 E_d. So C + 1 matrices of N rows are factored
@@ -36,7 +35,7 @@ WEAK = 1e-6
 class Coupled:
     """The factored covariance of g_c = f_c - s. Vectors have the shape (classes, N)."""
 
-    K: Array  # (N, N), of all functions, or (classes, N, N)
+    K: Array  # (N, N), of each function
     precision: Array  # (classes, N), with the noise of the largest
     inverses: Array  # E_c, (classes, N, N)
     lower: Array  # the Cholesky factor of M
@@ -46,11 +45,11 @@ class Coupled:
     def of(cls, K: Array, precision: Array, largest: Array) -> Coupled:
         """From the precisions (classes, N) of the other observations and the number of the largest, (N,)."""
         precision = precision + (np.arange(len(precision))[:, None] == largest)
-        inverses, log_det = np.empty((len(precision), *K.shape[-2:])), 0.0
-        with all_threads(inverses.size * K.shape[-1]):
-            for E, own, s in zip(inverses, np.broadcast_to(K, inverses.shape), precision):
+        inverses, log_det = np.empty((len(precision), *K.shape)), 0.0
+        with all_threads(inverses.size * len(K)):
+            for E, s in zip(inverses, precision):
                 root = np.sqrt(s)
-                B = own * root[:, None]
+                B = K * root[:, None]
                 B *= root
                 B.flat[:: len(B) + 1] += 1.0
                 lower = cholesky(B)
@@ -66,26 +65,20 @@ class Coupled:
     @property
     def levels(self) -> int:
         """How many numbers without a prior are integrated out."""
-        return self.precision.shape[1]
-
-    @property
-    def covariances(self) -> Array:
-        """K of each function, (classes, N, N)."""
-        return np.broadcast_to(self.K, self.inverses.shape)
+        return len(self.K)
 
     def marginal_variance(self) -> Array:
         """The variance of each g_c: S^-1 - S^-1 R S^-1; from K where S is too small to divide by."""
         variance = np.empty_like(self.precision)
-        parts = zip(variance, self.covariances, self.inverses, self.precision, self._whitened)
-        for found, K, E, s, white in parts:
+        for found, E, s, white in zip(variance, self.inverses, self.precision, self._whitened):
             seen = s > 0
             share = 1.0 - np.where(seen, np.diagonal(E) / np.where(seen, s, 1.0), 1.0)  # s times variance given level
             weak = share < WEAK
             safe = np.where(weak, 1.0, s)
             found[:] = (share + np.einsum("ij,ij->i", white, white) / safe) / safe
             if weak.any():
-                rows = K[weak] @ E
-                given = np.diagonal(K)[weak] - np.einsum("ij,ij->i", rows, K[weak])
+                rows = self.K[weak] @ E
+                given = np.diagonal(self.K)[weak] - np.einsum("ij,ij->i", rows, self.K[weak])
                 pull = -rows.T
                 pull[weak, np.arange(len(rows))] += 1.0
                 found[weak] = np.maximum(given, 0.0) + np.square(self._level(pull)).sum(axis=0)
@@ -94,14 +87,14 @@ class Coupled:
     def posterior_mean(self, shift: Array) -> Array:
         """The mean of each g_c; `shift` is precision times observation."""
         # (I - E K) shift is E times the observations; a difference only where precisions are too small to divide by
-        strong = self.precision * np.diagonal(self.K, axis1=-2, axis2=-1) > WEAK
+        strong = self.precision * np.diagonal(self.K) > WEAK
         observed, rest = (
             np.where(strong, shift, 0.0) / np.where(strong, self.precision, 1.0),
             np.where(strong, 0.0, shift),
         )
-        pulls = rest + np.stack([E @ v for E, v in zip(self.inverses, observed - self._times(rest))])
+        pulls = rest + np.stack([E @ v for E, v in zip(self.inverses, observed - rest @ self.K)])
         level = -linalg.cho_solve((self.lower, True), pulls.sum(axis=0), check_finite=False)
-        return self._times(self.inverses @ level + pulls) - level
+        return (self.inverses @ level + pulls) @ self.K - level
 
     def solve(self, v: Array) -> Array:
         """R_cc v_c for each class: the blocks on the diagonal of R alone."""
@@ -110,27 +103,19 @@ class Coupled:
         return first - np.stack([E @ part for E, part in zip(self.inverses, inner)])
 
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
-        """The sum over classes of u_c' dK_c v_c - tr(R_cc dK_c) / 2, the derivative of an evidence, for each change.
-
-        A change is one dK for all classes. Where each has a covariance of its own, the first is of the first class
-        alone, and so on.
-        """
-        if self.K.ndim == 2:
-            return np.array([np.vdot(u @ dK, v) - 0.5 * np.vdot(self._sum, dK) for dK in changes])
-        parts = zip(changes, self.inverses, self._whitened, u, v)
-        return np.array([a @ dK @ b - 0.5 * np.vdot(E - white @ white.T, dK) for dK, E, white, a, b in parts])
+        """The sum over classes of u_c' dK v_c - tr(R_cc dK) / 2, the derivative of an evidence, for each change dK."""
+        return np.array([np.vdot(u @ dK, v) - 0.5 * np.vdot(self._sum, dK) for dK in changes])
 
     def explained(self, cross: Array) -> tuple[Array, Array]:
-        """What data say of f at M new points, cross = k(Xnew, X), (M, N) or (classes, M, N).
+        """What data say of f at M new points, cross = k(Xnew, X), (M, N).
 
         Returns
         -------
         Arrays (classes, M) and (M, classes, classes). The covariance of the f_c at a point is diag(prior variance -
         first) + second: what is explained given the level, and what the level leaves open.
         """
-        crosses = np.broadcast_to(cross, (len(self.inverses), *cross.shape[-2:]))
-        pulls = [E @ own.T for E, own in zip(self.inverses, crosses)]
-        given = np.stack([np.einsum("ij,ji->i", own, pull) for own, pull in zip(crosses, pulls)])
+        pulls = [E @ cross.T for E in self.inverses]
+        given = np.stack([np.einsum("ij,ji->i", cross, pull) for pull in pulls])
         white = np.stack([self._level(pull) for pull in pulls], axis=-1).swapaxes(0, 1)  # (M, N, classes)
         return given, white.swapaxes(1, 2) @ white
 
@@ -145,10 +130,6 @@ class Coupled:
     def _sum(self) -> Array:
         """The sum of R_cc over the classes."""
         return self.inverses.sum(axis=0) - sum(white @ white.T for white in self._whitened)
-
-    def _times(self, v: Array) -> Array:
-        """K_c v_c, (classes, N)."""
-        return v @ self.K if self.K.ndim == 2 else np.stack([K @ part for K, part in zip(self.K, v)])
 
     def _level(self, v: Array) -> Array:
         return linalg.solve_triangular(self.lower, v, lower=True, check_finite=False)

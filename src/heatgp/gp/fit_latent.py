@@ -164,7 +164,7 @@ def affordable(functions: int, number: int, carried: bool = False) -> int:
 def few_points_carry(objective: LatentObjective, z: Array, functions: int) -> bool:
     """Whether so few points carry the covariance that functions need no matrices of their own."""
     values, _ = objective.prior.at(objective.given.times(z))
-    return values.ndim == 2 and Root.of(values, len(values) // functions) is not None
+    return Root.of(values, len(values) // functions) is not None
 
 
 def latent_objective(

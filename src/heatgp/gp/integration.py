@@ -135,8 +135,7 @@ def check_grid(parameters: int) -> None:
     if parameters > MOST_PARAMETERS:
         raise InvalidInput(
             f"integrate='grid' with {parameters} learned parameters: a grid of more than {MOST_PARAMETERS} is too "
-            'large. Give some of them, learn one time for all factors (time="shared") or classes, or leave integrate '
-            "None."
+            'large. Give some of them, learn one time for all factors (time="shared"), or leave integrate None.'
         )
 
 

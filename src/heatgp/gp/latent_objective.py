@@ -128,8 +128,8 @@ class LatentObjective:
         functions = self.likelihood.functions
         if functions is None:
             root = Economical.root(form, values) if self.economical else None
-        else:  # one covariance for all functions, and of a low rank: not one for each function
-            root = Root.of(values, len(values) // functions) if values.ndim == 2 else None
+        else:
+            root = Root.of(values, len(values) // functions)
 
         def factorise(precision: Array) -> object:
             if precision.ndim == 1:

@@ -124,7 +124,7 @@ class Dense(Cholesky):
     @staticmethod
     def variances(K: Array, slope: Array | None = None) -> Array:
         """The diagonal of K, or its derivative for a slope of K."""
-        return np.diagonal(K if slope is None else slope, axis1=-2, axis2=-1)
+        return np.diagonal(K if slope is None else slope)
 
     @staticmethod
     def plus_constant(K: Array, variance: float) -> Array:

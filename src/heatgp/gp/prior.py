@@ -61,6 +61,4 @@ class Prior:
 
     def height_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
         """The derivatives of log height, one for each slope."""
-        number = self.form.variances(values).size  # a slope may be that of one of several functions
-        totals = np.array([np.sum(self.form.variances(values, slope)) for slope in slopes])
-        return totals / (number * self.height(values))
+        return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.height(values)
