@@ -1,8 +1,6 @@
 """How many threads the linear algebra of a fit has."""
 
-import os
-import subprocess
-import sys
+from threading import get_ident
 
 import numpy as np
 import pytest
@@ -36,10 +34,9 @@ def two_threads():
         yield
 
 
-@pytest.mark.parametrize(("largest", "quiet", "expected"), [(2000, True, 1), (10, True, 2), (10, False, 1)])
-def test_large_data_have_all_threads_of_a_quiet_machine(two_threads, monkeypatch, largest, quiet, expected):
+@pytest.mark.parametrize(("largest", "expected"), [(2000, 1), (10, 2)])
+def test_large_data_have_all_threads(two_threads, monkeypatch, largest, expected):
     monkeypatch.setattr(threads, "SMALL", largest)
-    monkeypatch.setattr(threads, "machine_is_quiet", lambda number: quiet)
     X = np.linspace(0, 1, 20)[:, None]
     for model, y in ((GPRegressor(Euclidean(1)), X[:, 0] ** 2), (GPClassifier(Euclidean(1)), X[:, 0] > 0.4)):
         model.fit(X, y)
@@ -52,13 +49,31 @@ def test_large_data_have_all_threads_of_a_quiet_machine(two_threads, monkeypatch
         assert blas_threads() == 2  # as before
 
 
-@pytest.mark.parametrize(("operations", "quiet", "expected"), [(1e12, True, 2), (1e12, False, 1), (10.0, True, 1)])
-def test_one_large_operation_has_all_threads_of_a_quiet_machine(two_threads, monkeypatch, operations, quiet, expected):
-    monkeypatch.setattr(threads, "machine_is_quiet", lambda number: quiet)
+@pytest.mark.parametrize(("operations", "expected"), [(1e12, 2), (10.0, 1)])
+def test_one_large_operation_has_all_threads(two_threads, operations, expected):
     with threads.one_thread():
         with threads.all_threads(operations):
             assert blas_threads() == expected
         assert blas_threads() == 1
+
+
+@pytest.mark.parametrize(("operations", "elsewhere", "expected"), [(1e12, True, 1), (10.0, False, 2)])
+def test_large_work_is_done_in_several_threads_of_one_blas_thread(two_threads, operations, elsewhere, expected):
+    def work(item):
+        return item, get_ident() != here, blas_threads()
+
+    here = get_ident()
+    found = list(threads.on_all_threads(work, range(5), operations))
+    assert found == [(item, elsewhere, expected) for item in range(5)]
+    assert blas_threads() == 2
+
+
+def test_limits_of_the_user_hold_for_large_work():
+    with threadpool_limits({"blas": 1, "openmp": 2}):
+        here = get_ident()
+        assert list(threads.on_all_threads(lambda item: get_ident(), range(3), 1e12)) == [here] * 3
+        with threads.one_thread(), threads.all_threads(1e12):
+            assert blas_threads() == 1
 
 
 def test_an_error_leaves_the_threads_as_they_were(two_threads):
@@ -69,23 +84,6 @@ def test_an_error_leaves_the_threads_as_they_were(two_threads):
     with pytest.raises(ValueError, match="1"):
         failing([1])
     assert blas_threads() == 2
-
-
-def test_a_busy_machine_is_not_quiet(two_threads):
-    """Twice as many processes as this one may use processors."""
-    work = "print(flush=True)\nwhile True: pass"
-    number = 2 * max(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-    busy = [subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE) for _ in range(number)]
-    try:
-        for process in busy:
-            process.stdout.readline()
-        threads._measured.cache_clear()
-        assert not threads.machine_is_quiet(2)
-        threads._measured.cache_clear()
-    finally:
-        for process in busy:
-            process.kill()
-            process.communicate()
 
 
 def test_times_are_bounded_on_one_thread(two_threads, monkeypatch, rng):
