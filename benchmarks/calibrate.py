@@ -51,8 +51,8 @@ WHERE = {
     "manifolds.own.implicit": "TURN TUBE",
     "manifolds.own.chart": "STEP_DRIFT STEP_SUBSTEPS",
     "manifolds.own.signed": "RASTER",
-    "gp.ep": "DAMPING MEMORY posterior_mean",
-    "gp.fit": "SUBSET TIMES",
+    "gp.ep": "DAMPING MEMORY QUARTERS matching_sites",
+    "gp.exact": "SUBSET TIMES",
 }
 """Modules of heatgp, and the names in them that this script looks at or changes."""
 MODULE = {name: module for module, names in WHERE.items() for name in names.split()}
@@ -436,7 +436,8 @@ def stepping(quick: bool) -> str:
 
 def propagation(quick: bool) -> str:
     """Mean and largest number of rounds of expectation propagation, over amplitudes and times."""
-    real, rounds = found("posterior_mean"), []
+    real, rounds, damping, memory = found("matching_sites"), [], found("DAMPING"), found("MEMORY")
+    quarters = ((damping, memory), (damping, 0), (damping / 2, 0), (damping / 2, memory))
     rng = np.random.default_rng(0)
     X = hg.Sphere(2).random(rng, 60 if quick else 200)
     labels = np.where(X[:, 0] * X[:, 1] + 0.1 * rng.standard_normal(len(X)) > 0, 1, -1)
@@ -448,8 +449,8 @@ def propagation(quick: bool) -> str:
                 count[0] += 1
                 return real(*args)
 
-            with changed("posterior_mean", counted), contextlib.suppress(NotConverged):
-                hg.GPClassifier(hg.Sphere(2), time=t, amplitude=amplitude).fit(X, labels)
+            with changed("matching_sites", counted), changed("QUARTERS", quarters), contextlib.suppress(NotConverged):
+                hg.GPClassifier(hg.Sphere(2), time=t, amplitude=amplitude, label_noise=0.0).fit(X, labels)
             rounds.append(count[0])
     return f"mean {np.mean(rounds):.1f}, most {max(rounds)}"
 

@@ -344,7 +344,7 @@ def test_a_grid_of_classes_counts_the_memory_that_it_keeps(options, monkeypatch)
     for mixture, number in zip(gp.mixtures_, asked[1:], strict=True):
         kept = 0
         for posterior in mixture.posteriors:
-            values = vars(posterior.approximation.factor).values()
+            values = vars(posterior.inferred.factor).values()
             kept += sum(value.nbytes for value in values if np.ndim(value) > 1 and value.shape[-2:] == (24, 24))
         assert 0.75 * kept <= number <= 1.5 * kept
 

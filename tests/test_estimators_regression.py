@@ -69,7 +69,7 @@ def test_known_noise_equals_scikit_learn():
         np.testing.assert_allclose(found, expected, rtol=5e-3, atol=5e-3)
     np.testing.assert_array_equal(ours.noise_, variances)
     with pytest.raises(InvalidInput, match="each observation has a known noise of its own"):
-        ours.posterior_.variance(new, noise=True)
+        ours.posterior_.moments(new, noise=True)[1]
     again = clone(ours).fit(points, y)
     assert pickle.loads(pickle.dumps(again)).predict(new) == pytest.approx(ours.predict(new))
 

@@ -1,7 +1,7 @@
 """Learning the parameters: gradients, optima, bounds, and the awkward cases."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -14,13 +14,13 @@ import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp.errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite
 from heatgp.gp import fit as learning
-from heatgp.gp import fit_latent, search
-from heatgp.gp.classification import condition_classifier
+from heatgp.gp import search
+from heatgp.gp.classes import condition_classes
 from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized, Precomputed
 from heatgp.gp.params import Given, Params
+from heatgp.gp.posterior import condition
 from heatgp.gp.probit import Probit
-from heatgp.gp.regression import condition
 from heatgp.gp.scores import coverage
 from heatgp.gp.search import FAR_BELOW, FLAT, ascend, steepest, step_units, worth_a_start
 from heatgp.points import latlon_to_sphere
@@ -29,11 +29,12 @@ BOUNDS = Bounds(time=(1e-3, 1e2))
 
 
 def fit_regression(kernel, X, y, bounds, time=None, amplitude=None, noise=None, **options):
-    return learning.fit_regression(kernel, X, y, bounds, Given.of(kernel, time, amplitude, noise), **options)
+    return learning.fit(kernel, X, y, bounds, Given.of(kernel, time, amplitude, noise), **options)
 
 
 def fit_classification(kernel, X, y, bounds, time=None, amplitude=None, **options):
-    return fit_latent.fit_latent(kernel, X, y, Probit(), bounds, Given.of(kernel, time, amplitude, 0.0), **options)
+    given = Given.of(kernel, time, amplitude, 0.0)
+    return learning.fit(kernel, X, y, bounds, given, "zero", likelihood=Probit(), **options)
 
 
 def test_finds_scikit_learns_optimum():
@@ -52,14 +53,14 @@ def test_finds_scikit_learns_optimum():
 def test_subset_and_everything_agree(monkeypatch):
     X, y = wavy(150)
     whole = fit_regression(RBF(), X, y, BOUNDS)
-    monkeypatch.setattr("heatgp.gp.fit.SUBSET", 50)
+    monkeypatch.setattr("heatgp.gp.exact.SUBSET", 50)
     started = fit_regression(RBF(), X, y, BOUNDS)
     np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
     np.testing.assert_allclose(started.params.time, whole.params.time, rtol=1e-2)
     labels = np.sign(y - 3)
-    whole = fit_classification(RBF(), X, labels, BOUNDS, inference="laplace")
-    monkeypatch.setattr("heatgp.gp.fit_latent.SUBSET", 50)
-    started = fit_classification(RBF(), X, labels, BOUNDS, inference="laplace")
+    whole = fit_classification(RBF(), X, labels, BOUNDS, method="laplace")
+    monkeypatch.setattr("heatgp.gp.inference.SUBSET", 50)
+    started = fit_classification(RBF(), X, labels, BOUNDS, method="laplace")
     np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
 
 
@@ -233,8 +234,8 @@ def test_warnings_point_at_the_line_of_the_caller():
     X, y = wavy(40)
     given, classes = Given.of(RBF(), None, None, 0.01), Given.of(RBF(), None, None, 0.0)
     with warnings.catch_warnings(record=True, action="always") as caught:
-        learning.fit_regression(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), given)
-        fit_latent.fit_latent(RBF(), X, np.sign(X[:, 0]), Probit(), Bounds((1e-3, 10), (1, 2)), classes)
+        learning.fit(RBF(), X, y, Bounds(time=(1e-3, 1e-2)), given)
+        learning.fit(RBF(), X, np.sign(X[:, 0]), Bounds((1e-3, 10), (1, 2)), classes, "zero", likelihood=Probit())
     first = test_warnings_point_at_the_line_of_the_caller.__code__.co_firstlineno
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, first + 4), (__file__, first + 5)]
 
@@ -247,8 +248,8 @@ def test_classes_that_do_not_overlap_have_no_noise_and_that_is_an_answer():
     assert fit.on_bound == ()
     new, _ = wavy(30, seed=1)
     near, far = (
-        condition_classifier(RBF(), X, labels, Params(fit.params.time, amplitude)).probability(new)
-        for amplitude in (1e4, 1e6)
+        condition_classes(RBF(), X, labels, replace(fit.params, amplitude=a), Probit(), mean="zero").probability(new)
+        for a in (1e4, 1e6)
     )
     np.testing.assert_allclose(near, far, atol=0.01)
 

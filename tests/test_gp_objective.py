@@ -9,17 +9,17 @@ import pytest
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp import Euclidean, heat_kernel
 from heatgp.errors import NotPositiveDefinite
-from heatgp.gp.classification import condition_classifier
-from heatgp.gp.inference import INFERENCE
+from heatgp.gp.classes import condition_classes
+from heatgp.gp.exact import Exact, spectral, values_of_spectrum
+from heatgp.gp.inference import METHODS, Approximate
 from heatgp.gp.kernels import Normalized, constant
-from heatgp.gp.latent_objective import LatentObjective
 from heatgp.gp.linalg import Dense, Diagonal
-from heatgp.gp.objective import RegressionObjective
+from heatgp.gp.objective import Objective
 from heatgp.gp.params import Given
+from heatgp.gp.posterior import condition
 from heatgp.gp.prior import Prior
 from heatgp.gp.priors import LogNormal, log_density
 from heatgp.gp.probit import Probit
-from heatgp.gp.regression import condition
 from heatgp.gp.targets import targets
 
 
@@ -70,7 +70,7 @@ def test_regression_gradients_are_differences(kernel, time, amplitude, noise, me
     data, _ = targets(X, y, level, **options)
     given = Given.of(kernel, time, amplitude, noise)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
-    objective = RegressionObjective(prior, data, given, (1e-6, 1e6), laws)
+    objective = Objective(prior, data, given, Exact((1e-6, 1e6)), laws)
     z = np.full(len(objective.names), -1.2)
     value, gradient = objective(z)
     assert gradient.shape == z.shape
@@ -89,21 +89,21 @@ def test_regression_gradients_are_differences(kernel, time, amplitude, noise, me
     np.testing.assert_allclose(value - objective.log_prior(z, params), posterior.log_marginal_likelihood, rtol=1e-7)
     if prior.form is Dense:
         value -= sum(law.log_density(np.log(values[n])) for n, law in laws.items() if n in given.time_names)
-        diagonal, rest = objective.spectral(z), z[len(given.free) :]
+        diagonal, rest = spectral(objective, z), z[len(given.free) :]
         np.testing.assert_allclose(diagonal(rest)[0], value, rtol=1e-6)
         points = rest + np.linspace(-1, 1, 3)[:, None]
-        np.testing.assert_allclose(diagonal.values(points), [diagonal(point)[0] for point in points], rtol=1e-9)
+        np.testing.assert_allclose(values_of_spectrum(diagonal, points), [diagonal(p)[0] for p in points], rtol=1e-9)
 
 
 def test_values_of_many_points_where_a_covariance_is_not_positive_definite():
     given = Given.of(RBF(), 1.0, None, None)
     prior = Prior(constant(np.array([1.0, 0.5, -0.1])), Diagonal)
     data, _ = targets(np.zeros((3, 1)), np.array([1.0, 2.0, -1.0]), "zero")
-    objective = RegressionObjective(prior, data, given, (1e-6, 1e6))
+    objective = Objective(prior, data, given, Exact((1e-6, 1e6)))
     noise = np.log([[0.01], [10.0]])  # of a mean prior variance of 0.47
-    np.testing.assert_allclose(objective.values(noise[1:]), objective.value(noise[1]), rtol=1e-12)
+    np.testing.assert_allclose(values_of_spectrum(objective, noise[1:]), objective.value(noise[1]), rtol=1e-12)
     with pytest.raises(NotPositiveDefinite):
-        objective.values(noise)
+        values_of_spectrum(objective, noise)
 
 
 @pytest.mark.parametrize("amplitude", [None, 2.0])
@@ -114,7 +114,7 @@ def test_gradient_under_the_jitter(kernel, noise, amplitude):
     X = np.linspace(0, 3, 30)[:, None]
     y = Cosines(frequencies=3).features(X).at(0.1).value.sum(axis=1)
     given = Given.of(kernel, None, amplitude, noise)
-    objective = RegressionObjective(Prior.of(kernel, X, 1.0), targets(X, y, "zero")[0], given, (1e-6, 1e6))
+    objective = Objective(Prior.of(kernel, X, 1.0), targets(X, y, "zero")[0], given, Exact((1e-6, 1e6)))
     z = np.full(len(objective.names), -0.3)
     np.testing.assert_allclose(objective(z)[1], differences(objective, z, 1e-3), rtol=1e-2, atol=1e-2)
 
@@ -123,7 +123,7 @@ def test_gradient_where_the_amplitude_is_clipped():
     X, y = wavy(30)
     given = Given.of(Full(Cosines()), None, None, None)
     prior = Prior.of(Full(Cosines()), X[:, :1], 1.0)
-    objective = RegressionObjective(prior, targets(X, y, "zero")[0], given, (1e-6, 0.1))
+    objective = Objective(prior, targets(X, y, "zero")[0], given, Exact((1e-6, 0.1)))
     z = np.array([-1.0, -3.0])
     np.testing.assert_allclose(objective(z)[1], differences(objective, z), rtol=1e-5)
     time = objective.given.times(z)
@@ -131,21 +131,23 @@ def test_gradient_where_the_amplitude_is_clipped():
 
 
 @pytest.mark.parametrize("constant", [False, True], ids=["zero mean", "constant"])
-@pytest.mark.parametrize("inference, label_noise", [("ep", 0.0), ("ep", None), ("laplace", 0.0)])
+@pytest.mark.parametrize("method, label_noise", [("ep", 0.0), ("ep", None), ("laplace", 0.0)])
 @pytest.mark.parametrize("amplitude", [None, 5.0])
 @pytest.mark.parametrize("kernel", [RBF(), Cosines(), Full(Cosines()), ARD(2)])
-def test_class_gradients_are_differences(kernel, amplitude, inference, label_noise, constant):
+def test_class_gradients_are_differences(kernel, amplitude, method, label_noise, constant):
     X, y = wavy(30)
     X = X if isinstance(kernel, ARD) else X[:, :1]
     given = Given.of(kernel, None, amplitude, 0.0)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
     labels, laws = np.sign(y - 3.01), {"time": LogNormal(2.0, 0.5), "amplitude": LogNormal(3.0, 0.7)}
-    objective = LatentObjective(prior, labels, given, Probit(label_noise), INFERENCE[inference], constant, laws)
+    inference = Approximate(Probit(label_noise), METHODS[method], constant=constant)
+    objective = Objective(prior, labels, given, inference, laws)
     z = np.full(len(objective.names), -0.5)
     value, gradient = objective(z)
     np.testing.assert_allclose(gradient, differences(objective, z, 1e-3), rtol=1e-4, atol=1e-4)
-    density, params, likelihood = log_density(laws, objective.names, z)[0], objective.params(z), objective.known(z)
-    posterior = condition_classifier(kernel, X, labels, params, inference, likelihood=likelihood, constant=constant)
+    density, params, likelihood = log_density(laws, objective.names, z)[0], objective.params(z), objective.likelihood(z)
+    mean = "constant" if constant else "zero"
+    posterior = condition_classes(kernel, X, labels, params, likelihood, mean=mean, method=method)
     np.testing.assert_allclose(value, posterior.log_marginal_likelihood + density, atol=1e-8)
 
 
@@ -157,9 +159,9 @@ def test_memory_of_one_evaluation(classes):
     kernel = Normalized(heat_kernel(Euclidean(2)))
     given = Given.of(kernel, None, None, 0.0 if classes else None)
     prior = Prior.of(kernel, X, 1.0)
-    objective = RegressionObjective(prior, targets(X, y, 3.0)[0], given, (1e-6, 1e6))
+    objective = Objective(prior, targets(X, y, 3.0)[0], given, Exact((1e-6, 1e6)))
     if classes:
-        objective = LatentObjective(prior, np.sign(y - 3.01), given, Probit(), INFERENCE["laplace"])
+        objective = Objective(prior, np.sign(y - 3.01), given, Approximate(Probit(), METHODS["laplace"]))
     gc.disable()
     tracemalloc.start()
     try:

@@ -9,14 +9,16 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, wavy
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp.columns import ColumnsObjective, OutputParams
-from heatgp.gp.fit import Bounds, fit_regression
+from heatgp.gp import fit as learning
+from heatgp.gp.exact_outputs import ExactOutputs
+from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized
-from heatgp.gp.outputs import condition_outputs, fit_outputs
+from heatgp.gp.objective import Objective
+from heatgp.gp.outputs import condition_outputs
 from heatgp.gp.params import Given, Params
+from heatgp.gp.posterior import condition
 from heatgp.gp.prior import Prior
 from heatgp.gp.priors import LogNormal, Priors
-from heatgp.gp.regression import condition
 from heatgp.gp.targets import targets
 
 BOUNDS = Bounds(time=(1e-2, 1e2))
@@ -53,8 +55,8 @@ def test_each_column_is_a_fit_of_its_own(amplitude, noise, mean, scale, width, p
     kernel, time = RBF(), 0.8
     options = {"mean": mean, "noise_scale": scale, "coefficient_scale": width}
     given = Given.of(kernel, time, amplitude, noise)
-    joint = fit_outputs(kernel, X, Y, BOUNDS, given, priors=priors, **options)
-    single = [fit_regression(kernel, X, y, BOUNDS, given, priors=priors, **options) for y in Y.T]
+    joint = learning.fit(kernel, X, Y, BOUNDS, given, priors=priors, **options)
+    single = [learning.fit(kernel, X, y, BOUNDS, given, priors=priors, **options) for y in Y.T]
     if not (priors == "weak" and amplitude is not None and noise is None):  # there the prior is about a common noise
         for name in ("amplitude", "noise"):
             expected = [getattr(fit.params, name) for fit in single]
@@ -82,7 +84,7 @@ def test_gradients_are_differences(kernel, amplitude, noise, mean, scale, width)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
     laws = {"time": LogNormal(0.7, 0.8), "noise": LogNormal(0.1, 0.5)}
     law = np.log([1.0, 4.0, 9.0]), 1.5
-    objective = ColumnsObjective(prior, data, given, variance, (1e-8, 1e4), laws, law)
+    objective = Objective(prior, data, given, ExactOutputs(variance, (1e-8, 1e4), law), laws)
     z = np.full(kernel.parameters, -0.7)
     value, gradient = objective(z)
     step = 1e-4
@@ -97,11 +99,11 @@ def test_gradients_are_differences(kernel, amplitude, noise, mean, scale, width)
 def test_the_time_is_the_best_for_the_sum():
     X, Y = tables()
     kernel = RBF()
-    fit = fit_outputs(kernel, X, Y, BOUNDS, Given.of(kernel, None, None, None))
+    fit = learning.fit(kernel, X, Y, BOUNDS, Given.of(kernel, None, None, None))
 
     def cost(log_time):
         given = Given.of(kernel, float(np.exp(log_time)), None, None)
-        return -sum(fit_regression(kernel, X, y, BOUNDS, given).log_marginal_likelihood for y in Y.T)
+        return -sum(learning.fit(kernel, X, y, BOUNDS, given).log_marginal_likelihood for y in Y.T)
 
     best = minimize_scalar(cost, bracket=(np.log(fit.params.time) - 0.3, np.log(fit.params.time) + 0.3), tol=1e-4)
     assert np.exp(best.x) == pytest.approx(fit.params.time, rel=1e-3)
@@ -114,7 +116,7 @@ def test_predictions_are_those_of_single_models(kernel, mean):
     X, Y = tables()
     X, Z = X[:, :1], np.linspace(-2, 2, 7)[:, None]
     mean = (lambda P: np.column_stack([np.ones(len(P)), P[:, 0]])) if mean == "linear" else mean
-    params = OutputParams(0.7, np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.05]))
+    params = Params(0.7, np.array([1.0, 2.0, 5.0]), np.array([0.1, 0.2, 0.05]))
     options = {"mean": mean, "noise_scale": SCALES}
     joint = condition_outputs(kernel, X, Y, params, **options)
     assert joint.mean(Z[:0]).shape == (0, 3)
@@ -125,9 +127,9 @@ def test_predictions_are_those_of_single_models(kernel, mean):
         np.testing.assert_allclose([m[:, j] for m in joint.moments(Z)], single.moments(Z), rtol=1e-7)
         np.testing.assert_allclose(joint.mean(Z)[:, j], single.mean(Z), rtol=1e-7)
         np.testing.assert_allclose(covariance[:, :, j], single.covariance(Z), atol=1e-8)
-        np.testing.assert_allclose(joint.variance(Z, noise=True)[:, j], single.variance(Z, noise=True), rtol=1e-7)
+        np.testing.assert_allclose(joint.moments(Z, noise=True)[1][:, j], single.moments(Z, noise=True)[1], rtol=1e-7)
         new = np.linspace(0, 1, 7)
-        np.testing.assert_allclose(joint.variance(Z, noise=new)[:, j], single.variance(Z, noise=new), rtol=1e-7)
+        np.testing.assert_allclose(joint.moments(Z, noise=new)[1][:, j], single.moments(Z, noise=new)[1], rtol=1e-7)
         np.testing.assert_allclose([m[:, j] for m in joint.loo()], single.loo(), rtol=1e-7)
         np.testing.assert_allclose(joint.coefficients[:, j], single.coefficients, rtol=1e-7)
         np.testing.assert_allclose(
@@ -151,9 +153,9 @@ def test_equals_scikit_learn_where_parameters_are_the_same():
 def test_blocks_of_columns_change_nothing(monkeypatch):
     X, Y = tables(p=5)
     given = Given.of(RBF(), None, None, None)
-    whole = fit_outputs(RBF(), X, Y, BOUNDS, given, priors="weak")
-    monkeypatch.setattr("heatgp.gp.columns.CHUNK", 4 * 40 * 2)  # two columns at a time
-    parts = fit_outputs(RBF(), X, Y, BOUNDS, given, priors="weak")
+    whole = learning.fit(RBF(), X, Y, BOUNDS, given, priors="weak")
+    monkeypatch.setattr("heatgp.gp.exact_outputs.NUMBERS", 40 * 2)  # two columns at a time
+    parts = learning.fit(RBF(), X, Y, BOUNDS, given, priors="weak")
     np.testing.assert_allclose(parts.params.noise, whole.params.noise, rtol=1e-6)
     np.testing.assert_allclose(parts.log_posterior, whole.log_posterior, rtol=1e-9)
 
@@ -162,17 +164,17 @@ def test_odd_columns():
     X, Y = tables()
     Y[:, 1] = 7.0
     given = Given.of(RBF(), None, None, None)
-    with pytest.warns(BoundWarning, match="amplitude sits on a bound in 1 outputs, the first is column 1"):
-        fit = fit_outputs(RBF(), X, Y, BOUNDS, given)
+    with pytest.warns(BoundWarning, match="amplitude sits in 1 outputs, the first is column 1, on the lower bound"):
+        fit = learning.fit(RBF(), X, Y, BOUNDS, given)
     assert "amplitude" in fit.on_bound
     np.testing.assert_allclose(condition_outputs(RBF(), X, Y, fit.params).mean(X + 0.3)[:, 1], 7.0)
-    scaled = fit_outputs(RBF(), X, Y[:, [0, 2]] * [1e-9, 1e9], BOUNDS, given)
-    plain = fit_outputs(RBF(), X, Y[:, [0, 2]], BOUNDS, given)
+    scaled = learning.fit(RBF(), X, Y[:, [0, 2]] * [1e-9, 1e9], BOUNDS, given)
+    plain = learning.fit(RBF(), X, Y[:, [0, 2]], BOUNDS, given)
     np.testing.assert_allclose(scaled.params.noise, plain.params.noise * [1e-18, 1e18], rtol=1e-4)
     with pytest.raises(Unsupported, match="coefficient_scale with several outputs"):
-        fit_outputs(RBF(), X, Y, BOUNDS, given, X[:, :1].copy(), coefficient_scale=1.0)
-    with pytest.raises(InvalidInput, match=r"y has shape \(40, 3\); several outputs are for `fit_outputs`"):
-        fit_regression(RBF(), X, Y, BOUNDS, given)
+        learning.fit(RBF(), X, Y, BOUNDS, given, X[:, :1].copy(), coefficient_scale=1.0)
+    with pytest.raises(InvalidInput, match=r"y has shape \(40, 3\); several outputs are for `condition_outputs`"):
+        condition(RBF(), X, Y, Params(1.0, 1.0, 0.1))
     with pytest.raises(InvalidInput, match="leave-one-out of N = 1 points"):
         condition_outputs(RBF(), X[:1], Y[:1], Params(1.0, 1.0, 0.1)).loo()
 

@@ -15,7 +15,7 @@ from heatgp.errors import InvalidInput, NotPositiveDefinite
 from heatgp.gp.kernels import Normalized, Precomputed
 from heatgp.gp.linalg import Dense
 from heatgp.gp.params import Params
-from heatgp.gp.regression import condition
+from heatgp.gp.posterior import condition
 from heatgp.gp.scores import coverage
 
 PARAMS = Params(time=0.7, amplitude=1.3, noise=0.02)
@@ -43,7 +43,7 @@ def test_equals_scikit_learn(data):
     posterior = condition(RBF(), X, y, PARAMS, mean="zero")
     np.testing.assert_allclose(posterior.mean(Z), mean, atol=1e-8)
     np.testing.assert_allclose(posterior.covariance(Z), covariance, atol=1e-8)
-    np.testing.assert_allclose(posterior.variance(Z), np.diag(covariance), atol=1e-8)
+    np.testing.assert_allclose(posterior.moments(Z)[1], np.diag(covariance), atol=1e-8)
     np.testing.assert_allclose(posterior.log_marginal_likelihood, model.log_marginal_likelihood_value_, atol=1e-8)
 
 
@@ -56,7 +56,7 @@ def test_constant_mean_is_a_flat_prior_on_the_constant(data):
     posterior = condition(RBF(), X, y, PARAMS)
     np.testing.assert_allclose(posterior.mean(Z), (cross + b) @ solved[:, 0], atol=1e-5)
     np.testing.assert_allclose(posterior.covariance(Z), prior + b - (cross + b) @ solved[:, 1:], atol=1e-5)
-    np.testing.assert_allclose(posterior.variance(Z), np.diag(posterior.covariance(Z)), atol=1e-12)
+    np.testing.assert_allclose(posterior.moments(Z)[1], np.diag(posterior.covariance(Z)), atol=1e-12)
 
 
 def test_the_constant_is_integrated_out(data):
@@ -99,7 +99,7 @@ def test_a_basis_is_a_kernel_of_its_own(data, kernel, width):
     np.testing.assert_allclose(posterior.mean(Z), cross @ np.linalg.solve(C, y), **tolerance)
     covariance = prior - cross @ np.linalg.solve(C, cross.T)
     np.testing.assert_allclose(posterior.covariance(Z), covariance, **tolerance)
-    np.testing.assert_allclose(posterior.variance(Z), np.diag(covariance), **tolerance)
+    np.testing.assert_allclose(posterior.moments(Z)[1], np.diag(covariance), **tolerance)
     coefficients = b @ H.T @ np.linalg.solve(C, y)
     np.testing.assert_allclose(posterior.coefficients, coefficients, **tolerance)
     np.testing.assert_allclose(posterior.coefficient_covariance, b - b @ H.T @ np.linalg.solve(C, H @ b), **tolerance)
@@ -130,10 +130,10 @@ def test_known_noise_equals_scikit_learn(data):
     np.testing.assert_allclose(posterior.moments(Z), [mean, std**2], atol=1e-8)
     np.testing.assert_allclose(posterior.log_marginal_likelihood, model.log_marginal_likelihood_value_, atol=1e-8)
     noise = np.linspace(0, 1, 9)
-    np.testing.assert_allclose(posterior.variance(Z, noise=noise), std**2 + noise, atol=1e-8)
+    np.testing.assert_allclose(posterior.moments(Z, noise=noise)[1], std**2 + noise, atol=1e-8)
     np.testing.assert_allclose(np.diag(posterior.covariance(Z, noise=noise)), std**2 + noise, atol=1e-8)
     with pytest.raises(InvalidInput, match="noise must be True, False or the variances at 9 new points"):
-        posterior.variance(Z, noise=-noise)
+        posterior.moments(Z, noise=-noise)
 
 
 def test_a_weight_is_a_number_of_repetitions(data):
@@ -156,7 +156,7 @@ def test_given_mean_shifts(data):
     shifted = condition(RBF(), X, y, PARAMS, mean=3.0)
     plain = condition(RBF(), X, y - 3.0, PARAMS, mean="zero")
     np.testing.assert_allclose(shifted.mean(Z), plain.mean(Z) + 3.0, atol=1e-12)
-    np.testing.assert_allclose(shifted.variance(Z), plain.variance(Z), atol=1e-14)
+    np.testing.assert_allclose(shifted.moments(Z)[1], plain.moments(Z)[1], atol=1e-14)
 
 
 @pytest.mark.parametrize("mean", ["zero", "constant", 2.5, "linear"])
@@ -185,7 +185,7 @@ def test_low_rank_equals_dense(kernel, mean):
     assert type(low.factor) is not type(dense.factor)
     np.testing.assert_allclose(low.mean(Z), dense.mean(Z), atol=1e-10)
     np.testing.assert_allclose(low.covariance(Z), dense.covariance(Z), atol=1e-10)
-    np.testing.assert_allclose(low.variance(Z), dense.variance(Z), atol=1e-10)
+    np.testing.assert_allclose(low.moments(Z)[1], dense.moments(Z)[1], atol=1e-10)
     np.testing.assert_allclose(low.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-9)
     np.testing.assert_allclose(low.loo(), dense.loo(), atol=1e-10)
 
@@ -207,11 +207,11 @@ def test_precomputed(data):
     np.testing.assert_allclose(full.mean(new), expected.mean(Z), atol=1e-10)
     np.testing.assert_allclose(full.covariance(new), expected.covariance(Z), atol=1e-10)
     thin = condition(Precomputed(gram[:, :40], diagonal=np.ones(49)), train, y, params)
-    np.testing.assert_allclose(thin.variance(new), expected.variance(Z), atol=1e-10)
+    np.testing.assert_allclose(thin.moments(new)[1], expected.moments(Z)[1], atol=1e-10)
     blind = condition(Precomputed(gram[:, :40]), train, y, params)
     np.testing.assert_allclose(blind.mean(new), expected.mean(Z), atol=1e-10)
     with pytest.raises(InvalidInput, match=r"has 40 columns and says nothing of k\(x, x_48\)\. Give k\(new, new\) too"):
-        blind.variance(new)
+        blind.moments(new)
 
 
 def test_intervals_cover_and_samples_have_the_moments():
@@ -227,7 +227,7 @@ def test_intervals_cover_and_samples_have_the_moments():
     assert 0.87 < inside < 0.93
     Z = X[40:44]
     draws = posterior.sample(Z, rng=0, size=20_000)
-    deviation = np.sqrt(posterior.variance(Z))
+    deviation = np.sqrt(posterior.moments(Z)[1])
     np.testing.assert_array_less(np.abs(draws.mean(0) - posterior.mean(Z)), 4.5 * deviation / np.sqrt(20_000))
     spread = np.outer(deviation, deviation) * np.sqrt(2 / 20_000)
     np.testing.assert_array_less(np.abs(np.cov(draws.T) - posterior.covariance(Z)), 4.5 * spread)
@@ -237,13 +237,13 @@ def test_variance_is_never_negative_nor_the_chunks_visible(data, monkeypatch):
     X, y, Z = data
     posterior = condition(RBF(), X, y, Params(50.0, 1e6, 0.0))
     near = np.vstack([X, X + 1e-9, Z])
-    assert posterior.variance(near).min() >= 0
+    assert posterior.moments(near)[1].min() >= 0
     assert np.linalg.eigvalsh(posterior.covariance(X)).min() > -1e-3
     whole = posterior.moments(near)
-    monkeypatch.setattr("heatgp.gp.latent.CHUNK", 100)  # two new points at a time
+    monkeypatch.setattr("heatgp.gp.posterior.CHUNK", 100)  # two new points at a time
     np.testing.assert_allclose(posterior.moments(near), whole, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(posterior.mean(near), whole[0], rtol=1e-6)
-    assert posterior.variance(near[:0]).shape == (0,)
+    assert posterior.moments(near[:0])[1].shape == (0,)
 
 
 def test_noise_zero_interpolates_and_duplicates_are_averaged():
@@ -251,7 +251,7 @@ def test_noise_zero_interpolates_and_duplicates_are_averaged():
     y = np.sin(X[:, 0])
     posterior = condition(RBF(), X, y, Params(0.3, 1.0, 0.0))
     np.testing.assert_allclose(posterior.mean(X), y, atol=1e-6)
-    np.testing.assert_allclose(posterior.variance(X), 0, atol=1e-6)
+    np.testing.assert_allclose(posterior.moments(X)[1], 0, atol=1e-6)
     twice = condition(RBF(), np.vstack([X, X]), np.concatenate([y, y + 0.2]), Params(0.3, 1.0, 0.0))
     np.testing.assert_allclose(twice.mean(X), y + 0.1, atol=1e-5)
 

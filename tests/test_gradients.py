@@ -31,7 +31,7 @@ from heatgp import (
 from heatgp.array import hermitian, white_noise
 from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, NotConverged, Unsupported
-from heatgp.gp.sparse.regression import SparsePosterior
+from heatgp.gp.sparse.regression import SparseData
 from heatgp.heat.exact.fibre import finite_group, lift
 from heatgp.heat.kernel import HeatKernel
 from heatgp.manifolds.gradients import (
@@ -491,7 +491,7 @@ def test_gradients_of_models(M, options, rng):
 def test_gradients_of_sparse_models(M, time, mean, rng):
     options = KNOWN | {"time": time, "mean": mean, "inference": "sparse"}
     gp = hg.GPRegressor(M, **options).fit(*data(M, 800, rng))
-    assert isinstance(gp.posterior_, SparsePosterior)  # of fewer data it is dense
+    assert isinstance(gp.posterior_.structure, SparseData)  # of fewer data it is dense
     check_model(gp, M, M.random(rng, 4), rng)
 
 
@@ -537,7 +537,7 @@ def test_no_point_and_many(rng, monkeypatch):
         assert found.shape == (0, 3)
     x = M.random(rng, 50)
     whole = gp.gradient(x)
-    monkeypatch.setattr("heatgp.gp.latent.PAIRS", 100)
+    monkeypatch.setattr("heatgp.gp.posterior.PAIRS", 100)
     for one, other in zip(whole, gp.gradient(x)):
         np.testing.assert_allclose(one, other, atol=1e-13)
 

@@ -1,7 +1,6 @@
 """Several classes at once, against dense matrices, two classes, closed formulas, integration and simulation."""
 
 import time
-from functools import partial
 
 import numpy as np
 import pytest
@@ -12,12 +11,13 @@ from scipy.stats import norm
 from gp_kernels import RBF, Cosines, Full
 from heatgp import ComplexProjective, Euclidean, GPClassifier, Sphere
 from heatgp.errors import InvalidInput
-from heatgp.gp.classification import condition_classifier, condition_joint
+from heatgp.gp.classes import condition_classes
 from heatgp.gp.coupled import Coupled
 from heatgp.gp.coupled_low_rank import CoupledLowRank
 from heatgp.gp.ep import expectation_propagation
-from heatgp.gp.latent_objective import LatentObjective
+from heatgp.gp.inference import Approximate
 from heatgp.gp.multinomial import Multinomial, largest, probits
+from heatgp.gp.objective import Objective
 from heatgp.gp.params import Given, Params
 from heatgp.gp.pivoted import Root
 from heatgp.gp.prior import Prior
@@ -151,18 +151,19 @@ def test_two_classes_are_those_of_the_probit(noise, constant):
     # (1 - e) ((1 - e) Phi + e), which is (1 - e²) times that of a probit with the share 2 e / (1 + e) of random labels
     X, y = labelled(40, 2)
     Z, params = np.random.default_rng(1).normal(size=(5, 2)), Params(0.5, 3.0)
-    joint = condition_joint(RBF(), X, y, params, Multinomial(2, noise), constant)
+    mean = "constant" if constant else "zero"
+    joint = condition_classes(RBF(), X, y, params, Multinomial(2, noise), mean=mean)
     e = 1 - np.sqrt(1 - noise)
     probit = Probit(label_noise=2 * e / (1 + e))
-    two = condition_classifier(RBF(), X, 2.0 * y - 1, params, likelihood=probit, constant=constant)
+    two = condition_classes(RBF(), X, 2.0 * y - 1, params, probit, mean=mean)
     expected = two.log_marginal_likelihood + 40 * np.log(1 - e**2)
     np.testing.assert_allclose(joint.log_marginal_likelihood, expected, atol=1e-6)
     # the nodes of the integral have an error of 1e-3
     np.testing.assert_allclose(joint.probabilities(Z)[:, 1], two.probability(Z), atol=2e-3)
-    mean, covariance = joint.moments(Z)
-    np.testing.assert_allclose((mean[:, 1] - mean[:, 0]) / np.sqrt(2), two.moments(Z)[0], atol=1e-6)
-    np.testing.assert_allclose(np.einsum("a,nab,b->n", [1, -1], covariance, [1, -1]) / 2, two.moments(Z)[1], atol=1e-6)
-    np.testing.assert_allclose(joint.loo()[:, 1], two.loo(), atol=2e-3)
+    mean, covariance = joint.latent(Z)
+    np.testing.assert_allclose((mean[:, 1] - mean[:, 0]) / np.sqrt(2), two.latent(Z)[0], atol=1e-6)
+    np.testing.assert_allclose(np.einsum("a,nab,b->n", [1, -1], covariance, [1, -1]) / 2, two.latent(Z)[1], atol=1e-6)
+    np.testing.assert_allclose(joint.loo_probability()[:, 1], two.loo_probability(), atol=2e-3)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])
@@ -170,7 +171,7 @@ def test_four_points_by_simulation(noise):
     rng = np.random.default_rng(0)
     X, new, y = np.array([[0.0], [0.5], [1.5], [2.0]]), np.array([[0.2], [1.2]]), np.array([0, 1, 2, 1])
     K = 3.0 * RBF().pairs(np.concatenate([X, new])).at(1.0).value + 1e-9 * np.eye(6)
-    posterior = condition_joint(RBF(), X, y, Params(1.0, 3.0), Multinomial(3, noise))
+    posterior = condition_classes(RBF(), X, y, Params(1.0, 3.0), Multinomial(3, noise), mean="zero")
     f = np.einsum("ij,scj->sci", np.linalg.cholesky(K), rng.normal(size=(40_000, 3, 6)))
     node, weight = np.polynomial.hermite_e.hermegauss(12)  # the noise of the class that is seen
     e = 1 - (1 - noise) ** (1 / 3)
@@ -209,14 +210,8 @@ def test_derivatives_of_the_likelihood():
 def test_gradients_are_differences(noise, constant):
     X, y = labelled(30, 4)
     likelihood, h = Multinomial(4, noise), 1e-4
-    objective = LatentObjective(
-        Prior.of(RBF(), X, 1.0, dense=True),
-        y,
-        Given.of(RBF(), None, None, 0.0),
-        likelihood,
-        partial(expectation_propagation, tolerance=1e-10),
-        constant,
-    )
+    inference = Approximate(likelihood, expectation_propagation, {"tolerance": 1e-10}, constant)
+    objective = Objective(Prior.of(RBF(), X, 1.0, dense=True), y, Given.of(RBF(), None, None, 0.0), inference)
     z = np.log([0.4, 5.0, 0.05][: 2 + (noise is None)])
     differences = [(objective.value(z + e) - objective.value(z - e)) / (2 * h) for e in h * np.eye(len(z))]
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-5, atol=1e-5)
@@ -274,17 +269,17 @@ def test_probits_have_no_end():
 
 def test_leave_one_out_is_near_the_refitted_one():
     X, y = labelled(40)
-    approximate = condition_joint(RBF(), X, y, Params(0.5, 2.0), Multinomial(3, 0.02), True).loo()
+    approximate = condition_classes(RBF(), X, y, Params(0.5, 2.0), Multinomial(3, 0.02)).loo_probability()
     for i in (0, 5, 11, 30):
         others = np.arange(40) != i
-        refitted = condition_joint(RBF(), X[others], y[others], Params(0.5, 2.0), Multinomial(3, 0.02), True)
+        refitted = condition_classes(RBF(), X[others], y[others], Params(0.5, 2.0), Multinomial(3, 0.02))
         np.testing.assert_allclose(approximate[i], refitted.probabilities(X[i : i + 1])[0], atol=0.015)
 
 
 def test_a_kernel_with_features():
     X, y = labelled(60)
     X, Z, params = X[:, :1], np.linspace(-2, 2, 7)[:, None], Params(0.3, 4.0)
-    low, dense = (condition_joint(k, X, y, params, Multinomial(3), True) for k in (Cosines(), Full(Cosines())))
+    low, dense = (condition_classes(k, X, y, params, Multinomial(3)) for k in (Cosines(), Full(Cosines())))
     np.testing.assert_allclose(low.probabilities(Z), dense.probabilities(Z), atol=1e-7)
     np.testing.assert_allclose(low.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-8)
 
@@ -300,12 +295,12 @@ def test_hard_cases_converge():
         (X[:1], y[:1], Params(1.0, 1.0)),
     ]:
         for noise in 0.0, 0.05:
-            posterior = condition_joint(RBF(), points, labels, params, Multinomial(3, noise))
+            posterior = condition_classes(RBF(), points, labels, params, Multinomial(3, noise), mean="zero")
             probabilities = posterior.probabilities(points)
             np.testing.assert_allclose(probabilities.sum(axis=1), 1)
             assert probabilities.min() >= 0
             assert np.isfinite(posterior.log_marginal_likelihood)
-            np.testing.assert_allclose(posterior.loo().sum(axis=1), 1)
+            np.testing.assert_allclose(posterior.loo_probability().sum(axis=1), 1)
 
 
 def test_probabilities_are_calibrated_on_data_from_the_model():
@@ -316,7 +311,8 @@ def test_probabilities_are_calibrated_on_data_from_the_model():
         K = 20.0 * RBF().pairs(X).at(0.5).value + 1e-9 * np.eye(140)
         f = np.linalg.cholesky(K) @ rng.normal(size=(140, 3))
         y = (f + rng.normal(size=(140, 3))).argmax(axis=1)
-        P = condition_joint(RBF(), X[:60], y[:60], Params(0.5, 20.0), Multinomial(3)).probabilities(X[60:])
+        posterior = condition_classes(RBF(), X[:60], y[:60], Params(0.5, 20.0), Multinomial(3), mean="zero")
+        P = posterior.probabilities(X[60:])
         confidence.append(P.max(axis=1).mean())
         right.append((P.argmax(axis=1) == y[60:]).mean())
     difference = np.array(confidence) - right
@@ -365,8 +361,8 @@ def test_a_hundred_classes_of_few_points_take_seconds():
 
 def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog):
     X, y = labelled(60)
-    monkeypatch.setattr("heatgp.gp.fit_latent.LARGE", 30**3)
-    monkeypatch.setattr("heatgp.gp.fit_latent.REDUCED", 3 * 30**3)
+    monkeypatch.setattr("heatgp.gp.inference.LARGE", 30**3)
+    monkeypatch.setattr("heatgp.gp.inference.REDUCED", 3 * 30**3)
     with caplog.at_level("INFO", "heatgp"):
         gp = GPClassifier(Euclidean(2)).fit(X, y)
     assert "60 points in 3 classes: what is learned was learned from 30 random points" in caplog.text
@@ -424,7 +420,9 @@ def test_one_odd_label_does_not_bend_the_functions():
     X = np.concatenate([c + 0.3 * np.random.default_rng(c).normal(size=(20, 1)) for c in range(0, 9, 3)])
     y = np.repeat([0, 1, 2], 20)
     y[5] = 2  # far from its class
-    plain, robust = (condition_joint(RBF(), X, y, Params(0.5, 100.0), Multinomial(3, e)) for e in (0.0, 0.05))
+    plain, robust = (
+        condition_classes(RBF(), X, y, Params(0.5, 100.0), Multinomial(3, e), mean="zero") for e in (0.0, 0.05)
+    )
     assert robust.log_marginal_likelihood > plain.log_marginal_likelihood + 1
     around = X[5] + np.linspace(-0.2, 0.2, 9)[:, None]
     assert np.all(robust.probabilities(around)[:, 0] > plain.probabilities(around)[:, 0])

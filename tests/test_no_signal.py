@@ -9,7 +9,7 @@ from scipy.special import logsumexp
 
 from heatgp import ComplexProjective, GPClassifier, SpecialOrthogonal, Sphere
 from heatgp.errors import NotConverged
-from heatgp.estimators import classifier
+from heatgp.estimators import base
 from heatgp.gp.mixture import Mixture
 from heatgp.gp.no_signal import NoSignal, evidences
 from heatgp.gp.scores import cross_entropy
@@ -33,7 +33,7 @@ def test_predictions_are_ratios_of_evidences():
         ratio = np.exp(more.log_marginal_likelihood - model.log_marginal_likelihood)
         assert np.isclose(model.probabilities(np.zeros(1))[0, k], ratio)
     without = NoSignal(None, labels[1:], np.bincount(labels[1:], minlength=3))
-    np.testing.assert_allclose(model.loo()[0], without.probabilities(np.zeros(1))[0])
+    np.testing.assert_allclose(model.loo_probability()[0], without.probabilities(np.zeros(1))[0])
 
 
 def test_signal_is_told_from_none():
@@ -72,7 +72,8 @@ def test_the_average_evidence_is_an_integral():
     objective, box = gp._objective(gp.posteriors_[0])
     middles = (np.arange(20) + 0.5) / 20
     places = (objective.laws[name].log_quantile(middles, *side) for name, side in zip(objective.names, box))
-    values = [objective.value(z) - objective.log_prior(z) for z in map(np.array, itertools.product(*places))]
+    points = map(np.array, itertools.product(*places))
+    values = [objective.value(z) - objective.log_prior(z, objective.params(z)) for z in points]
     average = logsumexp(evidences(objective, box, 20)[0]) - np.log(32)
     assert average == pytest.approx(logsumexp(values) - np.log(len(values)), abs=0.1)
 
@@ -130,14 +131,14 @@ def test_random_labels_are_found_beside_a_large_function():
 @pytest.mark.parametrize("classes", [2, 3])
 def test_labels_have_no_noise_where_inference_converges_nowhere(classes, monkeypatch):
     def failing(fit):
-        def wrapped(kernel, X, y, likelihood, *others):
+        def wrapped(*arguments, likelihood, **options):
             if likelihood.free:
                 raise NotConverged("nowhere")
-            return fit(kernel, X, y, likelihood, *others)
+            return fit(*arguments, likelihood=likelihood, **options)
 
         return wrapped
 
-    monkeypatch.setattr(classifier, "fit_latent", failing(classifier.fit_latent))
+    monkeypatch.setattr(base, "fit", failing(base.fit))
     X = S2.random(np.random.default_rng(0), 40)
     y = (X[:, 2] > 0).astype(int) + (classes == 3) * (X[:, 0] > 0.5)
     gp = GPClassifier(S2).fit(X, y)

@@ -8,16 +8,16 @@ import pytest
 from scipy import stats
 
 from gp_kernels import RBF, Cosines
+from heatgp.gp import fit as learning
 from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.fit import Bounds
-from heatgp.gp.fit_latent import fit_latent
+from heatgp.gp.inference import Approximate
 from heatgp.gp.kernels import Normalized
-from heatgp.gp.latent_objective import LatentObjective
-from heatgp.gp.observed import condition_observed
+from heatgp.gp.objective import Objective
 from heatgp.gp.params import Given, Params
 from heatgp.gp.poisson import Poisson
+from heatgp.gp.posterior import condition
 from heatgp.gp.prior import Prior
-from heatgp.gp.regression import condition
 from heatgp.gp.regression_likelihood import RegressionLikelihood
 from heatgp.gp.student import StudentT
 from heatgp.gp.variational import variational
@@ -133,7 +133,7 @@ def test_normal_noise_by_its_log_density_is_exact_regression():
     X, _, y = with_outliers(25, share=0)
     params, new = Params(0.6, 1.5, 0.02), np.linspace(-3, 3, 7)[:, None]
     exact = condition(RBF(), X, y, params, mean="zero")
-    found = condition_observed(RBF(), X, y, params, Normal(0.02), constant=False)
+    found = condition(RBF(), X, y, params, "zero", likelihood=Normal(0.02))
     np.testing.assert_allclose(found.log_marginal_likelihood, exact.log_marginal_likelihood, atol=1e-7)
     np.testing.assert_allclose(found.moments(new), exact.moments(new), atol=1e-8)
     np.testing.assert_allclose(found.moments(new, noise=True), exact.moments(new, noise=True), atol=1e-8)
@@ -148,7 +148,7 @@ def test_many_degrees_of_freedom_are_normal_noise():
     X, _, y = with_outliers(25, share=0)
     params = Params(0.6, 1.5, 0.02)
     exact = condition(RBF(), X, y, params, mean="zero")
-    found = condition_observed(RBF(), X, y, params, StudentT(0.02, 1e4), constant=False)
+    found = condition(RBF(), X, y, params, "zero", likelihood=StudentT(0.02, 1e4))
     np.testing.assert_allclose(found.mean(X), exact.mean(X), atol=1e-3)
     np.testing.assert_allclose(found.log_marginal_likelihood, exact.log_marginal_likelihood, atol=0.02)
 
@@ -168,8 +168,8 @@ THREE = np.array([[0.0], [0.5], [2.0]])
 def test_three_points(likelihood, y, law):
     """The textbook's expectation propagation to rounding, and the truth by integration to the error of the method."""
     y, K = np.array(y), 1.2 * RBF().pairs(THREE).at(0.8).value + 2.2
-    posterior = condition_observed(RBF(), THREE, y, Params(0.8, 1.2), likelihood, constant=True)
-    found = posterior.approximation
+    posterior = condition(RBF(), THREE, y, Params(0.8, 1.2), "constant", likelihood=likelihood)
+    found = posterior.inferred
     log_z, mean, variance = sequential_ep(lambda i, f: law(y[i], f), K)
     np.testing.assert_allclose(found.log_evidence, log_z, atol=1e-6)
     np.testing.assert_allclose([found.mean, found.variance], [mean, variance], atol=1e-6)
@@ -185,9 +185,10 @@ def test_one_count_is_exact():
     log_z, mean, variance = by_integration(
         lambda f: stats.poisson.logpmf(3, np.exp(f)).sum(axis=-1), np.full((1, 1), 1.7), order=200
     )
-    found = condition_observed(RBF(), np.zeros((1, 1)), np.array([3.0]), Params(1.0, 1.7), Poisson(), False)
+    X, y = np.zeros((1, 1)), np.array([3.0])
+    found = condition(RBF(), X, y, Params(1.0, 1.7), "zero", likelihood=Poisson())
     np.testing.assert_allclose([found.log_marginal_likelihood], [log_z], atol=1e-9)
-    np.testing.assert_allclose(found.latent(np.zeros((1, 1))), [mean, variance], atol=1e-8)
+    np.testing.assert_allclose(found.latent(X), [mean, variance], atol=1e-8)
 
 
 @pytest.mark.slow
@@ -202,7 +203,7 @@ def test_posterior_against_markov_chains(kind):
         X, _, y = with_outliers(20, seed=1, share=0.15)
         likelihood = StudentT(0.02, 4.0)
     K = RBF().pairs(X).at(0.4).value
-    found = condition_observed(RBF(), X, y, Params(0.4, 1.0), likelihood, constant=False).approximation
+    found = condition(RBF(), X, y, Params(0.4, 1.0), "zero", likelihood=likelihood).inferred
     draws = elliptical_slices(lambda f: likelihood.log_density(y, f).sum(axis=-1), K, rng, steps=3000, chains=100)
     mean, variance = draws.mean(axis=(0, 1)), draws.var(axis=(0, 1))
     error = draws.mean(axis=0).std(axis=0) / 100**0.5
@@ -221,7 +222,8 @@ def test_gradients_are_differences(kernel, likelihood, values):
     def infer(*arguments, start=None):  # without the sites of the last call, and to more digits
         return expectation_propagation(*arguments, tolerance=1e-10)
 
-    objective = LatentObjective(prior, y, Given.of(RBF(), None, None, 0.0), likelihood, infer, constant=True)
+    inference = Approximate(likelihood, infer, constant=True)
+    objective = Objective(prior, y, Given.of(RBF(), None, None, 0.0), inference)
     z, h = np.log([0.5, 1.3, *values]), 1e-4
     differences = [(objective.value(z + e) - objective.value(z - e)) / (2 * h) for e in h * np.eye(len(z))]
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-4, atol=1e-5)
@@ -229,14 +231,15 @@ def test_gradients_are_differences(kernel, likelihood, values):
 
 def learned(X, y):
     likelihood = StudentT().adapted(y, None)
-    return fit_latent(RBF(), X, y, likelihood, Bounds((0.1, 10.0)), Given.of(RBF(), None, None, 0.0), constant=True)
+    given = Given.of(RBF(), None, None, 0.0)
+    return learning.fit(RBF(), X, y, Bounds((0.1, 10.0)), given, "constant", likelihood=likelihood)
 
 
 @pytest.mark.slow
 def test_outliers_do_not_bend_the_curve():
     X, truth, y = with_outliers(40, seed=3)
     fit = learned(X, y)
-    found = condition_observed(RBF(), X, y, fit.params, fit.likelihood)
+    found = condition(RBF(), X, y, fit.params, likelihood=fit.likelihood)
     assert np.sqrt(np.mean((found.mean(X) - truth) ** 2)) < 0.1  # the noise of the good ones
 
 
@@ -254,14 +257,14 @@ def test_counts_larger_than_all_others():
     """Sites of a million times the precision of the prior converge, and predict the counts."""
     X = np.linspace(0, 10, 11)[:, None]
     y = np.array([0, 1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10, 0, 500_000.0])
-    found = condition_observed(RBF(), X, y, Params(0.01, 30.0), Poisson().adapted(y, None))
+    found = condition(RBF(), X, y, Params(0.01, 30.0), likelihood=Poisson().adapted(y, None))
     large = y >= 1000
     np.testing.assert_allclose(found.mean(X)[large], y[large], rtol=3 / 1000**0.5)
 
 
 def test_moments_of_samples():
     X, _, y = counted(25)
-    found = condition_observed(RBF(), X, y, Params(0.6, 2.0), Poisson().adapted(y, None))
+    found = condition(RBF(), X, y, Params(0.6, 2.0), likelihood=Poisson().adapted(y, None))
     new = np.array([[-2.0], [0.1], [0.4]])
     draws = found.sample(new, np.random.default_rng(0), 200_000)
     np.testing.assert_allclose(draws.mean(axis=0), found.mean(new), rtol=0.02)
@@ -274,10 +277,10 @@ def test_moments_of_samples():
 def test_leave_one_out_is_near_the_refitted_one():
     X, _, y = counted(30)
     params, likelihood = Params(0.6, 2.0), Poisson().adapted(y, None)
-    mean, variance = condition_observed(RBF(), X, y, params, likelihood).loo()
+    mean, variance = condition(RBF(), X, y, params, likelihood=likelihood).loo()
     for i in (0, 7, 21):
         others = np.arange(30) != i
-        alone = condition_observed(RBF(), X[others], y[others], params, likelihood)
+        alone = condition(RBF(), X[others], y[others], params, likelihood=likelihood)
         np.testing.assert_allclose([mean[[i]], variance[[i]]], alone.moments(X[[i]], noise=True), rtol=0.05)
 
 
@@ -290,7 +293,7 @@ def test_intervals_cover_data_of_the_model():
         y = {"student-t": f + 0.3 * stats.t.rvs(4, size=80, random_state=rng), "poisson": rng.poisson(np.exp(f)) * 1.0}
         for name, likelihood in (("student-t", StudentT(0.09, 4.0)), ("poisson", Poisson())):
             data = y[name]
-            found = condition_observed(RBF(), X[:40], data[:40], Params(0.5, 1.0), likelihood)
+            found = condition(RBF(), X[:40], data[:40], Params(0.5, 1.0), likelihood=likelihood)
             low, high = (found.quantile(X[40:], p) for p in (0.05, 0.95))
             inside[name].append(np.mean((low <= data[40:]) & (data[40:] <= high)))
     share, error = np.mean(inside["student-t"]), np.std(inside["student-t"]) / n**0.5
@@ -306,7 +309,7 @@ def student_bound(X, y, z):
     def infer(factorise, likelihood, y, start=None):
         return variational(factorise, likelihood, y, tolerance=1e-10)
 
-    objective = LatentObjective(prior, y, Given.of(RBF(), None, None, 0.0), StudentT(None, None), infer)
+    objective = Objective(prior, y, Given.of(RBF(), None, None, 0.0), Approximate(StudentT(None, None), infer))
     return objective(z)
 
 
@@ -355,8 +358,8 @@ def test_inference_ends_where_expectation_propagation_does_not():
     ended = []
     for seed in range(9, 16):
         X, y = contradicting(seed, 0.3)
-        found = condition_observed(RBF(), X, y, Params(0.05, 2.0), StudentT(0.004, 4.0), False)
-        ended.append(found.approximation.in_parameters is not None)
+        found = condition(RBF(), X, y, Params(0.05, 2.0), "zero", likelihood=StudentT(0.004, 4.0))
+        ended.append(found.inferred.in_parameters is not None)
         assert np.isfinite(found.log_marginal_likelihood)
         assert np.all(np.isfinite(found.mean(X)))
     assert any(ended)  # else this tests nothing

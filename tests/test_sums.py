@@ -26,17 +26,18 @@ from heatgp import (
     matern_kernel,
 )
 from heatgp.errors import BoundWarning, InvalidInput
-from heatgp.gp.fit import Bounds, regression_objective
-from heatgp.gp.fit_latent import latent_objective
+from heatgp.gp.exact import Exact
+from heatgp.gp.fit import Bounds, objective_of
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.multinomial import Multinomial
-from heatgp.gp.objective import RegressionObjective
+from heatgp.gp.objective import Objective
 from heatgp.gp.params import Given, Params
 from heatgp.gp.poisson import Poisson
+from heatgp.gp.posterior import condition
 from heatgp.gp.prior import Prior
 from heatgp.gp.probit import Probit
-from heatgp.gp.regression import condition, targets
 from heatgp.gp.student import StudentT
+from heatgp.gp.targets import targets
 
 R1, R2, R3, S2 = Euclidean(1), Euclidean(2), Euclidean(3), Sphere(2)
 P = Product(R1, R2)
@@ -80,7 +81,8 @@ def test_times_of_coordinates_are_the_anisotropic_rbf_of_scikit_learn(data):
     value, gradient = other.log_marginal_likelihood(other.kernel_.theta, eval_gradient=True)
     assert gp.log_marginal_likelihood() == pytest.approx(value, rel=1e-11)
     prior = Prior(gp.kernel_.pairs(X), gp.posterior_.factor.__class__)
-    objective = RegressionObjective(prior, targets(X, y, "zero")[0], Given.of(gp.kernel_, None, 2.0, 0.02), (1e-6, 1e6))
+    given = Given.of(gp.kernel_, None, 2.0, 0.02)
+    objective = Objective(prior, targets(X, y, "zero")[0], given, Exact((1e-6, 1e6)))
     found, slopes = objective(np.log(times))
     assert found == pytest.approx(value, rel=1e-11)
     np.testing.assert_allclose(slopes, gradient / 2, rtol=1e-8)  # theirs is in the log lengths, the roots of the times
@@ -255,9 +257,8 @@ def test_the_gradient_in_times_and_weights_is_that_of_differences(data, normaliz
     def evidence(z):
         return condition(kernel, X, y, Params(tuple(np.exp(z)), 1.3, 0.05)).log_marginal_likelihood
 
-    full = RegressionObjective(
-        Prior.of(kernel, X, tuple(np.exp(z))), targets(X, y, "constant")[0], Given.of(kernel, None, 1.3, 0.05), (1, 2)
-    )
+    prior, given = Prior.of(kernel, X, tuple(np.exp(z))), Given.of(kernel, None, 1.3, 0.05)
+    full = Objective(prior, targets(X, y, "constant")[0], given, Exact((1, 2)))
     value, gradient = full(z)
     assert value == pytest.approx(evidence(z), rel=1e-9)
     np.testing.assert_allclose(gradient, derivative(evidence, z), rtol=1e-5, atol=1e-6)
@@ -438,10 +439,7 @@ def test_weights_are_flat_with_every_likelihood(data, likelihood):
     """So that a summand can vanish. The bounds of a time are at two standard deviations, for classes at one."""
     X, y = data
     bounds, given = Bounds(((0.1, 2.0), (0.2, 9.0), (1e-4, 1e4))), Given.of(ADDITIVE, None, None, None)
-    if likelihood is None:
-        objective, _ = regression_objective(ADDITIVE, X, y, bounds, given, priors="weak")
-    else:
-        objective, _ = latent_objective(ADDITIVE, X, y, likelihood, bounds, given, priors="weak")
+    objective, _ = objective_of(ADDITIVE, X, y, bounds, given, likelihood=likelihood, priors="weak")
     edge = 1.0 if isinstance(likelihood, (Probit, Multinomial)) else 2.0
     for name, interval in zip(("time[0]", "time[1]"), bounds.time):
         np.testing.assert_allclose(objective.laws[name].quantile(norm.cdf([-edge, edge])), interval, rtol=1e-9)

@@ -18,12 +18,13 @@ from ..arguments import check_flag, check_jobs, check_seed, is_list, is_number, 
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
-from ..gp.fit import Bounds, Fit
-from ..gp.integration import check_grid, coordinates, explored, remembered, usual_size
+from ..gp.fit import Bounds, Fit, fit
+from ..gp.integration import check_grid, explored, usual_size
 from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.no_signal import processes
 from ..gp.params import Given, Params
+from ..gp.prior import remembered
 from ..gp.priors import checked_priors
 from ..gp.threads import on_one_thread
 from ..html_table import html_table
@@ -75,14 +76,15 @@ class HeatGP(BaseEstimator):
     n_jobs: int | None = None
     project: bool = False
     integrate: Literal["grid"] | None = None
+    priors: Any = "weak"
 
     @abstractmethod
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
         """The log posterior density of the logs of what is learned, all of them coordinates, and its box."""
 
-    @abstractmethod
     def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
         """The posterior of the same data at the coordinates z of the objective."""
+        return posterior.again(self.kernel_, objective.params(z), pairs, objective.likelihood(z))
 
     @abstractmethod
     def _evidence_of(self, other: Any) -> float:
@@ -303,12 +305,6 @@ class HeatGP(BaseEstimator):
     def _precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
-    def _prepare(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any, TimeFunction]:
-        """Checked points (the row numbers of a Gram matrix), what `check` makes of them, and the kernel on them."""
-        points, checked = self._checked(X, check)
-        self._check_usual_grid(len(points))
-        return points, checked, on_one_thread(len)(self.kernel_.pairs)(points)
-
     def _checked(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any]:
         """Checked points, and what `check` makes of them.
 
@@ -364,15 +360,30 @@ class HeatGP(BaseEstimator):
         return Normalized(kernel) if self.normalize else kernel
 
     def _learned(
-        self, fit: Callable[..., Fit], condition: Callable[..., Any], noise: Any, points: Array, y: Any, *options: Any
+        self,
+        condition: Callable[..., Any],
+        points: Array,
+        y: Any,
+        pairs: TimeFunction,
+        *,
+        noise: Any = 0.0,
+        likelihood: Any = None,
+        about: str = "",
+        noise_is_known: bool = False,
+        **options: Any,
     ) -> tuple[Any, Fit | None]:
         """The posterior, and the result of the search for the parameters where some of them are not given."""
-        given = self._given(noise)
-        params, found = given.params, None
-        if params is None:
-            found = fit(self.kernel_, points, y, self._bounds(points), given, *options)
-            params = found.params
-        return condition(self.kernel_, points, y, params, *options), found
+        given, found = self._given(noise), None
+        params = given.params
+        if params is None or (likelihood is not None and likelihood.free):
+            searched = {"likelihood": likelihood, "priors": self.priors, "about": about, **options}
+            found = fit(self.kernel_, points, y, self._bounds(points), given, pairs=pairs, **searched)
+            params, likelihood = found.params, found.likelihood
+        if likelihood is not None:
+            options |= {"likelihood": likelihood, "start": None if found is None else found.sites}
+        elif noise_is_known:
+            options["noise_is_known"] = True
+        return condition(self.kernel_, points, y, params, pairs=pairs, **options), found
 
     def _check_priors(self, priors: Any, model: str, *noise: str) -> None:
         """Raise InvalidInput for priors of what the model does not have; `noise` names what it learns beside f."""
@@ -400,7 +411,7 @@ class HeatGP(BaseEstimator):
         objective, box = self._objective(posterior, pairs)
         if not len(box):
             return Mixture.of(posterior)
-        starts = [coordinates(objective, params, posterior) for params in (posterior.params, *maxima)]
+        starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
         found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
         self._check_grid_memory(len(found.weights), len(posterior.X))
         shared = None if pairs is None else remembered(pairs)

@@ -14,33 +14,19 @@ from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import AccuracyWarning, InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn, warn_again
-from ..gp.classification import (
-    ClassPosterior,
-    JointPosterior,
-    condition_classifier,
-    condition_joint,
-    one_against_rest,
-)
-from ..gp.fit import TOUCHING, Fit, box_of, free_times, near_rows, time_intervals
-from ..gp.fit_latent import fit_latent, latent_objective
-from ..gp.gradients import latent_gradient
-from ..gp.inference import chosen
-from ..gp.integration import params_at
+from ..gp.classes import ClassesPosterior, condition_classes, one_against_rest
+from ..gp.fit import Fit, free_times, near_rows, time_intervals
+from ..gp.gradients import evidence_gradient
 from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
-from ..gp.params import Params
-from ..gp.priors import Priors
+from ..gp.posterior import Posterior
 from ..gp.probit import Probit
-from ..gp.search import Found, attempt
+from ..gp.search import TOUCHING, Place, attempt
 from ..gp.sparse.classification import (
     SparseClassApproximation,
-    SparseClassPosterior,
-    SparseJointPosterior,
-    condition_sparse_classifier,
-    condition_sparse_joint,
-    without_data,
+    condition_sparse_classes,
 )
 from ..gp.sparse.fit import LIKELIER, NotSparse, SparseOptions, inducing_of, is_shorter
 from ..gp.sparse.inducing import InducedKernel
@@ -48,9 +34,10 @@ from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
 from .base import HeatGP, as_fitted
 from .kernels import learned_times, learned_weights
+from .plan import CLASSES, SPARSE_CLASSES, check, is_sparse
 from .regression_only import names_remedies
 from .smoothness import learns_smoothness
-from .sparse_regression import NOTHING, check_inference, is_sparse, options_of, warn_of_cost
+from .sparse_regression import NOTHING, check_inference, options_of
 from .streams import in_memory, of_rows
 from .summary import Parameter
 from .tables import checked_targets
@@ -58,7 +45,6 @@ from .tables import checked_targets
 CERTAIN = 0.99
 """Probability of a signal from which on the summary of a model does not mention it."""
 
-JOINT = (JointPosterior, SparseJointPosterior)
 INFERENCES = ("auto", "ep", "laplace", "dense", "sparse")
 LEARNED = 2000
 """Data from which the parameters of a sparse model are learned: some ten seconds."""
@@ -128,7 +114,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     approximation_ : SparseClassApproximation of a sparse model: the number of inducing points, and what they leave
         unexplained of the prior variance. Else None.
     kernel_ : Kernel, the covariance used.
-    posteriors_ : list of one ClassPosterior, of one JointPosterior, or of a ClassPosterior for each class.
+    posteriors_ : list of one Posterior, of one ClassesPosterior, or of a Posterior for each class against the rest.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
     moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
@@ -149,7 +135,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
     tolerance: float = 1e-2
     mean: Literal["constant", "zero"] = "constant"
     label_noise: float | None = None
-    priors: Priors | Literal["weak"] | None = "weak"
     multiclass: Literal["auto", "joint", "one-vs-rest"] = "auto"
 
     @learns_smoothness
@@ -194,7 +179,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
             'integrate="grid"': self.integrate is not None,
         }
         sparse = is_sparse(self.inference, len(points), against)
-        warn_of_cost(self.inference, len(points), against)
         self.approximation_: Any = None
         with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
             if sparse:
@@ -236,7 +220,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         with caught_warnings() as caught, contextlib.suppress(*failures):
             self._learn(points[rows], numbers[rows], averaged=False)
             both = list(zip(self.posteriors_, before["posteriors_"]))
-            known = [self._condition(self.kernel_, new, old.params, old.likelihood) for new, old in both]
+            known = [new.again(self.kernel_, old.params, likelihood=old.likelihood) for new, old in both]
             gain = sum(new.log_marginal_likelihood for new in self.posteriors_)
             gain -= sum(same.log_marginal_likelihood for same in known)
             shorter = (is_shorter(kernel, given, new.params, old.params) for new, old in both)
@@ -286,8 +270,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         kernels = [InducedKernel(inducing_of(self.kernel_, points, old.params, options)) for old in self.posteriors_]
         found, mixtures = [], []
         for c, (old, kernel) in enumerate(zip(self.posteriors_, kernels)):
-            y = numbers if isinstance(old, JointPosterior) else np.where(numbers == self._second(c), 1.0, -1.0)
-            best = self._condition_sparse(kernel, points, y, old.params, old.likelihood)
+            y = numbers if isinstance(old, ClassesPosterior) else np.where(numbers == self._second(c), 1.0, -1.0)
+            best = condition_sparse_classes(kernel, points, y, old.params, old.likelihood, self.mean)
             found.append(best)
             mixtures.append(self._averaged_sparse(best, old, points, y, replace(options, always=True)))
         self.posteriors_, self.mixtures_ = found, [mixture for mixture, _ in mixtures]
@@ -308,11 +292,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The number of the class that the model `c` of two classes tells from the others."""
         return c if len(self.posteriors_) > 1 else 1
 
-    def _condition_sparse(self, kernel: InducedKernel, points: Array, y: Array, params: Params, likelihood: Any) -> Any:
-        """The posterior of signs, or of the numbers of several classes, in the features of inducing points."""
-        condition = condition_sparse_joint if isinstance(likelihood, Multinomial) else condition_sparse_classifier
-        return condition(kernel, points, y, params, likelihood, self._constant)
-
     @property
     def _doubts_signal(self) -> bool:
         """Whether predictions allow for labels that do not depend on the points."""
@@ -321,7 +300,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _loose_objective(self, posterior: Any, pairs: TimeFunction | None = None) -> tuple[Any, Array]:
         """The evidence with priors, by an inference that stops early, and the bounds of its coordinates."""
         function, box = self._objective(posterior, pairs)
-        return replace(function, approximate=partial(chosen(self._method), tolerance=1e-2, iterations=60)), box
+        inference = replace(function.inference, options={"tolerance": 1e-2, "iterations": 60})
+        return replace(function, inference=inference), box
 
     def _averaged(self, posterior: Any, number: int, pairs: TimeFunction) -> tuple[Mixture, float]:
         """The models over which predictions are averaged, and the probability that labels depend on the points."""
@@ -349,13 +329,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
         def condition(function: Any, z: Array) -> Any:
             if (key := z.tobytes()) not in known:
-                params = params_at(function, z)
+                params = function.params(z)
                 kernel = InducedKernel(inducing_of(self.kernel_, points, params, options))
-                known[key] = self._condition_sparse(kernel, points, y, params, function.known(z))
+                known[key] = condition_sparse_classes(kernel, points, y, params, function.likelihood(z), self.mean)
             return known[key]
 
-        def values(function: Any, places: Array) -> list[Found]:
-            def value(z: Array) -> Found:
+        def values(function: Any, places: Array) -> list[Place]:
+            def value(z: Array) -> Place:
                 return condition(function, z).log_marginal_likelihood, z
 
             return [(attempt(value, z)[0], z) for z in places]
@@ -441,49 +421,36 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return Multinomial(len(self.classes_), self.label_noise)
         return Probit(0.0 if self.label_noise is None and self._method == "laplace" else self.label_noise)
 
-    def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> ClassPosterior:
+    def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> Posterior:
         """The posterior of one class against the others."""
-        signs = np.where(positive, 1.0, -1.0)
-        params, probit, start = self._parameters(points, signs, pairs, about)
-        options: dict[str, Any] = {"likelihood": probit, "constant": self._constant, "start": start}
-        return condition_classifier(self.kernel_, points, signs, params, self._method, pairs, **options)
+        return self._conditioned(points, np.where(positive, 1.0, -1.0), pairs, about)
 
-    def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> JointPosterior:
+    def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> Posterior:
         """The posterior of all classes together."""
         count = len(self.classes_)
         what = f"The joint model of {len(points):,} points in {count:,} classes"
         cost = Cost(INFERENCE * count * len(points) ** 3, 8.0 * 3 * count * len(points) ** 2)
         cost.accept(what, 'Use multiclass="one-vs-rest", or fewer points.')
-        params, likelihood, start = self._parameters(points, numbers, pairs)
+        found = self._conditioned(points, numbers, pairs)
         if self.fits_ and (data := self.fits_[-1].data or len(points)) < len(points):
             log.info("%s: what is learned was learned from %d random points", what, data)
-        return condition_joint(self.kernel_, points, numbers, params, likelihood, self._constant, pairs, start)
+        return found
 
-    def _parameters(
-        self, points: Array, y: Array, pairs: TimeFunction, about: str = ""
-    ) -> tuple[Params, Any, Array | None]:
-        """The parameters of f and the likelihood, learned where they are not given, and where inference can start.
+    def _conditioned(self, points: Array, y: Array, pairs: TimeFunction, about: str = "") -> Posterior:
+        """The posterior of signs, or of the numbers of several classes, at the parameters given or learned.
 
         Where expectation propagation of noisy labels converges nowhere, as it may with one label of a class, labels
         have no noise: it then converges always.
         """
-        given, likelihood = self._given(0.0), self._likelihood
-        if given.params is not None and not likelihood.free:
-            return given.params, likelihood, None
-        bounds = self._bounds(points)
-
-        def learned(likelihood: Likelihood) -> Fit:
-            data = (self.kernel_, points, y, likelihood, bounds, given)
-            return fit_latent(*data, self._method, self._constant, self.priors, pairs, about)
-
+        learned = partial(self._learned, condition_classes, points, y, pairs, mean=self.mean, method=self._method)
         try:
-            found = learned(likelihood)
+            posterior, found = learned(likelihood=self._likelihood, about=about)
         except NotConverged:
-            if "label_noise" not in likelihood.free:
+            if "label_noise" not in self._likelihood.free:
                 raise
-            found = learned(likelihood.with_values(np.zeros(1)))
-        self.fits_.append(found)
-        return found.params, found.likelihood, found.sites
+            posterior, found = learned(likelihood=self._likelihood.with_values(np.zeros(1)), about=about)
+        self.fits_ += [] if found is None else [found]
+        return posterior
 
     @of_rows()
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
@@ -540,7 +507,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         [-1.0, 1.0]
         """
         mixtures, points = self._at(X, prior)
-        if isinstance(self.posteriors_[0], JOINT):
+        if isinstance(self.posteriors_[0], ClassesPosterior):
             return probits(mixtures[0].probabilities(points, label_noise=False))
         margins = np.stack([mixture.margin(points) for mixture in mixtures], axis=1)  # label noise would end them
         return margins[:, 0] if len(mixtures) == 1 else margins
@@ -606,20 +573,21 @@ class GPClassifier(ClassifierMixin, HeatGP):
         (-1.392, array([-0.026, -0.001,  0.   ]))
         """
         posteriors, gradient = self._fitted, check_flag("gradient", gradient)
-        if self._keeps_no_data and (gradient or not (time is None and amplitude is None and label_noise is None)):
-            raise without_data("the evidence at other parameters, or its gradient,")
+        if gradient or not (time is None and amplitude is None and label_noise is None):
+            call = "the evidence at other parameters, or its gradient,"
+            check("log_marginal_likelihood(gradient=True)", self._kind, call=call)
         if not (time is None and amplitude is None and label_noise is None):
             self._check_label_noise(label_noise)
             moved = [self._params(old.params, time, amplitude, None) for old in posteriors]
             rate = {} if label_noise is None else {"label_noise": float(label_noise)}
             posteriors = [
-                self._condition(self.kernel_, old, params, replace(old.likelihood, **rate))
+                old.again(self.kernel_, params, likelihood=replace(old.likelihood, **rate))
                 for old, params in zip(posteriors, moved)
             ]
         value = sum(posterior.log_marginal_likelihood for posterior in posteriors)
         if not gradient:
             return value
-        slopes = [latent_gradient(self.kernel_, p, self._method, self._constant) for p in posteriors]
+        slopes = [evidence_gradient(posterior) for posterior in posteriors]
         return value, slopes[0] if len(slopes) == 1 else np.stack(slopes)
 
     def loo(self) -> Array:
@@ -642,9 +610,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
                [0.66, 0.34]])
         """
         posteriors, mixtures = self._fitted, self._mixtures
-        if self._keeps_no_data:
-            raise without_data("leave-one-out probabilities")
-        if isinstance(posteriors[0], JointPosterior):
+        check("loo", self._kind)
+        if isinstance(posteriors[0], ClassesPosterior):
             return mixtures[0].loo_probabilities()
         return self._all_classes([mixture.loo_probability() for mixture in mixtures])
 
@@ -662,7 +629,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         from ..plots.fits import probabilities_figure
 
         rows, posteriors = self.loo(), self.posteriors_
-        if isinstance(posteriors[0], JointPosterior):
+        if isinstance(posteriors[0], ClassesPosterior):
             labels = posteriors[0].y
         else:
             signs = np.stack([posterior.y for posterior in posteriors], axis=1)
@@ -674,11 +641,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return list(self.classes_)
 
     @property
-    def _keeps_no_data(self) -> bool:
-        return isinstance(self.posteriors_[0], (SparseClassPosterior, SparseJointPosterior))
+    def _kind(self) -> str:
+        """The kind of the fitted model in `plan`."""
+        return CLASSES if self.posteriors_[0].structure.keeps_data else SPARSE_CLASSES
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        if not self._keeps_no_data:
+        if self._kind == CLASSES:
             return super()._summarised(posterior, mixture, about)
         given = self._given(0.0)
         values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
@@ -693,7 +661,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         ]
 
     def _explained(self) -> dict[str, Any]:
-        if self._precomputed or self._keeps_no_data:
+        if self._precomputed or self._kind == SPARSE_CLASSES:
             return {}
 
         def predict(moved: Array) -> Array:
@@ -703,7 +671,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return self._explained_by_factors(predict, self.posteriors_[0].X)
 
     def _probabilities(self, mixtures: Sequence[Mixture], points: Array) -> Array:
-        if isinstance(self.posteriors_[0], JOINT):
+        if isinstance(self.posteriors_[0], ClassesPosterior):
             return mixtures[0].probabilities(points)
         return self._all_classes([mixture.probability(points) for mixture in mixtures])
 
@@ -713,36 +681,21 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return np.hstack((1 - one, one)) if len(fitted) == 1 else one_against_rest(one)
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        bounds, data = self._bounds(posterior.X), (self.kernel_, posterior.X, posterior.y)
-        given, likelihood = self._given(0.0), self._likelihood
+        bounds, given, likelihood = self._bounds(posterior.X), self._given(0.0), self._likelihood
         if posterior.likelihood.label_noise == 0:  # given, or not learned since inference did not converge
             likelihood = posterior.likelihood
-        objective, intervals = latent_objective(
-            *data, likelihood, bounds, given, self._method, self._constant, self.priors, pairs
-        )
-        return replace(objective, precise=True), box_of(objective, intervals)
-
-    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
-        return self._condition(self.kernel_, posterior, params_at(objective, z), objective.known(z), pairs)
-
-    def _condition(self, kernel: Kernel, old: Any, params: Params, likelihood: Any = None, pairs: Any = None) -> Any:
-        """The posterior of the labels of `old` with any kernel and parameters."""
-        data, likelihood = (old.X, old.y, params), likelihood or old.likelihood
-        if isinstance(old, JointPosterior):
-            return condition_joint(kernel, *data, likelihood, self._constant, pairs)
-        return condition_classifier(kernel, *data, self._method, pairs, likelihood=likelihood, constant=self._constant)
+        return posterior.objective(bounds, given, self.priors, pairs, likelihood)
 
     def _evidence_of(self, other: Any) -> float:
         both = zip(self.posteriors_, other.posteriors_, strict=True)
-        found = (self._condition(other.kernel_, mine, its.params, its.likelihood) for mine, its in both)
+        found = (mine.again(other.kernel_, its.params, likelihood=its.likelihood) for mine, its in both)
         return sum(posterior.log_marginal_likelihood for posterior in found)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        if self._keeps_no_data:
-            raise without_data("the error of a kernel")
+        check("kernel_error", self._kind)
 
         def again(old: Any) -> Any:
-            return old if isinstance(old, NoSignal) else self._condition(kernel, old, old.params)
+            return old if isinstance(old, NoSignal) else old.again(kernel, old.params)
 
         mixtures = [replace(mixture, posteriors=[again(p) for p in mixture.posteriors]) for mixture in self.mixtures_]
         probabilities = self._probabilities(mixtures, points)

@@ -4,21 +4,14 @@ from dataclasses import fields, replace
 from typing import Any
 
 from ..arguments import is_number, shown
-from ..covariance import Array, TimeFunction
+from ..covariance import Array
 from ..errors import InvalidInput
-from ..gp.fit import Bounds, Fit, box_of
-from ..gp.fit_latent import fit_latent, latent_objective
-from ..gp.latent_objective import LatentObjective
-from ..gp.observed import ObservedPosterior, condition_observed
-from ..gp.params import Given, Params
 from ..gp.poisson import Poisson
-from ..gp.priors import Priors
+from ..gp.posterior import Posterior
 from ..gp.regression_likelihood import RegressionLikelihood, check_log_density
 from ..gp.student import StudentT
 from .base import HeatGP
-
-VARIANCE_BOUNDS = (1e-4, 1e4)
-"""The interval of the prior variance of f, in units of the spread of y, or of the logarithm of a rate."""
+from .plan import NORMAL, POISSON, STUDENT, check
 
 
 def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | None:
@@ -56,64 +49,22 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
-def refuse_extras(law: RegressionLikelihood, **extras: Any) -> None:
-    """Raise InvalidInput for what normal noise alone can have."""
-    for name, value in extras.items():
-        if value is not None:
-            raise InvalidInput(
-                f'{name} is not possible with {type(law).__name__}. Leave it None, or use likelihood="normal".'
-            )
+def kind_of(law: RegressionLikelihood | None) -> str:
+    """The kind of model in `plan`; likelihoods of one's own count as one of these."""
+    return NORMAL if law is None else POISSON if law.is_discrete else STUDENT
 
 
-def fit_observed(
-    model: HeatGP, law: RegressionLikelihood, X: Any, y: Any, mean: Any, priors: Any = None, exposure: Any = None
-) -> tuple[ObservedPosterior, Fit | None, TimeFunction]:
-    """The posterior of f given y, the result of the search where parameters are learned, and the kernel on the data."""
-    offset = known_mean(law, mean)
-
-    def check(points: Array) -> Array:
-        values = law.check(y)
-        if values.shape != (len(points),):
-            raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-        values = values if exposure is None else law.with_exposure(values, exposure)
-        check_log_density(law.adapted(values, offset), values)
-        return values
-
-    points, values, pairs = model._prepare(X, check)
-    law, constant = law.adapted(values, offset), offset is None
-    params, found = scaled_given(model, law).params, None
-    if params is None or law.free:
-        options = search_options(model, law, points, constant, priors)
-        found = fit_latent(model.kernel_, points, values, law, *options, pairs)
-        params, law = found.params, found.likelihood
-        maxima = tuple((value, in_units(at, law)) for value, at in found.maxima)
-        found = replace(found, params=in_units(params, law), maxima=maxima)
-    return condition_observed(model.kernel_, points, values, params, law, constant, pairs), found, pairs
-
-
-def observed_objective(
-    model: HeatGP, law: RegressionLikelihood, posterior: ObservedPosterior, mean: Any, priors: Any, pairs: Any = None
-) -> tuple[LatentObjective, Array]:
-    """What the search of `fit_observed` maximises, and its box."""
-    law = law.adapted(posterior.y, known_mean(law, mean))
-    options = search_options(model, law, posterior.X, posterior.constant, priors)
-    objective, intervals = latent_objective(model.kernel_, posterior.X, posterior.y, law, *options, pairs)
-    return replace(objective, precise=True), box_of(objective, intervals)
-
-
-def search_options(
-    model: HeatGP, law: RegressionLikelihood, points: Array, constant: bool, priors: Any
-) -> tuple[Bounds, Given, str, bool, Any]:
-    """Arguments of `fit_latent` in the units of the likelihood."""
-    bounds, given = model._bounds(points), scaled_given(model, law)
-    low, high = (bound / law.unit**2 for bound in bounds.amplitude) if bounds.amplitude else VARIANCE_BOUNDS
-    return Bounds(bounds.time, (low, high)), given, "ep", constant, scaled_priors(law, priors)
-
-
-def scaled_given(model: HeatGP, law: RegressionLikelihood) -> Given:
-    """What is held fixed, in the units of the likelihood."""
-    given = model._given(0.0)
-    return given if given.amplitude is None else replace(given, amplitude=given.amplitude / law.unit**2)
+def checked_observations(
+    law: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
+) -> tuple[RegressionLikelihood, Array]:
+    """The likelihood adapted to the data, and the observations as it takes them."""
+    offset, values = known_mean(law, mean), law.check(y)
+    if values.shape != (len(points),):
+        raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
+    values = values if exposure is None else law.with_exposure(values, exposure)
+    law = law.adapted(values, offset)
+    check_log_density(law, values)
+    return law, values
 
 
 def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
@@ -122,31 +73,15 @@ def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
         return None if mean == "constant" else 0.0
     if is_number(mean) and abs(float(mean)) < 1e140:
         return float(mean)
-    raise InvalidInput(
-        f'mean = {shown(mean)} is not possible with {type(law).__name__}. Use "constant", "zero" or a number; '
-        'other means need likelihood="normal".'
-    )
+    check("mean=function", kind_of(law), value=shown(mean), law=type(law).__name__)
+    raise AssertionError("no other likelihood has these means")
 
 
-def scaled_priors(law: RegressionLikelihood, priors: Any) -> Any:
-    """Priors in the units of the likelihood."""
-    if not isinstance(priors, Priors) or priors.amplitude is None:
-        return priors
-    return replace(priors, amplitude=replace(priors.amplitude, median=priors.amplitude.median / law.unit**2))
-
-
-def in_units(params: Params, law: RegressionLikelihood) -> Params:
-    """The parameters in the units of y, not of the likelihood: see `RegressionLikelihood.adapted`."""
-    return replace(params, amplitude=params.amplitude * law.unit**2)
-
-
-def moved_posterior(model: HeatGP, old: ObservedPosterior, time: Any, amplitude: Any, noise: Any) -> ObservedPosterior:
+def moved_posterior(model: HeatGP, old: Posterior, time: Any, amplitude: Any, noise: Any) -> Posterior:
     """The posterior of the same data at other parameters, in the units of y; None for those of `old`."""
-    law, unit = old.likelihood, old.likelihood.unit**2
+    law = old.likelihood
     if noise is not None:
         if not isinstance(law, StudentT):
             raise InvalidInput(f"noise = {shown(noise)}, but {type(law).__name__} has none. Leave it None.")
-        replace(law, noise=noise)  # checks it
-        law = replace(law, noise=float(noise) / unit)
-    params = model._params(in_units(old.params, law), time, amplitude, None)
-    return old.again(model.kernel_, replace(params, amplitude=params.amplitude / unit), likelihood=law)
+        law = replace(law, noise=noise)  # checks it
+    return old.again(model.kernel_, model._params(old.params, time, amplitude, None), likelihood=law)

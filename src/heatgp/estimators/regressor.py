@@ -14,19 +14,17 @@ from sklearn.metrics import r2_score
 from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, Unsupported
-from ..gp.fit import Bounds, box_of, fit_regression, regression_objective
+from ..gp.fit import Bounds
 from ..gp.functions import sampled_functions
-from ..gp.gradients import latent_gradient, regression_gradient
-from ..gp.integration import params_at
+from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
-from ..gp.observed import ObservedPosterior, expected_quantile, observed_log_density, observed_quantile
-from ..gp.outputs import condition_outputs, fit_outputs
-from ..gp.prior import Pairs
-from ..gp.regression import condition
+from ..gp.normal import Normal
+from ..gp.outputs import condition_outputs
+from ..gp.posterior import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import Collect, NotSparse, resolved_box
-from ..gp.sparse.local import LocalPosterior, local_objective
-from ..gp.sparse.regression import SparsePosterior, sparse_gradient, sparse_objective
+from ..gp.sparse.fit import Collect, NotSparse
+from ..gp.sparse.local import LocalPosterior
+from ..gp.sparse.regression import SparseData
 from ..gp.sparse.source import Source, collected
 from ..gp.student import StudentT
 from ..gp.targets import constant_basis, noise_scale, targets
@@ -37,25 +35,21 @@ from .base import HeatGP, as_fitted, checked_interval
 from .few_data import is_few, warn_of_few
 from .kernels import learned_times, learned_weights, without_normalization
 from .latent_regression import (
+    checked_observations,
     chosen_likelihood,
-    fit_observed,
-    in_units,
+    kind_of,
+    known_mean,
     moved_posterior,
-    observed_objective,
-    refuse_extras,
 )
 from .mean import MeanModel, check_function_of_points
+from .plan import DENSE, LOCAL, NORMAL, OUTPUTS, SPARSE, check, check_arguments, is_sparse
 from .smoothness import fit_again, learns_smoothness
 from .sparse_regression import (
-    DENSE,
-    OUTPUTS,
     check_inference,
     extended,
-    is_sparse,
     options_of,
     source_of,
     sparse_fit,
-    warn_of_cost,
 )
 from .streams import (
     Reader,
@@ -189,7 +183,6 @@ class GPRegressor(RegressorMixin, HeatGP):
     noise_bounds: Any = None
     mean: Any = "constant"
     coefficient_scale: Any = None
-    priors: Any = "weak"
     likelihood: Any = "normal"
     inference: Any = "auto"
     inducing: Any = None
@@ -266,16 +259,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         if not hasattr(self, "posterior_"):
             return self._fit_first(X, y, sample_weight, covariates)
-        if isinstance(self.posterior_, LocalPosterior):
-            raise Unsupported('this model is local: fit all data, or start with partial_fit or inference="sparse".')
-        if not isinstance(self.posterior_, SparsePosterior):
+        if self._kind == LOCAL:
+            self._check("partial_fit")
+        if not isinstance(self.posterior_.structure, SparseData):
             return self._made_sparse().partial_fit(X, y, sample_weight, covariates=covariates)
         if is_list(self.noise):
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
         X, y, sample_weight, _, covariates = data
         if y.ndim == 2:
-            raise _for_one_output("a sparse model", y.shape[1])
+            check("sample_functions", OUTPUTS, call="a sparse model", number=y.shape[1])
         collect: Collect = collected
         if in_parts(X):
             source, collect = streamed(data, self._reader)
@@ -330,36 +323,25 @@ class GPRegressor(RegressorMixin, HeatGP):
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
         law = chosen_likelihood(self.likelihood, self.noise)
-        size = inference, len(y) if y.ndim else 0, self._against_sparse(y, law)
-        sparse = is_sparse(*size)
+        sparse = is_sparse(inference, len(y) if y.ndim else 0, self._against_sparse(y, law))
         parts = sparse and in_parts(X)
         if not parts:
             check_size(X, DENSE)
-            warn_of_cost(*size)
             data = Rows(*map(in_memory, data))
         X, y, sample_weight, _, covariates = data
-        if law is None:
-            self._check_priors(self.priors, "GPRegressor", "noise")
-        else:
-            self._check_priors(self.priors, type(law).__name__)
-            refuse_extras(
-                law,
-                sample_weight=sample_weight,
-                covariates=covariates,
-                coefficient_scale=self.coefficient_scale,
-                noise_bounds=self.noise_bounds,
-            )
-            return self._fit_observed(law, X, y, exposure)
-        if exposure is not None:
-            raise _without_exposure()
-        if self.integrate and y.ndim == 2:
-            raise _for_one_output("integrate='grid'", y.shape[1])
+        self._check_priors(self.priors, *(("GPRegressor", "noise") if law is None else (type(law).__name__,)))
+        given = {"sample_weight": sample_weight, "covariates": covariates, "coefficient_scale": self.coefficient_scale}
+        given |= {"noise_bounds": self.noise_bounds} | ({"exposure": exposure} if law is None else {})
+        check_arguments(kind_of(law), type(law).__name__, **given)
+        if self.integrate and law is None and y.ndim == 2:
+            check('integrate="grid"', OUTPUTS, number=y.shape[1])
         if parts:
             with suppress(NotSparse):
                 return self._fit_parts(data, partial_fit)
             sparse, data = False, Rows(*map(in_memory, data))
             X, y, sample_weight, _, covariates = data
-        points, (self._mean_model, kept, options) = self._checked(X, partial(self._checked_data, data))
+        read = partial(self._checked_data, data) if law is None else partial(self._checked_by, law, y, exposure)
+        points, (self._mean_model, kept, options) = self._checked(X, read)
         self._check_mean(points)
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
@@ -369,21 +351,15 @@ class GPRegressor(RegressorMixin, HeatGP):
             with suppress(NotSparse):
                 return self._fit_sparse(source, options["coefficient_scale"], partial_fit)
         self._check_usual_grid(len(points))
-        pairs: Pairs = on_one_thread(len)(self.kernel_.pairs)(points)
-        known, several = is_list(self.noise), y.ndim == 2
-        learn, conditioned = (fit_outputs, condition_outputs) if several else (fit_regression, condition)
+        pairs = on_one_thread(len)(self.kernel_.pairs)(points)
+        conditioned = condition_outputs if law is None and y.ndim == 2 else condition
+        y = options.pop("y", y)
         with heartbeat(f"The fit of {len(points)} points"):
-            self.posterior_, self.fit_ = self._learned(
-                partial(learn, priors=self.priors, pairs=pairs, **options),
-                partial(conditioned, noise_is_known=known, pairs=pairs, **options),
-                1.0 if known else self.noise,
-                points,
-                y,
-            )
+            self.posterior_, self.fit_ = self._learned(conditioned, points, y, pairs, **options)
             maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
         self.approximation_ = None
-        return self._report(len(points))
+        return self._report(len(points), exposure is not None)
 
     def _check_mean(self, points: Array) -> None:
         """Raise InvalidInput where the mean is not a function of the point."""
@@ -400,21 +376,36 @@ class GPRegressor(RegressorMixin, HeatGP):
         options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
         mean = model.core(some, covariates)
         targets(some, data.y if kept is None else rows(data.y, kept), mean, **options)
-        return model, kept, {"mean": mean, **options}
+        known = is_list(self.noise)
+        noise = {"noise": 1.0 if known else self.noise, "noise_is_known": known}
+        return model, kept, {"mean": mean, **options, **noise}
 
-    def _report(self, number: int) -> Self:
+    def _checked_by(
+        self, law: RegressionLikelihood, y: Any, exposure: Any, points: Array
+    ) -> tuple[MeanModel, None, dict[str, Any]]:
+        """The same with a likelihood that is not normal."""
+        law, y = checked_observations(law, points, y, self.mean, exposure)
+        constant = isinstance(self.mean, str) and self.mean == "constant"
+        options = {"mean": "constant" if constant else "zero", "y": y, "likelihood": law}
+        return MeanModel.of("zero", None, points, None), None, options
+
+    def _report(self, number: int, has_exposure: bool = False) -> Self:
         """Set the attributes that say what was learned from so many points."""
         self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
-        params, known = self.posterior_.params, is_list(self.noise)
+        params, law = self.posterior_.params, self.posterior_.likelihood
+        normal = isinstance(law, Normal)
         self.time_, self.amplitude_ = learned_times(self.kernel_, params.time), params.amplitude
         self.weights_ = learned_weights(self.kernel_, params.time)
-        self.noise_ = np.asarray(self.noise, dtype=float) if known else params.noise
+        self.likelihood_: RegressionLikelihood | None = None if normal else law.of_predictions()
+        self.noise_ = params.noise if normal else vars(law).get("noise")
+        if normal and is_list(self.noise):
+            self.noise_ = np.asarray(self.noise, dtype=float)
         self.coefficients_ = self.posterior_.coefficients
         self.coefficient_errors_ = self.posterior_.coefficient_errors
         self.coefficient_names_ = self._mean_model.names
-        self.likelihood_: RegressionLikelihood | None = None
-        self._has_exposure = False
-        self._warn_of_few(number)
+        self._has_exposure = has_exposure
+        if self.fit_ is not None:
+            self._warn_of_few(number)
         return self
 
     def _against_sparse(self, y: Array, law: RegressionLikelihood | None) -> dict[str, bool]:
@@ -451,12 +442,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         """`fit` with inference="sparse", or "local"."""
         known, mean = is_list(self.noise), self._mean_model
         local, kept = self.inference == "local", in_memory and not always
-        if local and not (kept and self.integrate is None):
-            what = "data from partial_fit, memory-mapped files, Dask and JAX arrays"
+        if local and not kept:
             raise Unsupported(
-                f'inference="local" is not for {"parameters that are integrated over" if kept else what}. Use "sparse"'
-                + ("." if kept else ", or give all data as NumPy arrays, such as numpy.asarray(X).")
+                'inference="local" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use '
+                '"sparse", or give all data as NumPy arrays, such as numpy.asarray(X).'
             )
+        if local and self.integrate:
+            check('integrate="grid"', LOCAL)
         chosen = options_of(self.tolerance, self.inducing, self._on_manifold)
         possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
         chosen = replace(chosen, always=always, local=possible, cores=source.cores)
@@ -489,23 +481,6 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _known_mean(self) -> float:
         """The mean, where it is a number."""
         return float(self._mean_model.mean) if is_number(self._mean_model.mean) else 0.0
-
-    def _fit_observed(self, law: RegressionLikelihood, X: Any, y: Any, exposure: Any) -> Self:
-        """`fit` with a likelihood that is not normal."""
-        with heartbeat(f"The fit of {len(y)} points"):
-            self.posterior_, self.fit_, pairs = fit_observed(self, law, X, y, self.mean, self.priors, exposure)
-            self.mixtures_ = [self._integrated(self.posterior_, (), pairs)]
-        self.posteriors_, self.fits_, self.approximation_ = [self.posterior_], [self.fit_], None
-        law = self.posterior_.likelihood
-        params, self.likelihood_ = in_units(self.posterior_.params, law), law.in_units_of_y()
-        self.time_, self.weights_ = (of(self.kernel_, params.time) for of in (learned_times, learned_weights))
-        self.amplitude_, self.noise_ = params.amplitude, vars(self.likelihood_).get("noise")
-        self._has_exposure = exposure is not None
-        self._mean_model = MeanModel.of("zero", None, self.posterior_.X, None)
-        self.coefficients_, self.coefficient_errors_, self.coefficient_names_ = np.empty(0), np.empty(0), []
-        if self.fit_ is not None:
-            self._warn_of_few(len(y))
-        return self
 
     @of_rows("noise", "covariates", "exposure", but="return_cov")
     def predict(
@@ -680,11 +655,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         level = checked_level(level)
         mixture, points = self._mixture_at(X, prior, covariates, exposure)
         sides = (0.5 - level / 2, 0.5 + level / 2)
-        if self.likelihood_ is not None:
-            of_law = observed_quantile if check_flag("noise", noise) else expected_quantile
-            lower, upper = (of_law(mixture, points, side) for side in sides)
-        else:
-            lower, upper = mixture.quantiles(points, sides, noise)
+        lower, upper = mixture.quantiles(points, sides, noise)
         return lower, upper
 
     def score(
@@ -767,11 +738,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        if law is not None and not of_f:
-            values = values if exposure is None else law.with_exposure(values, exposure)
-            return observed_log_density(mixture, points, values)
-        if exposure is not None:
-            raise _without_exposure()
+        if exposure is not None and (law is None or of_f):
+            check("fit(exposure=)", NORMAL)
+        values = values if law is None or exposure is None else law.with_exposure(values, exposure)
         return mixture.log_density(points, values, noise)
 
     def sample_y(
@@ -844,7 +813,7 @@ class GPRegressor(RegressorMixin, HeatGP):
                 "sample_functions needs the covariance of points of several calls, which kernel='precomputed' does not "
                 "have. Ask sample_y for all points at once."
             )
-        self._check_one_output("sample_functions")
+        self._check("sample_functions")
         if self._mean_model.covariates is not None:
             raise Unsupported("sample_functions has no covariates of points of earlier calls. Use sample_y.")
         values = sampled_functions(self._mixtures[0], random_state, n_samples)
@@ -888,30 +857,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
-        if isinstance(posterior, LocalPosterior):
-            raise Unsupported(
-                f"the evidence of all {posterior.count:,} points is not known for a local model, whose parameters are "
-                f"learned from {self.learned_from_:,} of them. Compare models by cross-validation with nlpd_scorer, "
-                'or use inference="sparse" or "dense".'
-            )
+        if self._kind == LOCAL:
+            self._check("log_marginal_likelihood(gradient=True)")
         if noise is not None and posterior.y.ndim == 1 and is_list(self.noise):
             raise InvalidInput(
                 "the noise of this model is known: leave `noise` None, and fit again with other variances."
             )
         if gradient or not (time is None and amplitude is None and noise is None):
-            self._check_one_output("log_marginal_likelihood at other parameters, or its gradient,")
-            if isinstance(posterior, ObservedPosterior):
+            call = "log_marginal_likelihood at other parameters, or its gradient,"
+            self._check("log_marginal_likelihood(gradient=True)", call=call)
+            if self.likelihood_ is not None:
                 posterior = moved_posterior(self, posterior, time, amplitude, noise)
             else:
                 posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
         value = posterior.log_marginal_likelihood
-        if not gradient:
-            return value
-        if isinstance(posterior, ObservedPosterior):
-            return value, latent_gradient(self.kernel_, posterior, "ep", posterior.constant)
-        if isinstance(posterior, SparsePosterior):
-            return value, sparse_gradient(posterior)
-        return value, regression_gradient(posterior)
+        return (value, evidence_gradient(posterior)) if gradient else value
 
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
@@ -933,6 +893,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.loo()[0]
         array([2.])
         """
+        self._check("loo")
         mean, variance = averaged(*self._mixtures[0].loo())
         return mean, np.sqrt(variance)
 
@@ -949,10 +910,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         from ..plots.fits import residuals_figure
 
-        self._check_one_output("plot")
+        self._check("plot")
         weights, means, variances = self._mixtures[0].loo()
         mean, variance = averaged(weights, means, variances)
-        y = self.posterior_.observations if isinstance(self.posterior_, ObservedPosterior) else self.posterior_.y
+        y = self.posterior_.observations
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
@@ -960,7 +921,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         if self._precomputed:
             return {}
         posterior, model = self.posterior_, self._mean_model
-        points = posterior.data.inducing.sample if isinstance(posterior, SparsePosterior) else posterior.X
+        points = posterior.points_of_data
 
         def predict(moved: Array) -> Array:
             # covariates stay those of the datum, and leave the differences
@@ -973,20 +934,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         number = self.posterior_.count
         few = self.fit_ is not None and is_few(number, bool(self.integrate))
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
-        if isinstance(self.posterior_, ObservedPosterior) and self.posterior_.is_bound:
+        if self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
         return notes
 
     @property
     def _log_evidence(self) -> float:
-        return float("nan") if isinstance(self.posterior_, LocalPosterior) else super()._log_evidence
+        return float("nan") if self._kind == LOCAL else super()._log_evidence
 
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
         if posterior.y.ndim == 1:
             found = super()._summarised(posterior, mixture, about)
-            if self._has_known_noise:
-                return [known_variances(self.noise_) if p.name == "noise" else p for p in found]
-            return [p.scaled(self._unit**2) if p.name in ("amplitude", "noise") else p for p in found]
+            is_known = self._has_known_noise
+            return [known_variances(self.noise_) if is_known and p.name == "noise" else p for p in found]
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         values: list[Any] = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
         values += [(f"amplitude[{k}]", value, given.amplitude) for k, value in enumerate(self.amplitude_)]
@@ -1035,9 +995,21 @@ class GPRegressor(RegressorMixin, HeatGP):
         law = chosen_likelihood(self.likelihood, self.noise)
         return int(self.noise is None) if law is None else len(law.free)
 
-    def _check_one_output(self, what: str) -> None:
-        if self._fitted[0].y.ndim == 2:
-            raise _for_one_output(what, self.posterior_.y.shape[1])
+    @property
+    def _kind(self) -> str:
+        """The kind of the fitted model in `plan`."""
+        posterior = self._fitted[0]
+        if posterior.y.ndim == 2:
+            return OUTPUTS
+        if isinstance(posterior, LocalPosterior):
+            return LOCAL
+        return kind_of(self.likelihood_) if posterior.structure.keeps_data else SPARSE
+
+    def _check(self, row: str, **words: Any) -> None:
+        """Raise the error of a row of `plan` where this model does not have it."""
+        posterior = self._fitted[0]
+        words = {"number": posterior.y.shape[-1], "count": posterior.count, "some": self.learned_from_, **words}
+        check(row, self._kind, **words)
 
     def _mixture_at(self, X: Any, prior: Any, covariates: Any, exposure: Any = None) -> tuple[Mixture, Array]:
         """The posteriors, with the mean of f at the points X for observations of this exposure, and these points."""
@@ -1046,7 +1018,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         if exposure is None:
             return mixture, points
         if self.likelihood_ is None:
-            raise _without_exposure()
+            check("fit(exposure=)", NORMAL)
+        assert self.likelihood_ is not None
         none = np.zeros(len(points))
         _, shift = self.likelihood_.split(self.likelihood_.with_exposure(none, exposure), none)
         return mixture.shifted(shift), points
@@ -1059,37 +1032,13 @@ class GPRegressor(RegressorMixin, HeatGP):
         learned = [name for name, values in given.items() if any(value is None for value in values)]
         warn_of_few(number, learned, bool(self.integrate))
 
-    @property
-    def _unit(self) -> float:
-        """The size of f = 1 in units of y."""
-        return self.posterior_.likelihood.unit if self.likelihood_ is not None else 1.0
-
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        law = chosen_likelihood(self.likelihood, self.noise)
+        law, points = chosen_likelihood(self.likelihood, self.noise), posterior.points_of_data
         if law is not None:
-            return observed_objective(self, law, posterior, self.mean, self.priors, pairs)
+            law = law.adapted(posterior.y, known_mean(law, self.mean))
+            return posterior.objective(self._bounds(points), self._given(0.0), self.priors, pairs, law)
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
-        if isinstance(posterior, SparsePosterior):
-            bounds = self._bounds(posterior.data.inducing.sample, posterior.count)
-            objective, intervals = sparse_objective(posterior.data, bounds, given, self.priors)
-            objective = replace(objective, profiled=False)
-            return objective, resolved_box(objective, intervals, posterior.data.inducing)
-        if isinstance(posterior, LocalPosterior):
-            bounds = self._bounds(posterior.X)
-            objective, intervals = local_objective(posterior, bounds, given, self.priors)
-            objective = replace(objective, profiled=False)
-            return objective, box_of(objective, intervals)
-        bounds = self._bounds(posterior.X)
-        options = {name: posterior.options[name] for name in ("mean", "noise_scale", "coefficient_scale")}
-        objective, intervals = regression_objective(
-            self.kernel_, posterior.X, posterior.y, bounds, given, pairs=pairs, priors=self.priors, **options
-        )
-        objective = replace(objective, profiled=False)
-        return objective, box_of(objective, intervals)
-
-    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
-        law = {"likelihood": objective.known(z)} if isinstance(posterior, ObservedPosterior) else {}
-        return posterior.again(self.kernel_, params_at(objective, z), pairs, **law)
+        return posterior.objective(self._bounds(points, posterior.count), given, self.priors, pairs)
 
     def _evidence_of(self, other: Any) -> float:
         return self.posterior_.again(other.kernel_, other.posterior_.params).log_marginal_likelihood
@@ -1105,14 +1054,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def _for_one_output(what: str, number: int) -> Unsupported:
-    return Unsupported(f"{what} is for one output, and y has {number} columns. Fit one model for each column.")
-
-
-def _without_exposure() -> InvalidInput:
-    return InvalidInput('exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.')
 
 
 def checked_level(level: Any) -> float:

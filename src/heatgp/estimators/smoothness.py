@@ -7,9 +7,7 @@ from functools import wraps
 from typing import Any
 
 from ..errors import InvalidInput, caught_warnings, warn_again
-from ..gp.sparse.classification import SparseClassPosterior, SparseJointPosterior
 from ..gp.sparse.local import LocalPosterior
-from ..gp.sparse.regression import SparsePosterior
 from ..heat.composed import ProductKernel, WrappedKernel
 from ..heat.kernel import HeatKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
@@ -113,15 +111,12 @@ def take_over(self: Any, model: Any) -> None:
     self._arguments_of_fit = given
 
 
-SPARSE = (SparsePosterior, SparseClassPosterior, SparseJointPosterior)
-
-
 def _comparable(tried: list[tuple[float, Any, list[Any]]]) -> list[tuple[float, Any, list[Any]]]:
     """The same with evidences of one kind: exact ones where a model is dense, else those of some neighbourhoods where a
     model is local, else the lower bounds of sparse models."""
     models = [model for _, model, _ in tried]
     local = [m for m in models if isinstance(m.posteriors_[0], LocalPosterior)]
-    dense = [m for m in models if not isinstance(m.posteriors_[0], (LocalPosterior, *SPARSE))]
+    dense = [m for m in models if m.posteriors_[0].structure.keeps_data and m not in local]
     if len(dense) == len(models) or not (dense or local):
         return tried
     chosen = (dense or local)[0]

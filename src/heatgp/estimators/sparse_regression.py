@@ -11,9 +11,10 @@ import numpy as np
 
 from ..arguments import is_list, is_number, shown
 from ..covariance import Array
-from ..errors import AccuracyWarning, CostWarning, InvalidInput, Unsupported, caught_warnings, warn, warn_again
+from ..errors import AccuracyWarning, InvalidInput, caught_warnings, warn, warn_again
 from ..gp.fit import Bounds, Fit
 from ..gp.params import Given, Params
+from ..gp.posterior import Posterior
 from ..gp.sparse.fit import (
     DENSE_AT_LAST,
     SUBSET,
@@ -31,16 +32,13 @@ from ..gp.sparse.fit import (
 )
 from ..gp.sparse.inducing import SAMPLE
 from ..gp.sparse.local import LocalApproximation, LocalPosterior, fit_local
-from ..gp.sparse.regression import SparsePosterior, condition_sparse
+from ..gp.sparse.regression import condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 
-DENSE = 4000
-"""Data up to which inference="auto" is dense: a fit of a minute."""
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
 DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
-OUTPUTS = "several outputs"
 INFERENCES = ("auto", "dense", "sparse", "local")
 
 
@@ -57,28 +55,6 @@ def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequen
         )
     if inference not in ("auto", "sparse") and inducing is not None:
         raise InvalidInput(f'inducing has no effect with inference="{inference}". Leave it None.')
-
-
-def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
-    """Whether so many data are given to a sparse model; reasons against one are named in the error."""
-    against = [name for name, holds in reasons.items() if holds]
-    if inference in ("sparse", "local") and against:
-        raise Unsupported(
-            f'inference="{inference}" is not possible with {against[0]}. Leave it "auto": the model is then dense.'
-        )
-    return inference in ("sparse", "local") or (inference == "auto" and count > DENSE and not against)
-
-
-def warn_of_cost(inference: str, count: int, reasons: dict[str, bool]) -> None:
-    """A CostWarning where many data are given to a dense model by one of these reasons, and nobody asked for it."""
-    against = [name for name, holds in reasons.items() if holds]
-    if inference == "auto" and count > DENSE and against:
-        remedy = "Fit one model for each output" if against[0] == OUTPUTS else "Leave that out, or give fewer points"
-        warn(
-            f"{count:,} points are many for a dense model, whose time grows as N³, and there is no sparse one with "
-            f'{against[0]}. {remedy}; where dense is what you want, give inference="dense".',
-            CostWarning,
-        )
 
 
 def options_of(
@@ -105,7 +81,7 @@ def sparse_fit(
     function: Any,
     collect: Collect = collected,
     local: bool = False,
-) -> tuple[SparsePosterior | LocalPosterior, Fit | None]:
+) -> tuple[Posterior | LocalPosterior, Fit | None]:
     """The posterior and the result of the search.
 
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
@@ -181,18 +157,18 @@ def check_positive(noise: Array | None) -> None:
         )
 
 
-def loses(posterior: SparsePosterior, options: SparseOptions) -> bool:
+def loses(posterior: Posterior, options: SparseOptions) -> bool:
     """Whether the points are too few for the tolerance."""
     found = posterior.approximation
     return found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0
 
 
-def warn_of_loss(posterior: SparsePosterior, options: SparseOptions, local: bool = True) -> None:
+def warn_of_loss(posterior: Posterior, options: SparseOptions, local: bool = True) -> None:
     """An AccuracyWarning where the points were too few for the tolerance, or for shorter times than those learned.
 
     `local` says whether a local model is a remedy.
     """
-    data, found = posterior.data, posterior.approximation
+    data, found = posterior.structure, posterior.approximation
     if loses(posterior, options):
         what = (
             f"leave {found.residual:.1e} of the prior variance of f unexplained, {found.residual_share:.2g} of its "
@@ -213,19 +189,19 @@ def warn_of_loss(posterior: SparsePosterior, options: SparseOptions, local: bool
 
 
 def extended(
-    posterior: SparsePosterior,
+    posterior: Posterior,
     source: Source,
     bounds_of: Callable[[Array, int], Bounds],
     given: Given,
     priors: Any,
     options: SparseOptions,
     collect: Collect = collected,
-) -> tuple[SparsePosterior, Fit | None]:
+) -> tuple[Posterior, Fit | None]:
     """The posterior of more data, and the search for what is learned; statistics of data add up.
 
     The search has the bounds that `bounds_of` gives for a random sample of all data and their number.
     """
-    data, old = posterior.data, posterior.data.inducing
+    data, old = posterior.structure, posterior.structure.inducing
     total = data.statistics + collect(source, old, data.start)
     size = min(SAMPLE, total.count)
     new = source.sample(max(1, round(size * source.count / total.count)))

@@ -11,8 +11,9 @@ from scipy.special import ndtri
 
 from ..covariance import Array
 from ..gp.fit import Fit
-from ..gp.integration import coordinates, curvature
+from ..gp.integration import curvature
 from ..gp.mixture import Mixture
+from ..gp.normal import Normal
 from ..gp.search import steepest
 from ..html_table import html_table
 
@@ -46,10 +47,6 @@ class Parameter:
     high: float
     is_learned: bool
     words: str = ""
-
-    def scaled(self, factor: float) -> Parameter:
-        """The same in another unit."""
-        return replace(self, value=factor * self.value, low=factor * self.low, high=factor * self.high)
 
     @property
     def interval(self) -> str:
@@ -131,9 +128,9 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
     grid where parameters are integrated over. They end at the bounds of the search.
     """
     names = objective.names
-    z = np.clip(coordinates(objective, posterior.params, posterior), *box.T)
+    z = np.clip(objective.coordinates(posterior.params, posterior.likelihood), *box.T)
     if len(mixture.weights) > 1:
-        points = np.stack([coordinates(objective, p.params, p) for p in mixture.posteriors])
+        points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
         off = (points - centre) * np.sqrt(mixture.weights)[:, None]
         covariance = off.T @ off
@@ -169,8 +166,8 @@ def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[
         (name, float(value), (name,)) for name, value in zip(given.names, np.atleast_1d(params.time))
     ]
     found.append(("amplitude", params.amplitude, ("amplitude",)))
-    own = vars(posterior).get("likelihood")
-    if own is not None:
+    own = posterior.likelihood
+    if not isinstance(own, Normal):
         found += [(name, float(vars(own)[name]), (name,)) for name in own.bounds]
     elif given.noise != 0.0:
         both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -40,6 +41,9 @@ class Coupled:
     inverses: Array  # E_c, (classes, N, N)
     lower: Array  # the Cholesky factor of M
     log_det: float
+
+    of_features: ClassVar = False
+    power: ClassVar = 1.0
 
     @classmethod
     def of(cls, K: Array, precision: Array, largest: Array) -> Coupled:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import linalg
@@ -34,6 +35,9 @@ class CoupledLowRank:
     root: Root
     precision: Array  # (classes, N), with the noise of the largest
     lower: Array  # L, (classes * rank, classes * rank)
+
+    of_features: ClassVar = False
+    power: ClassVar = 1.0
 
     @classmethod
     def of(cls, root: Root, precision: Array, largest: Array) -> CoupledLowRank:
@@ -107,6 +111,21 @@ class CoupledLowRank:
             part = slice(start, min(start + size, number))
             white = solved(self.lower, self.root.F[part].T, classes)
             yield part, white - np.einsum("dn,din->in", self._share[:, part], white)
+
+
+@dataclass(frozen=True)
+class CoupledFeatures:
+    """What is kept of a `CoupledLowRank` where the data are not: new points are seen by their features."""
+
+    lower: Array
+
+    of_features: ClassVar = True
+    power: ClassVar = 0.5
+
+    def explained(self, features: Array) -> tuple[Array, Array]:
+        """As in `Coupled`, of features (M, rank): all that is known of them is in the second."""
+        classes = len(self.lower) // max(1, features.shape[1])
+        return np.zeros((classes, len(features))), covariances(self.lower, features.T)
 
 
 def solved(lower: Array, new: Array, classes: int) -> Array:

@@ -1,46 +1,32 @@
-"""Learning time, amplitude and noise by maximising the evidence."""
+"""Learning the parameters by maximising the evidence, or with priors the posterior density: the one search driver."""
 
-from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import shown
+from ..cost import check_memory
 from ..covariance import Array, Kernel
-from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, warn
+from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, Unsupported, warn
+from .exact import Exact
+from .exact_outputs import ExactOutputs
+from .inference import Approximate, method_of
 from .likelihood import Likelihood
-from .linalg import Dense, Diagonal
-from .objective import RegressionObjective
+from .objective import Objective
 from .params import Given, Params, Time
 from .prior import Pairs, Prior
-from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of, log_density
-from .search import (
-    FLAT,
-    ROUGH,
-    Found,
-    apart,
-    climb,
-    maxima,
-    scan_points,
-    steepest,
-    step_units,
-    values_at,
-    worth_a_start,
-)
-from .targets import Mean, Targets, one_output, targets
+from .priors import WEAK_AMPLITUDE, WEAK_NOISE, LogNormal, Priors, checked_priors, laws_of
+from .search import FLAT, ROUGH, TOUCHING, Place, Search, apart, ascend, climb, maxima, steepest, step_units
+from .targets import Mean, Targets, targets
 from .threads import of_data
 
 Interval = tuple[float, float]
 
-SUBSET = 250  # data on which starts are looked for: an eigendecomposition of this size takes some 4 ms
 CHUNK = 100_000  # data whose covariances with some are computed at one time
-TIMES = 12  # times scanned, for each free one
+NATS = 1e-3  # what a step of the search from a guess may gain where it ends
 WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
-TOUCHING = 1e-3  # relative distance below which a parameter sits on its bound
 
 
 @dataclass(frozen=True)
@@ -51,7 +37,7 @@ class Bounds:
     ----------
     time : one interval (low, high), or one for each time of the kernel.
     amplitude : interval of the mean prior variance of the data, default None: from 1e-6 to 1e6 times the mean square of
-        y about its mean; for classes from 0.01 to 10,000.
+        y about its mean; where the likelihood is not normal, that of the likelihood.
     noise : interval of the ratio of the noise to the mean prior variance, default (1e-8, 1e4).
     """
 
@@ -106,7 +92,7 @@ class Fit:
 
 
 @of_data
-def fit_regression(
+def fit(
     kernel: Kernel,
     X: Any,
     y: ArrayLike,
@@ -114,28 +100,28 @@ def fit_regression(
     given: Given,
     mean: Mean = "constant",
     pairs: Pairs = None,
+    *,
+    about: str = "",
     **options: Any,
 ) -> Fit:
-    """Time, amplitude and noise of the greatest evidence, or, with priors, of the greatest posterior density.
+    """The parameters of the greatest evidence, or, with priors, of the greatest posterior density.
 
-    Starts are looked for on a random subset: at each time of a grid one eigendecomposition gives the best amplitude and
-    noise, and the search goes uphill from at most three places. It then goes on from the best two maxima on all data,
-    by L-BFGS-B with analytic gradients. A random subset sees nothing of short lengths: the maximum of some data that
-    are near each other is tried too. Where every time is given, one eigendecomposition of all data is enough.
+    Starts are looked for on a random subset (see `Search`), and the search goes uphill from the best of them by
+    L-BFGS-B with analytic gradients: first on the subset, then from the best two maxima on all data. A random subset
+    sees nothing of short lengths: the maximum of some data that are near each other is tried too.
 
     Parameters
     ----------
     kernel : Kernel, the covariance.
     X : array of N points, the first axis.
-    y : array (N,) of real targets.
+    y : array (N,) of real targets, (N, p) of p outputs, or observations as the likelihood takes them. Outputs share the
+        time; each has its own amplitude and noise.
     bounds : Bounds, where to search.
     given : Given, the parameters that are held fixed; those that are None are learned.
     mean : "constant" (default), "zero", a number or an array (N, q) of basis functions, as in `condition`.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
-    priors : Priors; default None, the plain evidence; or "weak". These are log-normal laws: of each time with its
-        bounds at two standard deviations, of the prior variance about the mean square of y, of noise / prior variance
-        about 0.1.
-    noise_scale, coefficient_scale : as in `condition`.
+    about : str, default "". How a warning begins.
+    likelihood, method, priors, noise_scale, coefficient_scale : as in `objective_of`.
 
     Returns
     -------
@@ -145,21 +131,44 @@ def fit_regression(
     ------
     InvalidInput : if a value or an interval is not possible, or a prior has no mass on its interval.
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
+    NotConverged : if the inference converges nowhere.
     """
-    full, intervals = regression_objective(kernel, X, y, bounds, given, mean, pairs, **options)
-    if not given.free and full.prior.form is Dense:
-        full = full.spectral(np.empty(0))
-    _, middle = time_intervals(kernel, bounds, given)
-    coarse = some_of(full, kernel, X, middle, SUBSET) if given.free else full
-    box = box_of(full, intervals)
-    found = climb(coarse, full, _scan_regression(coarse, box), box, 3)
-    if coarse is not full:
-        near = near_of(full, kernel, X, middle, SUBSET)
-        found = with_short_times(kernel, near, full, box, found, partial(_scan_regression, count=TIMES // 2))
-    return finished(kernel, full, found, intervals, steep=steepest(full, found[0][1], box))
+    full, intervals = objective_of(kernel, X, y, bounds, given, mean, pairs, **options)
+    inference, box = full.inference, box_of(full, intervals)
+    full, (_, middle) = inference.prepared(full), time_intervals(kernel, bounds, given)
+    varying, how = inference.informative(full), inference.search(full)
+    coarse = some_of(varying, kernel, X, middle, how.few)
+    coarse = varying if coarse is varying else inference.coarse(coarse)
+    scanned = how.scan(coarse, box)
+    how = inference.search(full, max(scanned, key=lambda place: place[0])[1])
+    searched = some_of(varying, kernel, X, middle, how.data)
+    found = climb(coarse, searched, scanned, box, how.starts, how.gain)
+    if coarse is not varying and given.free:
+        near = of_rows(varying, kernel, X, middle, near_rows(kernel, X, middle, how.near)[0])
+        found = with_short_times(kernel, inference.coarse(near), searched, box, found, how)
+    steep = steepest(inference.precise(searched), found[0][1], box)
+    if searched is not full:
+        found = [(full.value(found[0][1]), found[0][1])]
+    intervals = inference.answers(full, found[0][1], box, intervals, bounds.amplitude)
+    return replace(finished(kernel, full, found, intervals, about, steep), data=len(searched.y))
 
 
-def regression_objective(
+def fit_from(
+    kernel: Kernel, objective: Objective, intervals: dict[str, Interval], box: Array, guesses: list[Params]
+) -> Fit:
+    """The best of the maxima near some guesses."""
+    given, count, found = objective.given, objective.y.count, []
+    for guess in guesses:
+        values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
+        values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
+        z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
+        unit = step_units(objective, z, box, count) if len(box) else 1.0
+        found.append(ascend(objective, z, box, count, min(1e-8, NATS / count), unit))
+    found = apart(found, 0.05)
+    return finished(kernel, objective, found, intervals, steep=steepest(objective, found[0][1], box))
+
+
+def objective_of(
     kernel: Kernel,
     X: Any,
     y: ArrayLike,
@@ -168,38 +177,88 @@ def regression_objective(
     mean: Mean = "constant",
     pairs: Pairs = None,
     *,
+    likelihood: Likelihood | None = None,
+    method: str = "ep",
     priors: Priors | str | None = None,
     noise_scale: ArrayLike | None = None,
     coefficient_scale: ArrayLike | None = None,
-) -> tuple[RegressionObjective, dict[str, Interval]]:
-    """What `fit_regression` maximises, and the intervals of its coordinates by name."""
-    data, _ = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
-    _, middle = time_intervals(kernel, bounds, given)
-    return objective_of(kernel, X, Prior.of(kernel, X, middle, pairs), data, bounds, given, priors)
+) -> tuple[Objective, dict[str, Interval]]:
+    """What `fit` maximises, and the intervals of its coordinates by name.
 
-
-def objective_of(
-    kernel: Kernel, X: Any, prior: Prior, data: Targets, bounds: Bounds, given: Given, priors: Priors | str | None
-) -> tuple[RegressionObjective, dict[str, Interval]]:
-    """The same for data and their prior covariance; X are the points of the data, or some of them."""
+    Parameters
+    ----------
+    likelihood : Likelihood, default None: normal noise. Its parameters that are None are learned.
+    method : "ep" (default) or "laplace", where the likelihood is not normal.
+    priors : Priors; default None, the plain evidence; or "weak". These are log-normal laws: of each time with its
+        bounds at two standard deviations, of the prior variance about the mean square of y, of noise / prior variance
+        about 0.1; where the likelihood is not normal, its own.
+    noise_scale, coefficient_scale : as in `condition`.
+    """
+    if likelihood is None:
+        data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
+        _, middle = time_intervals(kernel, bounds, given)
+        return exact_objective(kernel, X, Prior.of(kernel, X, middle, pairs), data, bounds, given, priors)
     intervals, middle = time_intervals(kernel, bounds, given)
-    scale = float(mean_square(data, given))
-    variance = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-    ratio, typical = noise_ratio(kernel, X, bounds, given, data, np.array(scale), middle)
+    searched = {name: likelihood.bounds[name] for name in likelihood.free}
+    if given.amplitude is None:
+        searched["amplitude"] = likelihood.variance_bounds
+    for name, (low, high) in searched.items():
+        intervals[name] = likelihood.in_unit(name, low), likelihood.in_unit(name, high)
+    if given.amplitude is None and bounds.amplitude is not None:
+        intervals["amplitude"] = bounds.amplitude
+    weak = {
+        name: replace(law, median=likelihood.in_unit(name, law.median)) for name, law in likelihood.weak_priors.items()
+    }
+    laws = laws_of(priors, intervals, kernel, weak, likelihood.time_edge)
+    prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
+    inference = Approximate(
+        likelihood,
+        method_of(method),
+        {"tolerance": 1e-4} if method == "ep" else {},  # its evidence is stationary in the sites, and right to 1e-8
+        constant=mean == "constant",
+        is_precise=False,
+        economical=True,
+    )
+    return Objective(prior, y, given, inference, laws), intervals
+
+
+def exact_objective(
+    kernel: Kernel, X: Any, prior: Prior, data: Targets, bounds: Bounds, given: Given, priors: Priors | str | None
+) -> tuple[Objective, dict[str, Interval]]:
+    """The same for targets with normal noise and their prior covariance; X are their points, or some of them."""
+    intervals, middle = time_intervals(kernel, bounds, given)
+    check_freedom(data, given)
+    scale = data.mean_square
+    low, high = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
+    variance = np.broadcast_to(low, scale.shape), np.broadcast_to(high, scale.shape)
+    ratio, typical = noise_ratio(kernel, X, bounds, given, data, scale, middle)
     if given.noise is None:
         intervals["noise"] = ratio
     if given.amplitude is None:
-        intervals["amplitude"] = variance
-    weak = {"amplitude": LogNormal(scale, WEAK_AMPLITUDE), "noise": LogNormal(typical, WEAK_NOISE)}
+        intervals["amplitude"] = float(variance[0].min()), float(variance[1].max())
+    weak = {"noise": LogNormal(typical, WEAK_NOISE)}
+    if data.y.ndim == 1:
+        weak["amplitude"] = LogNormal(float(scale), WEAK_AMPLITUDE)
+        laws = laws_of(checked_priors(priors), intervals, kernel, weak)
+        return Objective(prior, data, given, Exact(intervals.get("amplitude", (0.0, 0.0))), laws), intervals
+    check_memory(8.0 * 6 * len(data) ** 2, f"The eigenvectors of {len(data):,} points", "Give fewer points.")
+    if not data.is_flat and given.amplitude is None and not given.noise:
+        raise Unsupported(
+            "coefficient_scale with several outputs whose amplitude and noise are both learned. Give one of them, or "
+            "leave coefficient_scale None, or fit one model for each column."
+        )
     laws = laws_of(checked_priors(priors), intervals, kernel, weak)
-    return RegressionObjective(prior, data, given, variance, laws), intervals
+    if given.amplitude is None:
+        arrays: Any = variance
+        intervals["amplitude"] = arrays
+    law = (np.log(np.clip(scale, *variance)), WEAK_AMPLITUDE) if isinstance(priors, str) else None
+    if one := laws.pop("amplitude", None):
+        law = np.full(len(scale), np.log(one.median)), one.spread
+    return Objective(prior, data, given, ExactOutputs(variance, ratio, law), laws), intervals
 
 
-def mean_square(data: Targets, given: Given) -> Array:
-    """The mean square of y about its mean, of each column, or InvalidInput where nothing is left to learn it from.
-
-    Targets that do not vary leave it open: it is 1e-12 of their size squared, near rounding, or of 1 where all are 0.
-    """
+def check_freedom(data: Targets, given: Given) -> None:
+    """Raise InvalidInput where nothing is left to learn the variance from."""
     if data.freedom < 1 and given.amplitude is None:
         rows = "rows of targets" if data.y.ndim == 2 else "targets"
         raise InvalidInput(
@@ -208,9 +267,6 @@ def mean_square(data: Targets, given: Given) -> Array:
             else f"the mean has as many coefficients as there are {rows}, {len(data)}: nothing is left to learn "
             "variances from. Give amplitude, or fewer basis functions."
         )
-    size = np.square(data.start).sum(axis=0) / len(data)
-    found = np.maximum(np.square(data.y).sum(axis=0) / max(data.freedom, 1), 1e-24 * size)
-    return np.where(found > 0, found, 1e-24)
 
 
 def noise_ratio(
@@ -246,13 +302,9 @@ def some_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
 
 
 def of_rows(full: Any, kernel: Kernel, X: Any, time: Time, rows: Array) -> Any:
-    """The objective of the data of these numbers."""
-    return replace(full, prior=Prior.of(kernel, X[rows], time, dense=full.prior.dense), y=full.y[rows])
-
-
-def near_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
-    """The objective of `size` data that are near each other."""
-    return of_rows(full, kernel, X, time, near_rows(kernel, X, time, size)[0])
+    """The objective of the data of these numbers, whose inference has no sites yet."""
+    prior = Prior.of(kernel, X[rows], time, dense=full.prior.dense)
+    return replace(full, prior=prior, y=full.y[rows], inference=replace(full.inference))
 
 
 def near_rows(kernel: Kernel, X: Any, time: Time, size: int, groups: int = 1) -> Array:
@@ -269,61 +321,34 @@ def free_times(kernel: Kernel, given: Given) -> list[int]:
 
 
 def with_short_times(
-    kernel: Kernel,
-    near: Any,
-    full: Any,
-    box: Array,
-    found: list[Found],
-    scan: Callable[[Any, Array], list[Found]],
-    tolerance: float = 1e-10,
-) -> list[Found]:
+    kernel: Kernel, near: Objective, full: Objective, box: Array, found: list[Place], how: Search
+) -> list[Place]:
     """Maxima of all data, and one of shorter times, where data that are near each other lead to a better one.
 
     A random subset sees nothing of lengths that are shorter than the distances of its data. `near` is the objective of
-    near data, and `scan` has its values at places in a box.
+    near data.
     """
-    times, (best, z) = len(free_times(kernel, full.given)), found[0]
+    times, (best, z), sites = len(free_times(kernel, full.given)), found[0], full.inference.sites[:]
     shorter = box.copy()
     shorter[:times, 1] = np.maximum(z[:times] - np.log(2.0), box[:times, 0])
     try:
-        scanned = scan(near, shorter)
-        if max(value for value, _ in scanned) <= near.value(z):
-            return found
-        start = climb(near, near, scanned, shorter, 1, ROUGH)[0][1]
-        if full.value(start) <= best:
-            return found
-        unit = step_units(near, start, box, len(near.y))
-        return apart([*maxima(full, [start], box, tolerance, [unit]), *found], 0.05)
+        scanned = how.scan_near(near, shorter, dict(zip(full.names, np.exp(z))))
+        if max(value for value, _ in scanned) > near.value(z):
+            start = climb(near, near, scanned, shorter, 1, ROUGH)[0][1]
+            if full.value(start) > best:
+                unit = step_units(near, start, box, len(near.y))
+                return apart([*maxima(full, [start], box, how.gain, [unit]), *found], 0.05)
     except (NotPositiveDefinite, NotConverged):  # a column of the mean may be constant there
-        return found
-
-
-def _scan_regression(objective: RegressionObjective, box: Array, count: int = TIMES) -> list[Found]:
-    """The best last coordinate at each scanned time, and its evidence."""
-    free, scanned = len(objective.given.free), []
-    for times in scan_points(box[:free], count):
-        at_times = objective.spectral(times) if free else objective
-        value, last = _best_of(at_times, scan_points(box[free:], 17))
-        of_times, _ = log_density(objective.laws, objective.given.time_names, times)
-        scanned.append((value + of_times, np.concatenate([times, last])))
-    return worth_a_start(scanned) if free == 1 else scanned
-
-
-def _best_of(objective: RegressionObjective, points: Array) -> Found:
-    """The best of some points, and its evidence; those of a diagonal covariance at once, where they can be."""
-    if objective.prior.form is Diagonal:
-        with suppress(NotPositiveDefinite):
-            values = objective.values(points)
-            return float(values.max()), points[np.argmax(values)]
-    return max(values_at(objective, points), key=lambda pair: pair[0])
+        pass
+    full.inference.sites[:] = sites
+    return found
 
 
 def finished(
     kernel: Kernel,
     objective: Any,
-    found: list[Found],
-    intervals: dict[str, Interval],
-    likelihood: Likelihood | None = None,
+    found: list[Place],
+    intervals: dict[str, Any],
     about: str = "",
     steep: tuple[str, float] = ("", 0.0),
 ) -> Fit:
@@ -332,22 +357,30 @@ def finished(
     `steep` is what `steepest` finds.
     """
     maxima = tuple((value, objective.params(z)) for value, z in found)
-    best = maxima[0][1]
+    value, z = found[0]
+    best, likelihood = maxima[0][1], objective.likelihood(z)
     variance = best.amplitude * objective.prior.height(objective.prior.at(best.time)[0])
     values = {"noise": best.noise / variance, "amplitude": variance}
     values |= {} if likelihood is None else {name: vars(likelihood)[name] for name in likelihood.bounds}
     values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
     sitting: dict[str, str] = {}
     undetermined = []
-    without_effect = _without_effect(kernel, objective, found[0][1])
+    without_effect = _without_effect(kernel, objective, z)
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            is_answer = side == "lower" and bound <= WITHOUT_NOISE.get(name, 0.0)
+            is_answer = side == "lower" and bool(np.all(bound <= WITHOUT_NOISE.get(name, 0.0)))
             is_answer |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
-            if abs(values[name] / bound - 1) < TOUCHING and not is_answer:
+            sits = np.abs(values[name] / bound - 1) < TOUCHING
+            if np.any(sits) and not is_answer:
                 unit = " / prior variance" if name == "noise" and likelihood is None else ""
-                sitting[name] = f"{name}{unit} sits on the {side} bound {bound:.3g}"
-                if name != "time" or not np.isclose(bound, kernel.times, atol=0).any():
+                first = np.argmax(sits)
+                place = f" in {np.sum(sits)} outputs, the first is column {first}," if np.ndim(sits) else ""
+                text = (
+                    f"{name}{unit} sits{place} on the {side} bound {np.broadcast_to(bound, sits.shape).flat[first]:.3g}"
+                )
+                sitting[name] = f"{sitting[name]}; {text}" if name in sitting else text
+                own = name == "time" and np.isclose(bound, kernel.times, atol=0).any()
+                if not own and name not in undetermined:
                     undetermined.append(name)
     if sitting:
         advice = "."
@@ -363,9 +396,11 @@ def finished(
             "narrower bounds, and compare log_marginal_likelihood().",
             AccuracyWarning,
         )
-    value, z = found[0]
-    evidence = value - objective.log_prior(z, best)
-    return Fit(best, evidence, maxima, tuple(sitting), value, likelihood, objective.calls.number, steep=steep)
+    evidence, sites = value - objective.log_prior(z, best), objective.inference.sites
+    calls = objective.calls.number
+    return Fit(
+        best, evidence, maxima, tuple(sitting), value, likelihood, calls, sites[-1] if sites else None, steep=steep
+    )
 
 
 def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:

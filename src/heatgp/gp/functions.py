@@ -35,13 +35,13 @@ class Functions:
     def __call__(self, new: Any) -> Array:
         """The values (size, M) at new points."""
         posterior, known = self.posterior, len(self.points)
-        covariance = posterior.covariance(np.concatenate((self.points, new)))
+        covariance = posterior.latent_covariance(np.concatenate((self.points, new)))
         given = linalg.solve_triangular(self.lower, covariance[:known, known:], lower=True, check_finite=False)
         left = covariance[known:, known:] - given.T @ given
         scale = posterior.params.amplitude * np.max(posterior.kernel.diag(new, posterior.params.time), initial=0.0)
         root, pivots = triangular_root(left, DETERMINED * max(scale, np.max(np.diagonal(covariance), initial=0.0)))
         normals = self.rng.standard_normal((len(self.normals), len(pivots)))
-        values = posterior.mean(new) + self.normals @ given + normals @ root.T
+        values = posterior.latent_mean(new) + self.normals @ given + normals @ root.T
         self.points = np.concatenate((self.points, new[pivots]))
         self.lower = np.block(
             [[self.lower, np.zeros((known, len(pivots)))], [given[:, pivots].T, np.tril(root[pivots])]]
@@ -72,9 +72,7 @@ def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callabl
     """
     rng = generator(random_state, "random_state")
     numbers = mixture.numbers(rng, size)
-    groups = {
-        int(g): Functions(mixture.posteriors[g].process, rng, int(np.sum(numbers == g))) for g in np.unique(numbers)
-    }
+    groups = {int(g): Functions(mixture.posteriors[g], rng, int(np.sum(numbers == g))) for g in np.unique(numbers)}
     known: dict[bytes, Array] = {}
 
     @on_one_thread(len)
@@ -84,7 +82,7 @@ def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callabl
         new = points[np.array(list(first.values()), int)]
         drawn = np.empty((len(numbers), len(new)))
         for g, functions in groups.items():
-            drawn[numbers == g] = mixture.posteriors[g].expected(functions(new))
+            drawn[numbers == g] = mixture.posteriors[g].likelihood.expected(functions(new))
         known.update(zip(first, drawn.T))
         return np.stack([known[key] for key in keys], axis=1) if keys else np.empty((len(numbers), 0))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,9 @@ from scipy import linalg
 from scipy.special import gamma
 from scipy.stats import chi2
 
-from ..covariance import Array, Evaluation, TimeFunction
+from ..covariance import Array
 from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
-from .linalg import Dense
-from .objective import RegressionObjective
-from .params import Params
-from .priors import log_density
-
-Objective = Callable[[Array], tuple[float, Array]]
+from .objective import Objective
 
 DIFFERENCE = 1e-2
 """Difference of a log parameter over which the gradient is compared: the curvature changes little over it."""
@@ -152,62 +147,9 @@ def usual_size(parameters: int) -> int:
 
 
 def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
-    """The grid of an objective of regression or of latent functions, from its local maxima, the best first."""
+    """The grid of an objective, from its local maxima, the best first."""
     steps = axes(curvature(objective, starts[0], box))
-    return grid(values_by_time(objective), starts, steps, box)
-
-
-def coordinates(objective: Any, params: Params, posterior: Any = None) -> Array:
-    """The coordinates z of an objective that have these parameters, and those of the posterior's likelihood."""
-    variance = params.amplitude * objective.prior.height(objective.prior.at(params.time)[0])
-    values = dict(zip(objective.given.time_names, np.atleast_1d(params.time)[objective.given.free]))
-    values |= {"amplitude": variance, "noise": params.noise / variance}
-    if posterior is not None and "likelihood" in vars(posterior):
-        values |= vars(posterior.likelihood)
-    return np.log([values[name] for name in objective.names])
-
-
-def params_at(objective: Any, z: Array) -> Params:
-    """The parameters that have these coordinates."""
-    time, given, values = objective.given.times(z), objective.given, dict(zip(objective.names, np.exp(z)))
-    height = objective.prior.height(objective.prior.at(time)[0])
-    amplitude = float(values["amplitude"]) / height if given.amplitude is None else given.amplitude
-    noise = float(values["noise"]) * amplitude * height if given.noise is None else given.noise
-    return Params(time, amplitude, noise)
-
-
-def values_by_time(objective: Any) -> Callable[[Array], float]:
-    """The objective alone, for points that share times: the kernel is evaluated once for each of these.
-
-    In regression one eigendecomposition serves all amplitudes and noises.
-    """
-    if isinstance(objective, RegressionObjective):
-        if objective.prior.form is not Dense:
-            return lambda z: objective(z)[0]
-        free, names = len(objective.given.free), objective.given.time_names
-        kept: dict[bytes, RegressionObjective] = {}
-
-        def of_regression(z: Array) -> float:
-            key = z[:free].tobytes()
-            if key not in kept:
-                kept[key] = objective.spectral(z[:free])
-            return kept[key](z[free:])[0] + log_density(objective.laws, names, z[:free])[0]
-
-        return of_regression
-    shared = replace(objective, prior=replace(objective.prior, function=remembered(objective.prior.function)))
-    return shared.value
-
-
-def remembered(function: TimeFunction) -> TimeFunction:
-    """The same values, computed once for each time."""
-    kept: dict[Any, Array] = {}
-
-    def at(time: Any) -> Evaluation:
-        if time not in kept:
-            kept[time] = function.at(time).value
-        return Evaluation(lambda: kept[time])
-
-    return TimeFunction(at)
+    return grid(objective.inference.by_time(objective), starts, steps, box)
 
 
 def attempted(value: Callable[[Array], float], z: Array) -> float:

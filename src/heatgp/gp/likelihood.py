@@ -46,10 +46,26 @@ class Likelihood(ABC):
     time_edge: ClassVar[float] = EDGE
     """How many standard deviations from the middle of its weak prior the bounds of a time are."""
 
+    variance_bounds: ClassVar[tuple[float, float]] = (1e-2, 1e4)
+    """The interval in which the prior variance of f is searched for, in squares of the unit."""
+    squares: ClassVar[frozenset[str]] = frozenset()
+    """Parameters whose bounds, starts and weak priors are in squares of the unit, as those of the prior variance."""
+    predicts_f: ClassVar[bool] = True
+    """Whether predictions are of the latent function itself."""
+
     @property
     def functions(self) -> int | None:
         """How many latent functions an observation depends on; None for one."""
         return None
+
+    @property
+    def unit(self) -> float:
+        """A typical size of f."""
+        return 1.0
+
+    def in_unit(self, name: str, value: float) -> float:
+        """A bound, a start or a typical value of a parameter, in the unit of f."""
+        return value * self.unit**2 if name == "amplitude" or name in self.squares else value
 
     @property
     def free(self) -> list[str]:
@@ -59,6 +75,22 @@ class Likelihood(ABC):
     def with_values(self, values: Array) -> Self:
         """The same likelihood, with values in the place of the parameters that are learned."""
         return replace(self, **{name: float(value) for name, value in zip(self.free, values)})
+
+    def expected(self, f: Array) -> Array:
+        """What predictions are of, given values of f."""
+        return f
+
+    def mean(self, mean: Array, variance: Array) -> Array:
+        """The mean of that where f ~ N(mean, variance)."""
+        return mean
+
+    def signal_variance(self, mean: Array, variance: Array) -> Array:
+        """Its variance: the uncertainty of predictions."""
+        return variance
+
+    def covariance(self, mean: Array, covariance: Array) -> Array:
+        """Its covariance (M, M) at M points, where f ~ N(mean, covariance)."""
+        return covariance
 
     @abstractmethod
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:

@@ -111,7 +111,9 @@ class Cholesky(ABC):
 class Dense(Cholesky):
     """K itself; one Cholesky factorisation of B, N^3 / 3 operations."""
 
+    of_features = False  # whether new points are seen by their features, or by their covariances with the data
     power = 1.0  # an amplitude a multiplies the values by a^power
+    sign = -1.0  # of what `whiten` adds to a variance: what data explain
 
     @classmethod
     def of(cls, K: Array, precision: Array | float) -> Dense:
@@ -192,7 +194,9 @@ class Dense(Cholesky):
 class LowRank(Cholesky):
     """K = Phi Phi', by the matrix inversion lemma: N rank^2 operations. Methods are those of `Dense`."""
 
+    of_features = True
     power = 0.5
+    sign = 1.0  # what data leave
 
     @classmethod
     def of(cls, Phi: Array, precision: Array | float) -> LowRank:

@@ -13,8 +13,10 @@ from scipy.special import log_ndtr, logsumexp, ndtr, ndtri, ndtri_exp
 from ..arguments import check_count, generator
 from ..cost import check_memory
 from ..covariance import Array, Kernel, scaled_vectors
-from ..errors import NotConverged
-from .latent import log_normal
+from ..errors import NotConverged, Unsupported
+from .normal import Normal
+from .posterior import is_false
+from .quadrature import quantile
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,13 @@ class Mixture:
         """The mean of f."""
         return self._average([p.mean(points) for p in self.posteriors])
 
+    def latent(self, points: Any) -> tuple[Array, Array]:
+        """Means and variances of f of all posteriors, (G, M) each."""
+        means, variances = zip(*(p.latent(points) for p in self.posteriors))
+        return np.stack(means), np.stack(variances)
+
     def parts(self, points: Any, noise: Any = False) -> tuple[Array, Array]:
-        """Means and variances of all posteriors, (G, M) each; `noise` as in `Latent.moments`."""
+        """Means and variances of all posteriors, (G, M) each; `noise` as in `Posterior.moments`."""
         means, variances = zip(*(p.moments(points, noise) for p in self.posteriors))
         return np.stack(means), np.stack(variances)
 
@@ -79,7 +86,7 @@ class Mixture:
         return averaged(self.weights[:, None], *self.parts(points, noise))
 
     def gradients(self, points: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
-        """Mean and standard deviation of f, (M,), and their gradients, (M, *shape); see `Latent.gradients`."""
+        """Mean and standard deviation of f, (M,), and their gradients, (M, *shape); see `Posterior.gradients`."""
         parts = [np.stack(part) for part in zip(*(p.gradients(points, of_basis) for p in self.posteriors))]
         means, variances, of_means, of_variances = parts
         mean, variance = averaged(self.weights[:, None], means, variances)
@@ -98,15 +105,46 @@ class Mixture:
             covariance += weight * posterior.covariance(points, noise)
         return covariance
 
-    def quantiles(self, points: Any, probabilities: Sequence[float], noise: Any = False) -> list[Array]:
-        """The values that are not exceeded with these probabilities, (M,) each."""
-        means, variances = self.parts(points, noise)
-        return [normal_quantile(self.weights, means, np.sqrt(variances), p) for p in probabilities]
+    def quantiles(self, points: Any, probabilities: Sequence[float], noise: Any = True) -> list[Array]:
+        """What new observations do not exceed with these probabilities, (M,) each.
+
+        Without `noise` it is what the mean of an observation given f does not exceed: that mean at the quantile of f.
+        """
+        law = self.posteriors[0].likelihood
+        if is_false(noise) and not law.expected_increases:
+            name = type(law).__name__
+            raise Unsupported(
+                f"with {name} intervals are of new observations, noise=True. Where {name}.expected(f) increases with f "
+                "and depends on no parameter that is learned, set expected_increases = True in the class."
+            )
+        if is_false(noise) or isinstance(law, Normal):
+            means, variances = self.latent(points)
+            if not is_false(noise):
+                laws = (p.likelihood.with_noise(noise, len(points)) for p in self.posteriors)
+                variances = np.stack([each.variance(*latent) for each, *latent in zip(laws, means, variances)])
+            deviations = np.sqrt(variances)
+            return [law.expected(normal_quantile(self.weights, means, deviations, p)) for p in probabilities]
+        law.with_noise(noise, len(points))  # checks it
+        return [self._quantile(points, p) for p in probabilities]
+
+    def _quantile(self, points: Any, p: float) -> Array:
+        """What a new observation does not exceed with the probability p, (M,), by any likelihood."""
+        single = np.stack([posterior.quantile(points, p) for posterior in self.posteriors])
+        if len(single) == 1:
+            return single[0]
+        parts = [(posterior.likelihood, *posterior.latent(points)) for posterior in self.posteriors]
+
+        def distribution(y: Array) -> Array:
+            return np.tensordot(self.weights, [law.cumulative(y, mean, variance) for law, mean, variance in parts], 1)
+
+        low, high = single.min(axis=0), single.max(axis=0)  # the quantile is between those of the parts
+        scale = np.maximum(high - low, 1e-9 * (1.0 + np.abs(low)))
+        return quantile(distribution, p, (low + high) / 2, scale, parts[0][0].is_discrete)
 
     def log_density(self, points: Any, y: Array, noise: Any = True) -> Array:
-        """The log density of y at new points, (M,)."""
-        means, variances = self.parts(points, noise)
-        return logsumexp(log_normal(y, means, variances) + np.log(self.weights)[:, None], axis=0)
+        """The log density of new observations y, (M,)."""
+        logs = np.stack([posterior.log_density(points, y, noise) for posterior in self.posteriors])
+        return logsumexp(logs + np.log(self.weights)[:, None], axis=0)
 
     def probability(self, points: Any) -> Array:
         """The probability of the label 1."""
@@ -118,7 +156,7 @@ class Mixture:
 
     def margin(self, points: Any) -> Array:
         """Phi^-1 of that probability, with digits where it is 0 or 1 to rounding."""
-        margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in zip(*self.parts(points))])
+        margins = np.stack([mean / np.sqrt(1 + variance) for mean, variance in zip(*self.latent(points))])
         if len(margins) == 1:
             return margins[0]
         logs = np.log(self.weights)[:, None]
@@ -138,13 +176,13 @@ class Mixture:
 
     def loo_probability(self) -> Array:
         """The probability of the label 1 given all other labels, (N,)."""
-        ones = np.stack([p.loo() for p in self.posteriors])
+        ones = np.stack([p.loo_probability() for p in self.posteriors])
         given = np.where(self.posteriors[0].y > 0, ones, 1 - ones)
         return (self._without(np.log(np.maximum(given, np.finfo(float).tiny))) * ones).sum(axis=0)
 
     def loo_probabilities(self) -> Array:
         """The probabilities of several classes given all other labels, (N, classes)."""
-        rows = np.stack([p.loo() for p in self.posteriors])
+        rows = np.stack([p.loo_probability() for p in self.posteriors])
         given = np.take_along_axis(rows, self.posteriors[0].y[None, :, None], axis=2)[..., 0]
         return (self._without(np.log(np.maximum(given, np.finfo(float).tiny)))[..., None] * rows).sum(axis=0)
 

@@ -12,9 +12,10 @@ from scipy.special import expit, gammaln, logsumexp, ndtri, softmax
 from scipy.stats import qmc
 
 from ..covariance import Array
-from .latent_objective import LatentObjective
 from .mixture import Mixture
-from .search import Found, scan
+from .objective import Objective
+from .priors import log_density
+from .search import Place, values_at
 from .threads import on_one_thread
 
 DECIDED = 15.0
@@ -66,11 +67,11 @@ class NoSignal:
     def probability(self, points: Any) -> Array:
         return self.probabilities(points)[:, 1]
 
-    def moments(self, points: Any, noise: Any = False) -> tuple[Array, Array]:
+    def latent(self, points: Any) -> tuple[Array, Array]:
         """Those of a function f with Phi(f) the probability of the label 1."""
         return ndtri(self.probability(points)), np.zeros(len(points))
 
-    def loo(self) -> Array:
+    def loo_probability(self) -> Array:
         """The probabilities of each label given all others: of the label 1, (N,), or of several classes."""
         several = self.y.dtype.kind != "f"
         own = np.eye(len(self.counts))[self.y if several else (self.y > 0).astype(int)]
@@ -90,9 +91,9 @@ def with_no_signal(
     mixture: Mixture,
     constant: NoSignal,
     log_marginal_likelihood: float,
-    objective: Callable[[], tuple[LatentObjective, Array]],
-    condition: Callable[[LatentObjective, Array], Any],
-    values: Callable[[LatentObjective, Array], list[Found]] | None = None,
+    objective: Callable[[], tuple[Objective, Array]],
+    condition: Callable[[Objective, Array], Any],
+    values: Callable[[Objective, Array], list[Place]] | None = None,
 ) -> tuple[Mixture, float]:
     """A mixture that allows for labels without signal, and the probability that they have one.
 
@@ -130,16 +131,18 @@ def with_no_signal(
     return Mixture([*mixture.posteriors, constant], weights), signal
 
 
-def loosely(objective: LatentObjective, places: Array) -> list[Found]:
+def loosely(objective: Objective, places: Array) -> list[Place]:
     """Log evidences at log parameters, from the objective's own inference; without the priors."""
-    return [(value - objective.log_prior(z), z) for value, z in scan(objective, objective.approximate, places)]
+    return [
+        (value - log_density(objective.laws, objective.names, z)[0], z) for value, z in values_at(objective, places)
+    ]
 
 
 def evidences(
-    objective: LatentObjective,
+    objective: Objective,
     box: Array,
     count: int,
-    values: Callable[[LatentObjective, Array], list[Found]] = loosely,
+    values: Callable[[Objective, Array], list[Place]] = loosely,
 ) -> tuple[Array, Array]:
     """Log evidences at log parameters that stand for the priors, which end at the bounds; flat ones are uniform there.
 
@@ -148,13 +151,13 @@ def evidences(
 
     Parameters
     ----------
-    objective : LatentObjective, whose coordinates and priors count.
+    objective : Objective, whose coordinates and priors count.
     box : array (d, 2), the bounds of the log parameters.
     count : int, the number of labels.
     values : function of the objective and of several log parameters that returns pairs of a log evidence of all labels,
         without the priors, and the log parameters; -inf where the inference fails.
     """
-    size = count * (objective.likelihood.functions or 1)
+    size = count * (objective.likelihood(box[:, 0]).functions or 1)
     unit = qmc.Sobol(len(box), scramble=False).random(max(PLACES >> (size // MANY), 4))
     unit += 0.5 / len(unit)
     places = np.empty(unit.shape)

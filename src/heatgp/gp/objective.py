@@ -1,159 +1,227 @@
-"""The evidence as a function of the logs of the parameters that are not given.
-
-The kernel's scale is divided out. With c the mean prior variance of the data at amplitude 1, the coordinates after the
-times are the logs of amplitude * c, or of noise / (amplitude * c). So the bounds of the search do not depend on the
-size of the kernel's values, which changes with time.
-"""
+"""What a search for parameters maximises: the log evidence plus the log density of the priors."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..covariance import Array
-from .columns import columns_evidence, normal_log_density
-from .count import Count
-from .economical import factored
-from .kernels import constant
-from .linalg import JITTER, Diagonal
 from .params import Given, Params
-from .prior import Prior
+from .prior import Prior, remembered
 from .priors import Laws, log_density
-from .regression import Evidence, evidence
-from .spectrum import Spectrum
-from .targets import Targets
+from .search import Search
+
+STEP = 1e-3
+"""Difference of the logarithm of a parameter, for derivatives where expectation propagation has none."""
+
+
+@dataclass
+class Count:
+    """A number that objectives of one search share and add to."""
+
+    number: int = 0
+
+    def add(self, times: int = 1) -> None:
+        self.number += times
 
 
 @dataclass(frozen=True)
-class RegressionObjective:
-    """The log posterior density of the free log times and of at most two more coordinates: evidence plus log priors.
+class Found:
+    """A log evidence at some coordinates of an `Objective`.
 
-    These are the log of noise / prior variance, unless the noise is given, and the log of the prior variance where the
-    noise is given and positive, or the coefficients of the mean have a prior that is not flat. Else the amplitude is
-    given, or the best one, in closed form.
+    Attributes
+    ----------
+    log_evidence : float.
+    amplitude, noise : the amplitude and the noise there, one number or one for each output.
+    derivatives : function of the slopes of the covariance in the free log times (see `Prior.at`). It returns the
+        derivatives in these times where the mean of the covariance's diagonal does not move, the derivative in the log
+        of this mean, and those in the other coordinates, by name.
+    log_prior : float, the log prior density of what is no coordinate but was chosen.
+    stationary : bool, whether these derivatives are all there is.
+    """
+
+    log_evidence: float
+    amplitude: Any
+    noise: Any
+    derivatives: Callable[[Sequence[Array]], tuple[Array, float, dict[str, float]]]
+    log_prior: float = 0.0
+    stationary: bool = True
+
+
+class Inference(ABC):
+    """From the covariance of the data and the parameters to the log evidence: a part of an `Objective`."""
+
+    @property
+    def sites(self) -> list[Array]:
+        """Where the next inference starts, one array or none; a list that callers may change."""
+        return []
+
+    @abstractmethod
+    def names(self, given: Given, y: Any) -> list[str]:
+        """The names of the coordinates after the times."""
+
+    def scaled(self, form: Any, values: Array, height: float, given: Given, at: dict[str, float]) -> Array:
+        """The values of the prior with the amplitude, where the inference takes them so.
+
+        A method of its own, so that those without it need not be in memory at the same time.
+        """
+        return values
+
+    @abstractmethod
+    def evidence(
+        self, form: Any, values: Array, height: float, y: Any, given: Given, at: dict[str, float], laws: Laws
+    ) -> Found:
+        """The evidence of y.
+
+        Parameters
+        ----------
+        form, values : the covariance of the data at amplitude 1, as in `Prior`, or what `scaled` makes of it.
+        height : float, the mean of its diagonal at amplitude 1.
+        at : the coordinates by name.
+        laws : the priors of the parameters by name. Those of coordinates are counted elsewhere.
+        """
+
+    def likelihood_at(self, at: dict[str, float]) -> Any:
+        """The likelihood with the values of these coordinates; None where it is normal."""
+        return None
+
+    @abstractmethod
+    def search(self, objective: Objective, best: Array | None = None) -> Search:
+        """How to search the maximum of an objective of all data; `best` is the best place scanned, once it is known."""
+
+    def log_prior(self, objective: Objective, params: Params) -> float:
+        """The log prior density of parameters that are learned and no coordinates."""
+        return 0.0
+
+    def prepared(self, objective: Objective) -> Objective:
+        """The same objective, in a form that is evaluated faster where there is one."""
+        return objective
+
+    def informative(self, objective: Objective) -> Objective:
+        """The objective without outputs that say nothing of the times."""
+        return objective
+
+    def coarse(self, objective: Objective) -> Objective:
+        """The objective of some data, faster and less precise."""
+        return objective
+
+    def precise(self, objective: Objective) -> Objective:
+        """The objective with its exact gradient."""
+        return objective
+
+    def strict(self, objective: Objective) -> Objective:
+        """The same as exact as it can be."""
+        return objective
+
+    def with_all_coordinates(self, objective: Objective) -> Objective:
+        """The same with its exact gradient, and with a coordinate for all that is learned."""
+        return self.precise(objective)
+
+    def by_time(self, objective: Objective) -> Callable[[Array], float]:
+        """The objective alone, for points that share times: the kernel is evaluated once for each of these."""
+        prior = replace(objective.prior, function=remembered(objective.prior.function))
+        return replace(objective, prior=prior).value
+
+    def answers(
+        self, objective: Objective, z: Array, box: Array, intervals: dict[str, Any], chosen: Any
+    ) -> dict[str, Any]:
+        """The intervals without bounds that are answers, at which no warning is needed.
+
+        `z` is the maximum, and `chosen` the interval of the prior variance that the user gave, or None.
+        """
+        return intervals
+
+
+@dataclass(frozen=True)
+class Objective:
+    """The log posterior density as a function of the logarithms of the parameters that are learned.
+
+    The coordinates are the free log times and then those of the inference: the log of the prior variance of f
+    (amplitude times the mean of the kernel's diagonal) and of the parameters of the likelihood. The kernel's scale is
+    divided out, so that bounds of the search do not depend on the size of the kernel's values, which changes with time.
+
+    Parameters
+    ----------
+    prior : Prior, the covariance of the data as a function of the time.
+    y : Targets of an exact inference, or observations as the likelihood takes them.
+    given : Given, the parameters that are held fixed.
+    inference : Inference, which finds the evidence of a covariance.
+    laws : the priors of the parameters, by name.
     """
 
     prior: Prior
-    y: Targets
+    y: Any
     given: Given
-    variance: tuple[float, float]  # the interval of the prior variance
+    inference: Inference
     laws: Laws = field(default_factory=dict)
-    profiled: bool = True  # False: an amplitude that is learned is always a coordinate
     calls: Count = field(default_factory=Count)  # shared by what is made of this objective
 
     @property
     def names(self) -> list[str]:
         """The names of the coordinates."""
-        noise = ["noise"] * (self.given.noise is None)
-        closed = self.profiled and self.y.is_flat and not self.given.noise
-        searched = self.given.amplitude is None and not closed
-        return self.given.time_names + noise + ["amplitude"] * searched
+        return self.given.time_names + self.inference.names(self.given, self.y)
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The log posterior density and its gradient."""
-        self.calls.add()
-        given, names = self.given, self.names
-        values, slopes = self.prior.at(given.times(z), given.free)
-        found, floored, of_amplitude = self._evidence(values, z)
-        in_ratios = found.in_ratios
-        in_ratio = float(in_ratios[~floored].sum())  # of the noise that is not the jitter
-        in_height = float(in_ratios[floored].sum())
-        if given.amplitude is None:
-            in_height -= found.in_amplitude
-        if given.noise is None or given.amplitude is None:
-            in_height += in_ratio
-        gradient = dict(
-            zip(given.time_names, found.in_times(slopes) + in_height * self.prior.height_slopes(values, slopes))
-        )
-        gradient["noise"] = in_ratio
-        gradient["amplitude"] = found.in_amplitude - (0.0 if given.noise is None else in_ratio)
-        of_priors, in_priors = log_density(self.laws, names, z)
-        value = found.value + of_amplitude + of_priors
-        return value, np.array([gradient[name] for name in names]) + in_priors
+        values, slopes = self.prior.at(self.given.times(z), self.given.free)
+        height, height_slopes = self.prior.height(values), self.prior.height_slopes(values, slopes)
+        values = self.inference.scaled(self.prior.form, values, height, self.given, dict(zip(self.names, z)))
+        found = self._found(values, height, z)
+        of_priors, in_priors = log_density(self.laws, self.names, z)
+        value = found.log_evidence + found.log_prior + of_priors
+        if not found.stationary:
+            return value, np.array([self.value(z + e) - self.value(z - e) for e in STEP * np.eye(len(z))]) / (2 * STEP)
+        in_times, in_height, others = found.derivatives(slopes)
+        in_times = in_times + in_height * height_slopes
+        gradient = dict(zip(self.given.time_names, in_times)) | others
+        return value, np.array([gradient[name] for name in self.names]) + in_priors
 
     def value(self, z: Array) -> float:
         """The log posterior density alone."""
+        found = self.found(self.prior.at(self.given.times(z))[0], z)
+        return found.log_evidence + found.log_prior + log_density(self.laws, self.names, z)[0]
+
+    def found(self, values: Array, z: Array) -> Found:
+        """The evidence of these values of the prior, at the other coordinates of z."""
+        height = self.prior.height(values)
+        values = self.inference.scaled(self.prior.form, values, height, self.given, dict(zip(self.names, z)))
+        return self._found(values, height, z)
+
+    def _found(self, values: Array, height: float, z: Array) -> Found:
+        """The same from scaled values."""
         self.calls.add()
-        values, _ = self.prior.at(self.given.times(z))
-        found, _, of_amplitude = self._evidence(values, z)
-        return found.value + of_amplitude + log_density(self.laws, self.names, z)[0]
-
-    def values(self, points: Array) -> Array:
-        """The same at points (M, coordinates) at once, of a diagonal covariance: see `spectral`.
-
-        NotPositiveDefinite is raised where it is so at one of them.
-        """
-        self.calls.add(len(points))
-        eigenvalues, _ = self.prior.at(self.given.times(points[0]))
-        height = self.prior.height(eigenvalues)
-        amplitude, ratio, law = self._scales(points.T, height)
-        ratio = np.maximum(np.broadcast_to(ratio, len(points)), JITTER * height / self.y.noise[0])
-        if not isinstance(amplitude, tuple):
-            amplitude = np.broadcast_to(amplitude, len(points))
-        data = replace(self.y, y=self.y.y[:, None])
-        found = columns_evidence(eigenvalues, data, ratio, amplitude, law)
-        of_priors = sum(self.laws[name].log_density(x) for name, x in zip(self.names, points.T) if name in self.laws)
-        return found.value + _log_prior(law, found.amplitude) + of_priors
-
-    def spectral(self, z: Array) -> RegressionObjective:
-        """The same at the times of z, in the basis of K's eigenvectors: one decomposition for all other parameters.
-
-        The times are then given, and their priors no longer counted. Where the noise differs between data, their rows
-        are first scaled so that it does not.
-        """
-        time = self.given.times(z)
-        values, _ = self.prior.at(time)
-        spectrum = Spectrum.of(self.prior, values, self.y.noise)
-        fixed = replace(self.given, time=tuple(np.atleast_1d(time).tolist()))
-        prior = Prior(constant(spectrum.eigenvalues), Diagonal)
-        return replace(self, prior=prior, y=spectrum.rotated(self.y), given=fixed)
+        at = dict(zip(self.names, z))
+        return self.inference.evidence(self.prior.form, values, height, self.y, self.given, at, self.laws)
 
     def params(self, z: Array) -> Params:
-        """The parameters at these coordinates, the amplitude of the closed form included."""
-        time, noise = self.given.times(z), self.given.noise
+        """The parameters at these coordinates, with those that the inference chooses."""
+        time, at = self.given.times(z), dict(zip(self.names, z))
         values, _ = self.prior.at(time)
-        found, _, _ = self._evidence(values, z)
-        if noise is None:
-            noise = float(np.exp(z[self.names.index("noise")])) * found.amplitude * self.prior.height(values)
-        return Params(time, found.amplitude, noise)
+        learned = {"amplitude": self.given.amplitude, "noise": self.given.noise}
+        if any(value is None and name not in at for name, value in learned.items()):
+            found = self.found(values, z)
+            return Params(time, found.amplitude, found.noise)
+        height = self.prior.height(values)
+        amplitude = float(np.exp(at["amplitude"])) / height if self.given.amplitude is None else self.given.amplitude
+        noise = float(np.exp(at["noise"])) * amplitude * height if self.given.noise is None else self.given.noise
+        return Params(time, amplitude, noise)
+
+    def likelihood(self, z: Array) -> Any:
+        """The likelihood with the values of these coordinates; None where it is normal."""
+        return self.inference.likelihood_at(dict(zip(self.names, z)))
+
+    def coordinates(self, params: Params, likelihood: Any = None) -> Array:
+        """The coordinates that have these parameters, and those of the likelihood."""
+        variance = params.amplitude * self.prior.height(self.prior.at(params.time)[0])
+        values = dict(zip(self.given.time_names, np.atleast_1d(params.time)[self.given.free]))
+        values |= {"amplitude": variance, "noise": params.noise / variance}
+        values |= {} if likelihood is None else {name: vars(likelihood)[name] for name in likelihood.bounds}
+        return np.log([values[name] for name in self.names])
 
     def log_prior(self, z: Array, params: Params) -> float:
-        """The log density of the priors at these coordinates and their parameters."""
-        height = self.prior.height(self.prior.at(params.time)[0])
-        _, _, law = self._scales(z, height)
-        return float(_log_prior(law, params.amplitude)) + log_density(self.laws, self.names, z)[0]
-
-    def _evidence(self, values: Array, z: Array) -> tuple[Evidence, Array, float]:
-        """The evidence, where the jitter stands in the place of the noise, and the log prior of the best amplitude."""
-        height = self.prior.height(values)
-        amplitude, ratio, law = self._scales(z, height)
-        ratios = ratio * self.y.noise
-        floored, ratios = ratios < JITTER * height, np.maximum(ratios, JITTER * height)
-        found = evidence(factored(self.prior.form, values, 1.0 / ratios), ratios, self.y, amplitude, law)
-        return found, floored, float(_log_prior(law, found.amplitude))
-
-    def _scales(self, z: Array, height: float) -> tuple[Any, Any, tuple[float, float] | None]:
-        """The amplitude, or its interval where the best is taken; noise / amplitude; and the prior of that best one.
-
-        The prior is the log median and the spread, or None. z may be one array of numbers for each coordinate.
-        """
-        given, at = self.given, dict(zip(self.names, z))
-        if given.amplitude is not None:
-            amplitude: Any = given.amplitude
-        elif "amplitude" in at:
-            amplitude = np.exp(at["amplitude"]) / height
-        else:
-            amplitude = (self.variance[0] / height, self.variance[1] / height)
-        if given.noise is None:
-            ratio = np.exp(at["noise"]) * height
-        else:  # an amplitude that is still an interval has no noise beside it
-            ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
-        law = self.laws.get("amplitude") if isinstance(amplitude, tuple) else None
-        return amplitude, ratio, None if law is None else (np.log(law.median) - np.log(height), law.spread)
-
-
-def _log_prior(law: tuple[float, float] | None, amplitude: Any) -> Any:
-    """The log density of log amplitude by its log median and spread; 0 without a prior."""
-    return 0.0 if law is None else normal_log_density(np.log(amplitude), *law)[0]
+        """The log density of all priors at these coordinates and their parameters."""
+        return log_density(self.laws, self.names, z)[0] + self.inference.log_prior(self, params)

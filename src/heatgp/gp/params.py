@@ -24,8 +24,8 @@ class Params:
     Parameters
     ----------
     time : positive number; a tuple for a kernel that takes several times, or none.
-    amplitude : positive number, a variance.
-    noise : number of at least 0, a variance, default 0.
+    amplitude : positive number, a variance; of several outputs an array (p,).
+    noise : number of at least 0, a variance, default 0; of several outputs an array (p,).
 
     Raises
     ------
@@ -38,8 +38,8 @@ class Params:
     """
 
     time: Time
-    amplitude: float
-    noise: float = 0.0
+    amplitude: Any
+    noise: Any = 0.0
 
     def __post_init__(self) -> None:
         times = np.asarray(self.time, dtype=float)
@@ -49,16 +49,21 @@ class Params:
             raise InvalidInput(
                 f"time = {shown(self.time)} is not from {1 / EXTREME:g} to {EXTREME:g}. Change the unit."
             )
-        if max(self.amplitude, self.noise) > LARGEST_VARIANCE:
+        if max(np.max(self.amplitude), np.max(self.noise)) > LARGEST_VARIANCE:
             raise InvalidInput(
-                f"amplitude = {self.amplitude:g}, noise = {self.noise:g}: variances beyond {LARGEST_VARIANCE:g} leave "
-                "floating point when they are multiplied. Change the unit of y."
+                f"amplitude = {shown(self.amplitude)}, noise = {shown(self.noise)}: variances beyond "
+                f"{LARGEST_VARIANCE:g} leave floating point when they are multiplied. Change the unit of y."
             )
         for name, value, least in ("amplitude", self.amplitude, "positive"), ("noise", self.noise, "0 or positive"):
-            if not 0 <= value < np.inf or (least == "positive" and value == 0):
+            low, high = np.min(value), np.max(value)
+            if not 0 <= low <= high < np.inf or (least == "positive" and low == 0):
                 raise InvalidInput(
                     f"{name} = {value} is a variance and must be {least} and finite. Give None to learn it."
                 )
+
+    def __getitem__(self, output: int) -> Params:
+        """The parameters of one output."""
+        return Params(self.time, float(self.amplitude[output]), float(self.noise[output]))
 
 
 @dataclass(frozen=True)

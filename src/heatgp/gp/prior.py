@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..covariance import Array, Kernel, TimeFunction
+from ..covariance import Array, Evaluation, Kernel, TimeFunction
 from ..errors import NotPositiveDefinite
 from .linalg import Dense, LowRank
 
@@ -62,3 +62,15 @@ class Prior:
     def height_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
         """The derivatives of log height, one for each slope."""
         return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.height(values)
+
+
+def remembered(function: TimeFunction) -> TimeFunction:
+    """The same values, computed once for each time."""
+    kept: dict[Any, Array] = {}
+
+    def at(time: Any) -> Evaluation:
+        if time not in kept:
+            kept[time] = function.at(time).value
+        return Evaluation(lambda: kept[time])
+
+    return TimeFunction(at)

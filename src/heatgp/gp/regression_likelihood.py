@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arguments import EXTREME, as_array, is_number
+from ..arguments import EXTREME, as_array, check_flag, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from .likelihood import Likelihood
@@ -27,6 +27,9 @@ class RegressionLikelihood(Likelihood):
     """
 
     weak_priors: ClassVar[Laws] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
+
+    variance_bounds: ClassVar[tuple[float, float]] = (1e-4, 1e4)
+    predicts_f: ClassVar[bool] = False
 
     is_discrete: ClassVar[bool] = False
     """Whether observations are whole numbers, 0 or more."""
@@ -81,26 +84,26 @@ class RegressionLikelihood(Likelihood):
         """Observations with the time or the area that each was observed for, where the law knows of it."""
         raise InvalidInput(f'exposure is of counts, likelihood="poisson", not of {type(self).__name__}. Leave it None.')
 
+    def with_noise(self, noise: Any, number: int) -> RegressionLikelihood:
+        """The same law for `number` new observations whose noise is `noise`, an argument of predictions."""
+        check_flag("noise", noise)  # variances of single observations are those of normal noise
+        return self
+
     def split(self, y: Array, f: Any) -> tuple[Array, Any]:
         """Observations as numbers, and f as they see it: with the logarithm of the exposure of each added."""
         return y, f
 
     def adapted(self, y: Array, mean: float | None) -> Self:
-        """The same law, where f counts from the given mean, or, for None, from a typical value of y, in units of y.
+        """The same law, where f counts from the given mean, or, for None, from a typical value of y.
 
-        The prior variance of f is searched for between 1e-4 and 1e4. This default leaves f as it is.
+        It also sets the `unit` where f has one. This default leaves f as it is.
         """
         if mean:
             raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')
         return self
 
-    @property
-    def unit(self) -> float:
-        """The size of f = 1 in the units in which amplitude and noise are given: see `adapted`."""
-        return 1.0
-
-    def in_units_of_y(self) -> Self:
-        """The same law with its parameters in the units of y, where f is not in units of its own: see `adapted`."""
+    def of_predictions(self) -> Self:
+        """The same law for the f that predictions are of, without what `adapted` has set."""
         return self
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:

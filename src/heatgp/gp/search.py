@@ -1,7 +1,7 @@
 """Maximising an evidence over the logs of the parameters that are not given."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -12,8 +12,8 @@ from scipy.stats import qmc
 from ..covariance import Array
 from ..errors import NotConverged, NotPositiveDefinite
 
-Objective = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
-Found = tuple[float, Array]  # an evidence, and the log parameters that have it
+Function = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
+Place = tuple[float, Array]  # an evidence, and the log parameters that have it
 
 ROUGH = 1e-4
 """Relative change of the evidence per datum at which the search on few data ends."""
@@ -36,8 +36,34 @@ ROUNDING = 1e-9
 """Distance within which a coordinate is on a bound."""
 RESTARTS = 10
 """How often L-BFGS-B is started again, at most, where it ended although the slope is not zero."""
+TOUCHING = 1e-3
+"""Relative distance below which a parameter sits on its bound."""
 FLATTEST = 0.1
 """Curvatures of the log evidence of few data count as at least this: the spread of a log parameter is at most three."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a search for parameters goes.
+
+    Attributes
+    ----------
+    scan : function of an objective and a box of coordinates that returns values at places where a search may start.
+    scan_near : the same for data near each other, where times are shorter; `known` are coordinates found before, by
+        name.
+    few, near : int, the numbers of random data, and of data near each other, on which starts are looked for.
+    starts : int, how many of them are followed.
+    data : int, the number of data on which the search ends.
+    gain : float, the relative change of the evidence per datum at which it ends.
+    """
+
+    scan: Callable[[Any, Array], list[Place]]
+    scan_near: Callable[[Any, Array, dict[str, float]], list[Place]]
+    few: int
+    near: int
+    starts: int
+    data: int
+    gain: float = 1e-10
 
 
 def scan_points(box: Array, count: int) -> Array:
@@ -62,16 +88,16 @@ def diagonal_points(box: Array, count: int) -> Array:
     return np.concatenate([points, alone])
 
 
-def apart(found: Iterable[Found], reach: Array | float) -> list[Found]:
+def apart(found: Iterable[Place], reach: Array | float) -> list[Place]:
     """The best first, without those that are within `reach`, in every coordinate, of a better one."""
-    kept: list[Found] = []
+    kept: list[Place] = []
     for value, z in sorted(found, key=lambda pair: -pair[0]):
         if not any(np.all(np.abs(z - other) < reach) for _, other in kept):
             kept.append((value, z))
     return kept
 
 
-def attempt(objective: Objective, z: Array) -> tuple[float, Array]:
+def attempt(objective: Function, z: Array) -> tuple[float, Array]:
     """The objective, or -inf where the covariance cannot be factored or the inference did not converge."""
     try:
         return objective(z)
@@ -79,17 +105,12 @@ def attempt(objective: Objective, z: Array) -> tuple[float, Array]:
         return -np.inf, np.zeros(len(z))
 
 
-def values_at(objective: Any, points: Iterable[Array]) -> list[Found]:
+def values_at(objective: Any, points: Iterable[Array]) -> list[Place]:
     """The values of an objective at points, without gradients."""
     return [(attempt(lambda z: (objective.value(z), z), z)[0], z) for z in points]
 
 
-def scan(objective: Any, approximate: Any, points: Iterable[Array]) -> list[Found]:
-    """Loose values of an objective at points, each inference starting where the last one ended."""
-    return values_at(replace(objective, approximate=approximate), points)
-
-
-def worth_a_start(scanned: Sequence[Found]) -> list[Found]:
+def worth_a_start(scanned: Sequence[Place]) -> list[Place]:
     """Of places along a line the peaks, and all that are not far below the best.
 
     From a place below a neighbour the way up mostly leads past that one. Not always: a maximum may lie between the two.
@@ -101,8 +122,8 @@ def worth_a_start(scanned: Sequence[Found]) -> list[Found]:
 
 
 def ascend(
-    objective: Objective, start: Array, box: Array, scale: float, tolerance: float = 1e-10, unit: Array | float = 1.0
-) -> Found:
+    objective: Function, start: Array, box: Array, scale: float, tolerance: float = 1e-10, unit: Array | float = 1.0
+) -> Place:
     """The local maximum reached from `start` by L-BFGS-B.
 
     `scale`, the number of data, makes tolerances relative. Steps are measured in the `unit` of each coordinate. In a
@@ -159,7 +180,7 @@ def steepest(objective: Any, z: Array, box: Array) -> tuple[str, float]:
     return found
 
 
-def step_units(objective: Objective, z: Array, box: Array, scale: float) -> Array:
+def step_units(objective: Function, z: Array, box: Array, scale: float) -> Array:
     """For each coordinate the length over which the objective bends by one for each datum.
 
     Times bend it a hundred times more than label noise does, and L-BFGS-B needs some steps to find that out.
@@ -172,8 +193,8 @@ def step_units(objective: Objective, z: Array, box: Array, scale: float) -> Arra
 
 
 def climb(
-    coarse: Any, full: Any, scanned: list[Found], box: Array, count: int, tolerance: float = 1e-10
-) -> list[Found]:
+    coarse: Any, full: Any, scanned: list[Place], box: Array, count: int, tolerance: float = 1e-10
+) -> list[Place]:
     """Local maxima, the best first, none within 5 % of a better one.
 
     On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
@@ -195,7 +216,7 @@ def climb(
 
 def maxima(
     objective: Any, starts: Sequence[Array], box: Array, tolerance: float, units: Iterable[Array | float] = repeat(1.0)
-) -> list[Found]:
+) -> list[Place]:
     """Those reached from starts by `ascend`. Starts that fail are left out, but not all of them."""
     found, failed = [], None
     for z, unit in zip(starts, units):

@@ -30,7 +30,8 @@ class StudentT(RegressionLikelihood, NormalMixture):
         noise * degrees / (degrees - 2); with at most 2 degrees of freedom it is infinite.
     degrees : positive number, default 4. The degrees of freedom: 1 is the Cauchy law, 30 is close to the normal law.
         None learns them.
-    center, unit : numbers, default 0 and 1. What f = 0 and f = 1 are: y = center + unit (f + √noise t).
+    center : number, default 0. What f = 0 is: y = center + f + √noise t.
+    unit : number, default 1. A typical size of f, the scale of bounds, starts and weak priors.
         GPRegressor sets them from the data; its own argument for the mean of f is `mean`.
 
     Raises
@@ -55,6 +56,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
     from_data: ClassVar = frozenset({"center", "unit"})
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
     limits: ClassVar = frozenset({"degrees"})  # the Cauchy law, and in effect the normal law
+    squares: ClassVar = frozenset({"noise"})
     starts: ClassVar = (  # many degrees would follow the outliers
         {"noise": 0.01, "degrees": 2.0},
         {"noise": 0.3, "degrees": 2.0},
@@ -84,24 +86,23 @@ class StudentT(RegressionLikelihood, NormalMixture):
         """In units of the standard deviation that a normal law with the quartiles of y has, from their median."""
         center = float(np.median(y)) if mean is None else mean
         unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0
-        noise = None if self.noise is None else self.noise / unit**2
-        return replace(self, noise=noise, center=center, unit=unit)
+        return replace(self, center=center, unit=unit)
 
-    def in_units_of_y(self) -> Self:
-        return replace(self, noise=None if self.noise is None else self.noise * self.unit**2, center=0.0, unit=1.0)
+    def of_predictions(self) -> Self:
+        return replace(self, center=0.0, unit=1.0)
 
     def log_density(self, y: Array, f: Array) -> Array:
         noise, a = self._known
-        constant = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi * a * noise) - np.log(self.unit)
+        constant = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi * a * noise)
         return constant - (a + 0.5) * np.log1p((self._scaled(y) - f) ** 2 / (2 * a * noise))
 
     def expected(self, f: Array) -> Array:
         """The median, which is also the mean where degrees > 1."""
-        return self.center + self.unit * np.asarray(f)
+        return self.center + np.asarray(f)
 
     def dispersion(self, f: Array) -> Array:
         noise, a = self._known
-        return np.full(np.shape(f), self.unit**2 * noise * a / (a - 1) if a > 1 else np.inf)
+        return np.full(np.shape(f), noise * a / (a - 1) if a > 1 else np.inf)
 
     def distribution(self, y: Array, f: Array) -> Array:
         noise, a = self._known
@@ -112,7 +113,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         log_z, mass = normalised(log_mass)
         pull = (self._scaled(y) - mean) / spread
         first = (mass * pull).sum(axis=0)
-        return log_z - np.log(self.unit), first, (mass / spread - mass * (pull - first) ** 2).sum(axis=0)
+        return log_z, first, (mass / spread - mass * (pull - first) ** 2).sum(axis=0)
 
     def in_parameters(self, y: Array, mean: Array, variance: Array, names: list[str]) -> Array:
         noise, a = self._known
@@ -137,7 +138,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         share = noise * precision  # the mean of lambda
         log_rate = np.log((a + 0.5) / share)
         lambdas = gammaln(a + 0.5) - gammaln(a) + a * np.log(a) + (a + 0.5) * (1 - log_rate) - a * share
-        constant = 0.5 * np.log(2 * np.pi * noise) + np.log(self.unit)
+        constant = 0.5 * np.log(2 * np.pi * noise)
         return float(np.sum(lambdas - 0.5 * shift * self._scaled(y) - constant))
 
     def bound_slopes(self, y: Array, mean: Array, variance: Array) -> dict[str, float]:
@@ -158,10 +159,10 @@ class StudentT(RegressionLikelihood, NormalMixture):
         return self.expected(mean)
 
     def signal_variance(self, mean: Array, variance: Array) -> Array:
-        return self.unit**2 * np.asarray(variance)
+        return np.asarray(variance)
 
     def covariance(self, mean: Array, covariance: Array) -> Array:
-        return self.unit**2 * covariance
+        return covariance
 
     def cumulative(self, y: Array, mean: Array, variance: Array) -> Array:
         noise, a = self._known
@@ -172,7 +173,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         return (weight * ndtr((self._scaled(y) - mean) / np.sqrt(spread))).sum(axis=0)
 
     def _scaled(self, y: Array) -> Array:
-        return (y - self.center) / self.unit
+        return y - self.center
 
     @property
     def _known(self) -> tuple[float, float]:

@@ -78,6 +78,21 @@ class Targets:
         positive = self.noise[self.noise > 0]
         return float(np.exp(np.log(positive).mean())) if positive.size else 1.0
 
+    @property
+    def mean_square(self) -> Array:
+        """The mean square of y about its mean, () or (p,).
+
+        Of targets that do not vary it is 1e-12 of their size squared, near rounding, or of 1 where all are 0.
+        """
+        size = np.square(self.start).sum(axis=0) / len(self)
+        found = np.maximum(np.square(self.y).sum(axis=0) / max(self.freedom, 1), 1e-24 * size)
+        return np.where(found > 0, found, 1e-24)
+
+    @property
+    def varies(self) -> Array:
+        """Whether y varies about its mean, () or (p,)."""
+        return np.square(self.y).sum(axis=0) > 0.5 * self.mean_square * self.freedom
+
     def mapped(self, transform: Array, noise: float, log_volume: float) -> Targets:
         """The data after a linear map whose noise has one variance for all."""
         rows = np.full(len(transform), noise)
@@ -204,7 +219,7 @@ def targets(
 def one_output(y: ArrayLike) -> ArrayLike:
     """y, or InvalidInput where it has several columns."""
     if np.ndim(y) == 2:
-        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `fit_outputs` and `condition_outputs`.")
+        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `condition_outputs`.")
     return y
 
 

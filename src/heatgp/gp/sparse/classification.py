@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ...covariance import Array, Kernel
-from ...errors import Unsupported
-from ..classification import ClassPosterior, condition_classifier
-from ..coupled_low_rank import CoupledLowRank, covariances
+from ..classes import ClassesPosterior, condition_classes
+from ..coupled_low_rank import CoupledFeatures, CoupledLowRank
 from ..ep import expectation_propagation
 from ..kernels import PlusConstant
 from ..linalg import LowRank
 from ..multinomial import Multinomial
 from ..params import Params
 from ..pivoted import Root
+from ..posterior import Forgotten, Posterior
 from ..probit import Probit
-from ..threads import of_data, on_one_thread
+from ..threads import of_data
 from .fit import LABEL
 from .inducing import InducedKernel
 
 TOLERANCE = 1e-4
 """The change of a site, in standard deviations of f, at which the inference of many labels ends."""
-NUMBERS = 1 << 22
-"""Numbers in memory at one time where new points are predicted, 32 MB."""
 
 
 @dataclass(frozen=True)
@@ -63,95 +61,37 @@ class SparseClassApproximation:
         return f"sparse, {self.inducing:,} inducing points"
 
 
-@dataclass(frozen=True)
-class SparseClassPosterior(ClassPosterior):
-    """A Gaussian process that has seen many labels -1 and 1: what the features of the inducing points tell of it."""
-
-    number: int = 0
-
-    @property
-    def count(self) -> int:
-        return self.number
-
-
-def condition_sparse_classifier(
-    kernel: InducedKernel, X: Any, y: Array, params: Params, likelihood: Probit, constant: bool
-) -> SparseClassPosterior:
-    """The posterior of f given many labels -1 or 1 at X, as `condition_classifier`; the data are not kept."""
-    found = condition_classifier(kernel, X, y, params, likelihood=likelihood, constant=constant)
-    factor = found.factor
-    if not isinstance(factor, LowRank):  # there are as many features as labels
-        features = found.kernel.features(X)
-        assert features is not None
-        factor = LowRank.of(np.sqrt(params.amplitude) * features.at(params.time).value, factor.precision)
-    rank = len(factor.lower)
-    parts = vars(found) | {
-        "X": kernel.inducing.points,
-        "y": np.empty(0),
-        "factor": LowRank(np.eye(rank), np.ones(rank), factor.lower),
-        "weights": factor.reduced(found.weights),
-        "approximation": None,
-        "number": len(y),
-    }
-    return SparseClassPosterior(**parts)
-
-
-@dataclass(frozen=True)
-class SparseJointPosterior:
-    """One Gaussian process for each class that have seen many labels; methods are those of `JointPosterior`."""
-
-    kernel: Kernel
-    X: Array  # the inducing points
-    params: Params
-    likelihood: Multinomial
-    weights: Array  # (rank, classes), of the features
-    lower: Array  # the factor of the precision of the weights of all classes
-    log_marginal_likelihood: float
-    count: int
-
-    @on_one_thread(lambda posterior, Xnew, *others: len(Xnew))
-    def moments(self, Xnew: Any) -> tuple[Array, Array]:
-        """Mean, (M, classes), and covariance, (M, classes, classes), of all f_c at each point."""
-        a, time, classes = self.params.amplitude, self.params.time, self.likelihood.classes
-        size = max(1, NUMBERS // (classes * len(self.lower)))
-        means, spreads = [np.empty((0, classes))], [np.empty((0, classes, classes))]
-        for start in range(0, len(Xnew), size):
-            points = Xnew[start : start + size]
-            features = self.kernel.features(points)
-            assert features is not None
-            values = features.at(time).value
-            left = a * self.kernel.left_out(points, time, values)
-            values = np.sqrt(a) * values
-            means.append(values @ self.weights)
-            spreads.append(covariances(self.lower, values.T) + left[:, None, None] * np.eye(classes))
-        return np.concatenate(means), np.concatenate(spreads)
-
-    def probabilities(self, Xnew: Any, label_noise: bool = True) -> Array:
-        """The probability of each class, (M, classes); that of the largest f_c + u_c without `label_noise`."""
-        likelihood = self.likelihood if label_noise else Multinomial(self.likelihood.classes)
-        return likelihood.probabilities(*self.moments(Xnew))
-
-
 @of_data
-def condition_sparse_joint(
-    kernel: InducedKernel, X: Any, y: Array, params: Params, likelihood: Multinomial, constant: bool
-) -> SparseJointPosterior:
-    """The posterior of one function for each class given many class numbers at X; the data are not kept."""
+def condition_sparse_classes(
+    kernel: InducedKernel, X: Any, y: Array, params: Params, likelihood: Probit | Multinomial, mean: str
+) -> Posterior:
+    """The posterior given many labels -1 or 1, or numbers of classes, as `condition_classes`; the data are not kept."""
+    kept: dict[str, Any] = {"X": kernel.inducing.points, "y": y[:0], "inferred": None, "structure": Forgotten(len(y))}
+    if likelihood.functions is None:
+        found = condition_classes(kernel, X, y, params, likelihood, mean=mean)
+        factor = found.factor
+        if not factor.of_features:  # there are as many features as labels
+            features = found.kernel.features(X)
+            assert features is not None
+            factor = LowRank.of(np.sqrt(params.amplitude) * features.at(params.time).value, factor.precision)
+        rank, weights = len(factor.lower), factor.reduced(found.weights)
+        return replace(found, factor=LowRank(np.eye(rank), np.ones(rank), factor.lower), weights=weights, **kept)
     full: Kernel = kernel
-    if constant:
+    if mean == "constant":
         full = PlusConstant(kernel, (1 + params.amplitude) / params.amplitude)
     features = full.features(X)
     assert features is not None
     root = Root(np.empty((0, 0)), np.sqrt(params.amplitude) * features.at(params.time).value, np.empty(0, int))
-    found = expectation_propagation(
+    joint = expectation_propagation(
         lambda precision: CoupledLowRank.of(root, precision, y), likelihood, y, tolerance=TOLERANCE
     )
-    weights = (found.weights @ root.F).T
-    return SparseJointPosterior(
-        full, kernel.inducing.points, params, likelihood, weights, found.factor.lower, found.log_evidence, len(y)
+    return ClassesPosterior(
+        full,
+        params=params,
+        likelihood=likelihood,
+        factor=CoupledFeatures(joint.factor.lower),
+        weights=joint.weights @ root.F,
+        log_marginal_likelihood=joint.log_evidence,
+        options={"mean": mean, "method": "ep"},
+        **kept,
     )
-
-
-def without_data(what: str) -> Unsupported:
-    """The error for what needs data that a sparse model does not keep."""
-    return Unsupported(f"{what} needs all data, which a sparse model does not keep. Use fewer data, dense.")

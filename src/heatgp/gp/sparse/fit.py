@@ -13,16 +13,15 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import BoundWarning, NotPositiveDefinite, caught_warnings, warn_again
-from ..fit import TOUCHING, Bounds, Fit, Interval, box_of, finished, fit_regression, free_times, near_rows
+from ..fit import Bounds, Fit, fit, fit_from, free_times, near_rows
 from ..linalg import JITTER
-from ..objective import RegressionObjective
 from ..params import Given, Params, Time
+from ..posterior import condition
 from ..priors import Priors
-from ..regression import condition
-from ..search import apart, ascend, steepest, step_units
+from ..search import TOUCHING
 from ..targets import targets, typical_noise
 from .inducing import SAFE, Inducing
-from .regression import SparseData, sparse_objective
+from .regression import SparseData, resolved_box, sparse_objective
 from .source import Chunk, Source, collected
 from .statistics import Statistics
 
@@ -66,8 +65,6 @@ DENSE_AT_LAST = 8000
 """The same where inducing points are too few, and a local model would need too many data or is not accurate enough."""
 NEAR = 1.05
 """A learned time so near to the shortest one is looked for at shorter times."""
-NATS = 1e-3
-"""What a step of the search may gain where it ends."""
 WORK = 4e12
 """N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
 
@@ -316,32 +313,7 @@ def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | st
     """The best maximum near some guesses, at times that are not shorter than those of the inducing points."""
     kernel = data.inducing.kernel
     objective, intervals = sparse_objective(data, bounds, given, priors)
-    return climbed(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), guesses)
-
-
-def climbed(
-    kernel: Kernel, objective: RegressionObjective, intervals: dict[str, Interval], box: Array, guesses: list[Params]
-) -> Fit:
-    """The best of the maxima near some guesses."""
-    given, count, found = objective.given, objective.y.count, []
-    for guess in guesses:
-        values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
-        values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
-        z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
-        unit = step_units(objective, z, box, count) if len(box) else 1.0
-        found.append(ascend(objective, z, box, count, min(1e-8, NATS / count), unit))
-    found = apart(found, 0.05)
-    return finished(kernel, objective, found, intervals, steep=steepest(objective, found[0][1], box))
-
-
-def resolved_box(objective: RegressionObjective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
-    """The box of the search, without times that are shorter than those of the inducing points."""
-    box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
-    low = np.log(np.atleast_1d(inducing.time))
-    for k, name in zip(given.free, given.time_names):
-        if k in free_times(kernel, given):
-            box[objective.names.index(name), 0] = low[k]
-    return box
+    return fit_from(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), guesses)
 
 
 def rough_params(
@@ -355,7 +327,7 @@ def rough_params(
     """Parameters from a dense fit of some data."""
     mean = subset.basis if subset.basis.shape[1] else "zero"
     with caught_warnings(BoundWarning):  # of the subset alone
-        return fit_regression(
+        return fit(
             kernel,
             subset.X,
             subset.y,

@@ -22,18 +22,19 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
 from ...errors import Unsupported
-from ..fit import Bounds, Fit, Interval, box_of, objective_of
-from ..latent import Latent
+from ..evidence import Evidence, evidence
+from ..fit import Bounds, Fit, Interval, box_of, exact_objective, fit_from
 from ..linalg import JITTER, Dense, draw
-from ..objective import RegressionObjective
+from ..normal import Normal
+from ..objective import Objective
 from ..params import Given, Params, Time
+from ..posterior import Posterior, condition
 from ..prior import Prior
 from ..priors import Priors
-from ..regression import Evidence, condition, evidence
 from ..targets import MeanBasis, Targets, targets, typical_noise
 from ..threads import on_all_threads
 from .blocks import Blocks
-from .fit import allowed, climbed, noise_ratio
+from .fit import allowed, noise_ratio
 from .inducing import Inducing
 from .regression import SparseData, condition_sparse
 from .source import Chunk, Source, statistics_of
@@ -96,18 +97,23 @@ class LocalApproximation:
 
 
 @dataclass(frozen=True)
-class LocalPosterior(Latent):
+class LocalPosterior(Posterior):
     """A Gaussian process that has seen many data, and keeps them."""
 
     data: Chunk = field(kw_only=True)
     rows: Array = field(kw_only=True)  # (b, n), the neighbourhoods whose evidence is maximised
     tolerance: float = field(kw_only=True)
     coefficient_scale: ArrayLike | None = field(kw_only=True)
-    approximation: LocalApproximation = LocalApproximation(0.0, WINDOWS[0], np.inf)
+    window: LocalApproximation = LocalApproximation(0.0, WINDOWS[0], np.inf)
 
-    def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> LocalPosterior:
+    @property
+    def approximation(self) -> LocalApproximation:
+        return self.window
+
+    def again(self, kernel: Kernel, params: Params, pairs: Any = None, likelihood: Any = None) -> LocalPosterior:
         """The posterior of the same data at other parameters."""
-        moved = replace(self, kernel=kernel, params=params)
+        likelihood = self.likelihood if self.noise_is_known else Normal(params.noise)
+        moved = replace(self, kernel=kernel, params=params, likelihood=likelihood)
         found, data, basis = local_evidence(moved)
         return replace(
             moved,
@@ -117,25 +123,32 @@ class LocalPosterior(Latent):
             lower=found.lower,
         )
 
-    def mean(self, Xnew: Any) -> Array:
-        return self.moments(Xnew)[0]
+    def objective(
+        self, bounds: Bounds, given: Given, priors: Any = None, pairs: Any = None, likelihood: Any = None
+    ) -> tuple[Objective, Array]:
+        objective, intervals = local_objective(self, bounds, given, priors)
+        objective = objective.inference.with_all_coordinates(objective)
+        return objective, box_of(objective, intervals)
 
-    def moments(self, Xnew: Any, noise: Any = False) -> tuple[Array, Array]:
-        added, variance = self._noise(Xnew, noise), np.empty(len(Xnew))
+    def latent_mean(self, Xnew: Any) -> Array:
+        return self.latent(Xnew)[0]
+
+    def latent(self, Xnew: Any) -> tuple[Array, Array]:
+        variance = np.empty(len(Xnew))
         mean, columns = self._mean_of_y(self.basis.at(Xnew))
         mean = self.offset + mean
-        window, near = self.approximation.window, self.approximation.data
+        window, near = self.window.window, self.window.data
         groups = list(grouped(self.kernel, Xnew, self.params.time, window[0]))
 
         def predicted(group: Array) -> tuple[Array, Array]:
             points = Xnew[group]
-            return self.near(points[:1]).with_basis(columns[group]).moments(points)
+            return self.near(points[:1]).with_basis(columns[group]).latent(points)
 
         operations = len(groups) * (self.count + min(near**3 / 3, WORK))
         for group, found in zip(groups, on_all_threads(predicted, groups, operations)):
             mean[group] += found[0]
             variance[group] = found[1]
-        return mean, variance + added
+        return mean, variance
 
     def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
         """Those of the model of each group of points, with the data that are near it now."""
@@ -145,7 +158,7 @@ class LocalPosterior(Latent):
         inverse = self._whitened_basis(np.eye(len(self.lower)))
         of_columns = np.einsum("rq,mq...->mr...", inverse, of_columns)
         variance, of_variance = np.empty(len(Xnew)), np.empty_like(of_mean)
-        for group in grouped(self.kernel, Xnew, self.params.time, self.approximation.window[0]):
+        for group in grouped(self.kernel, Xnew, self.params.time, self.window.window[0]):
             points = Xnew[group]
             found = self.near(points[:1]).with_basis(columns[group]).gradients(points, of_columns[group])
             mean[group] += found[0]
@@ -154,15 +167,14 @@ class LocalPosterior(Latent):
             of_variance[group] = found[3]
         return self.offset + mean, variance, of_mean, of_variance
 
-    def covariance(self, Xnew: Any, noise: Any = False) -> Array:
-        return self._jointly(Xnew, noise)[1]
+    def latent_covariance(self, Xnew: Any) -> Array:
+        return self._jointly(Xnew)[1]
 
-    def sample(self, Xnew: Any, rng: Any, size: int = 1, noise: Any = False) -> Array:
-        return draw(*self._jointly(Xnew, noise), rng, size)
+    def sample(self, Xnew: Any, rng: Any, size: int = 1) -> Array:
+        return draw(*self._jointly(Xnew), rng, size)
 
-    def _jointly(self, Xnew: Any, noise: Any) -> tuple[Array, Array]:
+    def _jointly(self, Xnew: Any) -> tuple[Array, Array]:
         """Mean and covariance of all points, from the data near any of them."""
-        added = np.broadcast_to(self._noise(Xnew, noise), len(Xnew))
         if self.is_large(Xnew):
             raise Unsupported(
                 f"{len(self._near(Xnew).y):,} data are near {len(Xnew)} points, too many for their covariance in a "
@@ -170,9 +182,15 @@ class LocalPosterior(Latent):
             )
         mean, columns = self._mean_of_y(self.basis.at(Xnew))
         model = self.near(Xnew).with_basis(columns)
-        return self.offset + mean + model.mean(Xnew), model.covariance(Xnew) + np.diag(added)
+        return self.offset + mean + model.latent_mean(Xnew), model.latent_covariance(Xnew)
 
-    def near(self, points: Any, without: Array | None = None) -> Latent:
+    def loo(self) -> tuple[Array, Array]:
+        raise Unsupported(
+            "leave-one-out predictions are not known for local models. Hold data out and predict them, or use "
+            'inference="dense".'
+        )
+
+    def near(self, points: Any, without: Array | None = None) -> Posterior:
         """The model of all data near some points: in few points where these carry the covariance, else dense.
 
         It is that of f and of the mean less what is known of it; `without` are numbers of data that are left out.
@@ -196,7 +214,7 @@ class LocalPosterior(Latent):
         correlation = self._correlations(points)
         if without is not None:
             correlation[without] = -np.inf
-        rows = np.flatnonzero(correlation > self.approximation.window[1])
+        rows = np.flatnonzero(correlation > self.window.window[1])
         data = self.data.some(rows if len(rows) else np.array([correlation.argmax()]))
         mean, columns = self._mean_of_y(data.basis @ self.basis.transform)
         return data._replace(y=data.y - mean, basis=columns)
@@ -229,7 +247,7 @@ class LocalPosterior(Latent):
         scale = np.sqrt(self.params.amplitude + self.params.noise * typical_noise(self.data.noise))
         resolved, before, number = self, None, 0.0
         for window in WINDOWS:
-            model = replace(self, approximation=LocalApproximation(0.0, window, np.inf))
+            model = replace(self, window=LocalApproximation(0.0, window, np.inf))
             members = [int(rng.choice(np.flatnonzero(each > window[0]))) for each in correlations]
             centres = [self.X[member : member + 1] for member in members]
             more = float(np.mean([len(model._near(centre).y) for centre in centres]))
@@ -241,23 +259,17 @@ class LocalPosterior(Latent):
             for k, row in enumerate(looks):
                 columns = self._mean_of_y(self.data.basis[row : row + 1] @ self.basis.transform)[1]
                 near = model.near(centres[k], same[k]).with_basis(columns)
-                mean, variance = near.moments(self.X[row : row + 1])
+                mean, variance = near.latent(self.X[row : row + 1])
                 found[k] = mean[0] / scale, 0.5 * np.log(variance[0] + JITTER * self.params.amplitude)
             error = of_means = 0.0 if more == self.count else np.inf
             if before is not None:
                 of_means, of_deviations = np.abs(found - before).max(axis=0).tolist()
                 error = max(of_means, of_deviations)
-            resolved = replace(self, approximation=LocalApproximation(more, window, error, of_means))
+            resolved = replace(self, window=LocalApproximation(more, window, error, of_means))
             if error < CLOSE * self.tolerance and (number >= LEAST or more == self.count):
                 break
             before, number = found, more
         return resolved
-
-    def loo(self) -> tuple[Array, Array]:
-        raise Unsupported(
-            "leave-one-out predictions are not known for local models. Hold data out and predict them, or use "
-            'inference="dense".'
-        )
 
 
 def _largest(number: int) -> int:
@@ -294,10 +306,10 @@ def neighbourhoods(kernel: Kernel, X: Array, bounds: Bounds) -> Array:
 
 def local_objective(
     posterior: LocalPosterior, bounds: Bounds, given: Given, priors: Priors | str | None = None
-) -> tuple[RegressionObjective, dict[str, Interval]]:
+) -> tuple[Objective, dict[str, Interval]]:
     """The evidence of the neighbourhoods as a function of the logs of what is learned, and their intervals by name."""
     prior, (data, _) = _prior(posterior), _targets(posterior)
-    return objective_of(posterior.kernel, posterior.X[posterior.rows.ravel()], prior, data, bounds, given, priors)
+    return exact_objective(posterior.kernel, posterior.X[posterior.rows.ravel()], prior, data, bounds, given, priors)
 
 
 def local_evidence(posterior: LocalPosterior) -> tuple[Evidence, Targets, MeanBasis]:
@@ -349,12 +361,12 @@ def fit_local(
         data.X,
         data.y,
         guess,
+        Normal(None if noise_is_known else guess.noise),
         Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0))),
         np.empty((0, 1 + data.basis.shape[1])),
         np.nan,
         known,
         MeanBasis(np.eye(data.basis.shape[1]), function),
-        noise_is_known=noise_is_known,
         data=data,
         rows=neighbourhoods(kernel, data.X, bounds),
         tolerance=tolerance,
@@ -364,7 +376,7 @@ def fit_local(
     if given.params is None:
         objective, intervals = local_objective(posterior, bounds, given, priors)
         guesses = [guess, replace(guess, time=_shorter(kernel, guess.time))] if given.free else [guess]
-        fit = climbed(kernel, objective, intervals, box_of(objective, intervals), guesses)
+        fit = fit_from(kernel, objective, intervals, box_of(objective, intervals), guesses)
         fit = replace(fit, data=posterior.rows.size)
         guess = fit.params
     return posterior.again(kernel, guess).resolved(most), fit

@@ -3,33 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
-from ...errors import Unsupported
-from ..fit import Bounds, Interval, objective_of
-from ..latent import Latent
+from ..evidence import evidence
+from ..fit import Bounds, Interval, box_of, exact_objective, free_times
 from ..linalg import JITTER, Dense, LowRank
-from ..objective import RegressionObjective
+from ..normal import Normal
+from ..objective import Objective
 from ..params import Given, Params, Time
+from ..posterior import Posterior, Structure
 from ..prior import Prior
 from ..priors import Priors
-from ..regression import evidence
 from ..targets import MeanBasis, Targets, targets
 from ..threads import on_one_thread
-from .compressed import Compressed
+from .compressed import Compressed, CompressedFactor
 from .inducing import InducedKernel, Inducing
 from .statistics import Statistics
 
 
 @dataclass(frozen=True)
-class SparseData:
+class SparseApproximation:
+    """How good a sparse approximation is.
+
+    Attributes
+    ----------
+    inducing : int, the number of inducing points.
+    shortest_time : the shortest time, or times, that they were chosen for.
+    lower, upper : float, bounds of the log evidence of all data.
+    gap : float, their difference.
+    residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
+    variance : float, the mean posterior variance of f at the data, of what the inducing points explain.
+    amplitude : float, the prior variance.
+    """
+
+    inducing: int
+    shortest_time: Time
+    lower: float
+    upper: float
+    residual: float
+    variance: float
+    amplitude: float
+
+    @property
+    def gap(self) -> float:
+        return self.upper - self.lower
+
+    @property
+    def words(self) -> str:
+        """The model in words."""
+        return f"sparse, {self.inducing:,} inducing points"
+
+    @property
+    def residual_share(self) -> float:
+        """What is left unexplained over the posterior variance."""
+        return self.amplitude * self.residual / self.variance
+
+
+@dataclass(frozen=True)
+class SparseData(Structure):
     """Data as points Z see them, and the basis of their mean."""
 
     inducing: Inducing
@@ -40,8 +78,50 @@ class SparseData:
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
     limited: tuple[int, ...] = ()  # the numbers of learned times below which the points are too few
 
+    keeps_data: ClassVar[bool] = False
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
+
+    def count(self, posterior: Posterior) -> int:
+        return self.statistics.count
+
+    def points(self, posterior: Posterior) -> Any:
+        return self.inducing.sample
+
+    def kernel(self, posterior: Posterior) -> Kernel:
+        return self.inducing.kernel
+
+    def approximation(self, posterior: Posterior) -> SparseApproximation:
+        """How good the approximation is."""
+        inducing, params, factor = self.inducing, posterior.params, posterior.factor
+        covariance = inducing.covariances.at(params.time).value
+        left = inducing.unexplained(params.time, covariance)[0]
+        bound = LowRank.of(factor.values, 1.0 / _noise(params, len(factor.values)))
+        variance = float(np.square(bound.whiten(bound.values)).sum()) / self.statistics.weight
+        ends = posterior.log_marginal_likelihood, upper_bound(self, params)
+        return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
+
+    def again(
+        self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Any = None, likelihood: Any = None
+    ) -> Posterior:
+        """The posterior at other parameters, or with another kernel.
+
+        The inner products of the data are kept, not the data. So another kernel gives the covariance of f at the
+        inducing points, and between them and new points; from there to the data f is interpolated as before.
+        """
+        data, inducing = self, self.inducing
+        if kernel is not inducing.kernel:
+            first = inducing.seen_with or inducing.kernel
+            data = replace(data, inducing=replace(inducing, kernel=kernel, seen_with=first))
+        return condition_sparse(data, params, posterior.noise_is_known)
+
+    def objective(
+        self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Any, likelihood: Any
+    ) -> tuple[Objective, Array]:
+        objective, intervals = sparse_objective(self, bounds, given, priors)
+        objective = objective.inference.with_all_coordinates(objective)
+        return objective, resolved_box(objective, intervals, self.inducing)
 
     @cached_property
     def rows(self) -> tuple[Array, Targets, MeanBasis]:
@@ -95,120 +175,44 @@ class SparseData:
 
 def sparse_objective(
     data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None
-) -> tuple[RegressionObjective, dict[str, Interval]]:
+) -> tuple[Objective, dict[str, Interval]]:
     """The lower bound of the evidence as a function of the logs of what is learned, and their intervals by name."""
     inducing, compressed = data.inducing, data.rows[1]
-    return objective_of(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
+    return exact_objective(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
 
 
-@dataclass(frozen=True)
-class SparseApproximation:
-    """How good a sparse approximation is.
-
-    Attributes
-    ----------
-    inducing : int, the number of inducing points.
-    shortest_time : the shortest time, or times, that they were chosen for.
-    lower, upper : float, bounds of the log evidence of all data.
-    gap : float, their difference.
-    residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
-    variance : float, the mean posterior variance of f at the data, of what the inducing points explain.
-    amplitude : float, the prior variance.
-    """
-
-    inducing: int
-    shortest_time: Time
-    lower: float
-    upper: float
-    residual: float
-    variance: float
-    amplitude: float
-
-    @property
-    def gap(self) -> float:
-        return self.upper - self.lower
-
-    @property
-    def words(self) -> str:
-        """The model in words."""
-        return f"sparse, {self.inducing:,} inducing points"
-
-    @property
-    def residual_share(self) -> float:
-        """What is left unexplained over the posterior variance."""
-        return self.amplitude * self.residual / self.variance
-
-
-@dataclass(frozen=True)
-class SparsePosterior(Latent):
-    """A Gaussian process that has seen many data. What its features do not explain keeps its prior variance."""
-
-    data: SparseData = field(kw_only=True)
-    upper: float = field(kw_only=True)  # an upper bound of the log evidence
-
-    @property
-    def count(self) -> int:
-        return self.data.statistics.count
-
-    @cached_property
-    def approximation(self) -> SparseApproximation:
-        """How good the approximation is."""
-        inducing, params = self.data.inducing, self.params
-        covariance = inducing.covariances.at(params.time).value
-        left = inducing.unexplained(params.time, covariance)[0]
-        bound = LowRank.of(self.factor.values, 1.0 / _noise(params, len(self.factor.values)))
-        variance = float(np.square(bound.whiten(bound.values)).sum()) / self.data.statistics.weight
-        ends = self.log_marginal_likelihood, self.upper
-        return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
-
-    def again(self, kernel: Kernel, params: Params, pairs: Any = None) -> SparsePosterior:
-        """The posterior of the same data at other parameters, or with another kernel.
-
-        The inner products of the data are kept, not the data. So another kernel gives the covariance of f at the
-        inducing points, and between them and new points; from there to the data f is interpolated as before.
-        """
-        data, inducing = self.data, self.data.inducing
-        if kernel is not inducing.kernel:
-            first = inducing.seen_with or inducing.kernel
-            data = replace(data, inducing=replace(inducing, kernel=kernel, seen_with=first))
-        return condition_sparse(data, params, self.noise_is_known)
-
-    def loo(self) -> tuple[Array, Array]:
-        raise Unsupported(
-            "leave-one-out predictions need all data, and a sparse model keeps their inner products alone. Hold data "
-            'out and predict them, or use inference="dense".'
-        )
+def resolved_box(objective: Objective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
+    """The box of the search, without times that are shorter than those of the inducing points."""
+    box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
+    low = np.log(np.atleast_1d(inducing.time))
+    for k, name in zip(given.free, given.time_names):
+        if k in free_times(kernel, given):
+            box[objective.names.index(name), 0] = low[k]
+    return box
 
 
 @on_one_thread(lambda data, *others: len(data.inducing))
-def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = False) -> SparsePosterior:
-    """The posterior of f at known parameters, with a lower and an upper bound of the log evidence.
+def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = False) -> Posterior:
+    """The posterior of f at known parameters, with a lower bound of the log evidence.
 
-    Reference: Titsias (2009), eq. 6 and 10; Titsias (2014), Variational inference for Gaussian and determinantal point
-    processes, for the upper bound.
+    Reference: Titsias (2009), eq. 6 and 10.
     """
     features, compressed, basis = data.rows
     inducing, kernel = data.inducing, InducedKernel(data.inducing)
     ratio = _noise(params, len(features))
-    K = params.amplitude * data.prior.at(params.time)[0]
-    bound = data.prior.form.of(K, 1.0 / ratio)
-    lower = evidence(bound, ratio, compressed, 1.0)
-    # the determinant without what is lost; the quadratic form with all of it as noise
-    total = evidence(replace(bound, left=0.0), ratio, compressed, 1.0)
-    largest = ratio * (1.0 + bound.lost)
-    of_largest = evidence(Dense.of(bound.values, 1.0 / largest), largest, compressed, 1.0)
-    upper = total.value - 0.5 * (_quadratic(of_largest, compressed) - _quadratic(total, compressed))
+    lower = evidence(_bound(data, params, ratio), ratio, compressed, 1.0)
     Phi = np.sqrt(params.amplitude) * features @ kernel.root(params.time)
     found = evidence(LowRank.of(Phi, 1.0 / ratio), ratio, compressed, 1.0)
     # the mean is that of the bound; the spread is that of noise which includes what the points miss
     wider = ratio + params.amplitude * inducing.missed_as_noise(params.time, data.statistics.count)
     factor = LowRank.of(Phi, 1.0 / wider)
     spread = evidence(factor, wider, compressed, 1.0)
-    return SparsePosterior(
+    return Posterior(
         kernel,
         inducing.points,
         compressed.y,
         params,
+        Normal(None if noise_is_known else params.noise),
         factor,
         np.column_stack([found.weights[:, 0], spread.weights[:, 1:]]),
         lower.value,
@@ -216,10 +220,28 @@ def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = Fa
         basis,
         compressed.start + found.coefficients,
         spread.lower,
-        noise_is_known,
-        data=data,
-        upper=float(upper),
+        structure=data,
     )
+
+
+def upper_bound(data: SparseData, params: Params) -> float:
+    """An upper bound of the log evidence.
+
+    Reference: Titsias (2014), Variational inference for Gaussian and determinantal point processes.
+    """
+    features, compressed, _ = data.rows
+    ratio = _noise(params, len(features))
+    bound = _bound(data, params, ratio)
+    # the determinant without what is lost; the quadratic form with all of it as noise
+    total = evidence(replace(bound, left=0.0), ratio, compressed, 1.0)
+    largest = ratio * (1.0 + bound.lost)
+    of_largest = evidence(Dense.of(bound.values, 1.0 / largest), largest, compressed, 1.0)
+    return float(total.value - 0.5 * (_quadratic(of_largest, compressed) - _quadratic(total, compressed)))
+
+
+def _bound(data: SparseData, params: Params, ratio: Array) -> CompressedFactor:
+    """The covariance of the rows, whose evidence is a lower bound of that of the data."""
+    return data.prior.form.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / ratio)
 
 
 def _noise(params: Params, rows: int) -> Array:
@@ -231,15 +253,3 @@ def _quadratic(found: Any, data: Targets) -> float:
     """What the targets add to -2 log p(y)."""
     residual = data.y - data.basis @ found.coefficients
     return float(residual @ found.weights[:, 0] + found.coefficients**2 @ data.precision)
-
-
-def sparse_gradient(posterior: SparsePosterior) -> Array:
-    """The derivatives of the lower bound in the logs of all times, of the amplitude and of the noise, in this order."""
-    data, params = posterior.data, posterior.params
-    features, compressed, _ = data.rows
-    prior = data.prior
-    values, slopes = prior.at(params.time, range(data.inducing.kernel.parameters))
-    ratio = _noise(params, len(features))
-    found = evidence(prior.form.of(params.amplitude * values, 1.0 / ratio), ratio, compressed, 1.0)
-    changes = [params.amplitude * change for change in (*slopes, values)]
-    return np.array([*found.in_times(changes), float(found.in_ratios.sum())])

@@ -1,0 +1,175 @@
+"""What combines with what: one table. Models ask it before any work, the documentation prints it, the tests try it.
+
+A row is an argument or a method. Where a kind of model does not have it, the row has the error, with what to do
+instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
+
+NORMAL, STUDENT, POISSON, OUTPUTS = "normal", "Student-t", "Poisson", "several outputs"
+SPARSE, LOCAL, CLASSES, SPARSE_CLASSES = "sparse", "local", "classes", "classes, sparse"
+KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, LOCAL, CLASSES, SPARSE_CLASSES)
+"""GPRegressor by its likelihood, with several outputs and by structure, and GPClassifier."""
+DENSE = 4000
+"""Data up to which inference="auto" is dense: a fit of a minute."""
+
+Row = dict[str, tuple[type[HeatGPError], str]]
+
+
+def refused(kinds: Iterable[str], text: str, error: type[HeatGPError] = Unsupported) -> Row:
+    """One error for some kinds of models."""
+    return dict.fromkeys(kinds, (error, text))
+
+
+def of_regression(name: str, remedy: str) -> Row:
+    """An argument that GPClassifier does not have."""
+    return refused(LABELS, f"{{call}} has no argument {name}; only GPRegressor has it. {remedy}.", InvalidInput)
+
+
+LABELS, LAWS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON)
+NOT_BY_LAW = '{name} is not possible with {law}. Leave it None, or use likelihood="normal".'
+MEAN_BY_LAW = (
+    'mean = {value} is not possible with {law}. Use "constant", "zero" or a number; other means need '
+    'likelihood="normal".'
+)
+MEAN_OF_LABELS = 'mean = {value} is not known. Use "constant" or "zero".'
+NORMAL_ALONE = refused(LAWS, NOT_BY_LAW, InvalidInput)
+OTHER_MEANS = refused(LAWS, MEAN_BY_LAW, InvalidInput) | refused(LABELS, MEAN_OF_LABELS, InvalidInput)
+NO_METHOD = refused(LABELS, "GPClassifier has no such method. Use predict_proba.")
+OF_LABELS = refused(set(KINDS) - set(LABELS), "GPRegressor has no such method. It is of GPClassifier.")
+ONE_OUTPUT = refused([OUTPUTS], "{call} is for one output, and y has {number} columns. Fit one model for each column.")
+COUNTS = 'exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.'
+PROBABILITIES = "Probabilities state the uncertainty of labels: use predict_proba"
+NO_DATA = "{call} needs all data, which a sparse model does not keep. Use fewer data, dense."
+NO_LOO = (
+    "leave-one-out predictions need all data, and this model does not keep them, or not for that. Hold data out and "
+    'predict them, or use inference="dense".'
+)
+NOT_SPARSE = 'inference="{inference}" is not possible with {what}. Leave it "auto": the model is then dense.'
+
+ADDED = (
+    refused(LAWS, NOT_SPARSE)
+    | refused([OUTPUTS], NOT_SPARSE)
+    | refused([LOCAL], 'this model is local: fit all data, or start with partial_fit or inference="sparse".')
+    | NO_METHOD
+)
+
+PLAN: dict[str, Row] = {
+    "fit(sample_weight=)": NORMAL_ALONE
+    | of_regression(
+        "sample_weight",
+        "Leave it out; a whole number as weight is that many equal rows: numpy.repeat(X, weights, axis=0)",
+    ),
+    "fit(covariates=)": NORMAL_ALONE
+    | of_regression(
+        "covariates",
+        "Make them coordinates of the points: M = Product(manifold, Euclidean(q)), X = M.join(X, covariates)",
+    ),
+    "fit(exposure=)": refused([NORMAL, OUTPUTS, SPARSE, LOCAL], COUNTS, InvalidInput)
+    | refused([STUDENT], 'exposure is of counts, likelihood="poisson", not of {law}. Leave it None.', InvalidInput)
+    | of_regression("exposure", 'It is of counts: use GPRegressor(likelihood="poisson")'),
+    "noise=array": refused(LAWS, 'Known variances need likelihood="normal".', InvalidInput)
+    | of_regression(
+        "noise", "Labels have `label_noise`, an argument of GPClassifier: the share of them that is drawn at random"
+    ),
+    "noise_bounds=": NORMAL_ALONE
+    | of_regression(
+        "noise_bounds", "Give `label_noise`, or a prior of it: priors=Priors(label_noise=LogNormal(0.01, 1.0))"
+    ),
+    "coefficient_scale=": NORMAL_ALONE
+    | of_regression(
+        "coefficient_scale", 'The mean is "constant" or "zero", without coefficients of covariates. Leave it out'
+    ),
+    'likelihood="student-t"': refused([SPARSE, LOCAL], NOT_SPARSE)
+    | refused([OUTPUTS], "With {law} fit one model for each column, y[:, 0].", InvalidInput)
+    | of_regression("likelihood", "Labels have a probit likelihood. Use GPRegressor for numbers and counts"),
+    'mean="zero"': {},
+    "mean=number": refused(LABELS, MEAN_OF_LABELS, InvalidInput),
+    'mean="linear"': OTHER_MEANS,
+    "mean=function": OTHER_MEANS,
+    'smoothness="learn"': {},
+    'kernel="precomputed"': refused([SPARSE, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    "kernel=k1 + k2": {},
+    "normalize=False": refused([SPARSE, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    "partial_fit": ADDED,
+    "partial_fit after fit": ADDED,
+    'integrate="grid"': ONE_OUTPUT
+    | refused([LOCAL], 'inference="local" is not for parameters that are integrated over. Use "sparse".')
+    | refused([SPARSE_CLASSES], NOT_SPARSE),
+    "predict(return_std=True)": of_regression("return_std", PROBABILITIES),
+    "predict(return_cov=True)": of_regression("return_cov", PROBABILITIES),
+    "predict_proba, decision_function": OF_LABELS,
+    "predict_interval": NO_METHOD,
+    "log_density": NO_METHOD,
+    "nlpd_scorer": {},
+    "gradient": NO_METHOD,
+    "sample_y": NO_METHOD,
+    "sample_functions": ONE_OUTPUT | NO_METHOD,
+    "loo": refused([SPARSE, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "summary": {},
+    "plot": ONE_OUTPUT | refused([SPARSE, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "kernel_error": refused([SPARSE_CLASSES], NO_DATA),
+    "log_marginal_likelihood(gradient=True)": ONE_OUTPUT
+    | refused(
+        [LOCAL],
+        "the evidence of all {count:,} points is not known for a local model, whose parameters are learned from "
+        '{some:,} of them. Compare models by cross-validation with nlpd_scorer, or use inference="sparse" or "dense".',
+    )
+    | refused([SPARSE_CLASSES], NO_DATA),
+}
+
+
+ARGUMENTS = {name: f"fit({name}=)" for name in ("sample_weight", "covariates", "exposure")}
+ARGUMENTS |= {name: f"{name}=" for name in ("noise_bounds", "coefficient_scale")}
+ARGUMENTS |= {name: f"predict({name}=True)" for name in ("return_std", "return_cov")}
+ARGUMENTS |= {"noise": "noise=array", "likelihood": 'likelihood="student-t"'}
+"""The rows of arguments that GPClassifier does not have, by their names."""
+
+
+def check(row: str, kind: str, **words: Any) -> None:
+    """Raise the error of a row for a kind of model; `words` are what its text says of this model."""
+    if kind in PLAN[row]:
+        error, text = PLAN[row][kind]
+        raise error(text.format(**{"call": row} | words))
+
+
+def check_arguments(kind: str, law: str, **given: Any) -> None:
+    """Raise the error of an argument that is given and that this kind of model does not have."""
+    for name, value in given.items():
+        if value is not None:
+            check(ARGUMENTS[name], kind, name=name, law=law)
+
+
+def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
+    """Whether so many data are given to a sparse model; reasons against one are named in the error.
+
+    A CostWarning is given where many data go to a dense model for one of these reasons, and nobody asked for it.
+    """
+    against = [name for name, holds in reasons.items() if holds]
+    if inference in ("sparse", "local") and against:
+        raise Unsupported(NOT_SPARSE.format(inference=inference, what=against[0]))
+    many = inference == "auto" and count > DENSE
+    if many and against:
+        remedy = "Fit one model for each output" if against[0] == OUTPUTS else "Leave that out, or give fewer points"
+        warn(
+            f"{count:,} points are many for a dense model, whose time grows as N³, and there is no sparse one with "
+            f'{against[0]}. {remedy}; where dense is what you want, give inference="dense".',
+            CostWarning,
+        )
+    return inference in ("sparse", "local") or (many and not against)
+
+
+def table() -> str:
+    """The table in Markdown.
+
+    >>> print(table().splitlines()[2])
+    | `fit(sample_weight=)` | yes | no | no | yes | yes | yes | no | no |
+    """
+    rows = [["", *KINDS], ["---"] * (1 + len(KINDS))]
+    rows += [[f"`{name}`", *("no" if kind in row else "yes" for kind in KINDS)] for name, row in PLAN.items()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

@@ -1,0 +1,116 @@
+"""Labels: two classes have one latent function, -1 and 1; more have one function each, which are compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..covariance import Array, Kernel
+from ..errors import InvalidInput
+from .multinomial import Multinomial
+from .params import Params
+from .posterior import CHUNK, Posterior, condition
+from .prior import Pairs
+from .probit import Probit
+from .threads import of_posterior
+
+
+@dataclass(frozen=True)
+class ClassesPosterior(Posterior):
+    """One Gaussian process f_c for each class, with the same prior, given which class has the largest value.
+
+    The moments of f have an axis of classes. Reference: Riihimaki, Jylanki & Vehtari (2013), section 3.
+    """
+
+    def again(
+        self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Multinomial | None = None
+    ) -> Posterior:
+        return condition_classes(
+            kernel, self.X, self.y, params, pairs=pairs, likelihood=likelihood or self.likelihood, **self.options
+        )
+
+    @of_posterior
+    def latent(self, Xnew: Any) -> tuple[Array, Array]:
+        """Mean, (M, classes), and covariance, (M, classes, classes), of all f_c at each point."""
+        classes = len(self.weights)
+        size = max(1, CHUNK // (classes * self.weights.size))
+        means, covariances = [np.empty((0, classes))], [np.empty((0, classes, classes))]
+        for start in range(0, len(Xnew), size):
+            points = Xnew[start : start + size]
+            cross = self._cross(points)
+            mean, covariance = self._given(cross, self._unseen(points, cross))
+            means.append(mean)
+            covariances.append(covariance)
+        return np.concatenate(means), np.concatenate(covariances)
+
+    def probabilities(self, Xnew: Any, label_noise: bool = True) -> Array:
+        """The probability of each class, (M, classes); that of the largest f_c + u_c without `label_noise`."""
+        likelihood = self.likelihood if label_noise else Multinomial(self.likelihood.classes)
+        return likelihood.probabilities(*self.latent(Xnew))
+
+    @of_posterior
+    def loo_probability(self) -> Array:
+        """The probabilities at X, (N, classes), each from all labels but its own: the sites of a point are taken out.
+
+        The level is integrated out of the sites with precisions p and shifts q, which leaves a normal factor of f with
+        precision diag(p) - p p' / sum(p) and shift q - p sum(q) / sum(p).
+        """
+        assert self.inferred is not None
+        factor, shift = self.factor, self.inferred.shift.T
+        size = max(1, CHUNK // shift.size)
+        found = []
+        for start in range(0, len(shift), size):
+            part = slice(start, start + size)
+            mean, covariance = self._given(factor.K[part], np.diagonal(factor.K)[part])
+            p, q = factor.precision.T[part], shift[part]
+            share = p / p.sum(axis=1, keepdims=True)
+            precision = p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * share[:, None]
+            left = np.eye(p.shape[1]) - covariance @ precision
+            pull = mean - (covariance @ (q - share * q.sum(axis=1, keepdims=True))[..., None])[..., 0]
+            center, spread = np.linalg.solve(left, pull[..., None])[..., 0], np.linalg.solve(left, covariance)
+            found.append(self.likelihood.probabilities(center, (spread + spread.swapaxes(1, 2)) / 2))
+        return np.concatenate(found)
+
+    def _given(self, cross: Array, prior: Array) -> tuple[Array, Array]:
+        """Mean and covariance at M points, from `cross` (see `_cross`) and the variances that it leaves open."""
+        explained, of_level = self.factor.explained(cross)
+        alone = np.maximum(prior - explained, 0.0).T
+        return cross @ self.weights.T, of_level + alone[:, :, None] * np.eye(alone.shape[1])
+
+
+def condition_classes(
+    kernel: Kernel, X: Any, y: Any, params: Params, likelihood: Probit | Multinomial, **options: Any
+) -> Posterior:
+    """The posterior given labels -1 or 1, or, with a Multinomial, the numbers of classes; options as of `condition`.
+
+    Raises
+    ------
+    InvalidInput : if y holds other values, or the method is not known.
+    NotConverged : if the inference does not converge.
+    """
+    if likelihood.functions is None:
+        return condition(kernel, X, labels(X, y), params, likelihood=likelihood, **options)
+    return ClassesPosterior(**vars(condition(kernel, X, y, params, likelihood=likelihood, **options)))
+
+
+def labels(X: Any, y: ArrayLike) -> Array:
+    """Checked labels, one for each point."""
+    signs = np.asarray(y, dtype=float)
+    if signs.shape != (len(X),) or not len(X):
+        raise InvalidInput(f"y has shape {signs.shape} and X {len(X)} points: one label for each of N >= 1 points.")
+    for where in np.flatnonzero(np.abs(signs) != 1):
+        raise InvalidInput(f"y[{where}] = {signs[where]} is not a label. Labels are -1 and 1.")
+    return signs
+
+
+def one_against_rest(probabilities: Array) -> Array:
+    """Class probabilities (N, classes) from P(class against the rest): each row divided by its sum.
+
+    >>> one_against_rest(np.array([[0.6, 0.3, 0.3]]))
+    array([[0.5 , 0.25, 0.25]])
+    """
+    probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # where all are zero, all classes are equal
+    return probabilities / probabilities.sum(axis=1, keepdims=True)

@@ -1,0 +1,88 @@
+"""Normal noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from ..arguments import as_array
+from ..covariance import Array
+from ..errors import InvalidInput
+from .regression_likelihood import RegressionLikelihood
+
+
+@dataclass(frozen=True)
+class Normal(RegressionLikelihood):
+    """y = f + noise, the noise normal.
+
+    Parameters
+    ----------
+    noise : number of at least 0, the variance of the noise; an array (p,) of p outputs; None (default) where each
+        observation has a known noise of its own, so that the noise of new ones is not known.
+
+    Examples
+    --------
+    >>> Normal(0.5).variance(np.array([1.0]), np.array([2.0]))
+    array([2.5])
+    """
+
+    noise: Any = None
+
+    expected_increases: ClassVar[bool] = True
+    predicts_f: ClassVar[bool] = True
+
+    def with_noise(self, noise: Any, number: int) -> Self:
+        if isinstance(noise, (bool, np.bool_)):
+            if noise and self.noise is None:
+                raise InvalidInput(
+                    "each observation has a known noise of its own, so that of new ones is not known. Give `noise` the "
+                    "variances at the new points."
+                )
+            return self if noise else replace(self, noise=0.0)
+        variances = as_array(noise, "noise")
+        possible = variances.dtype.kind in "fiu" and variances.shape in ((), (number,))
+        if not possible or not np.all((variances >= 0) & np.isfinite(variances)):
+            raise InvalidInput(
+                f"noise must be True, False or the variances at {number} new points: one number, or as many, that are "
+                f"finite and not negative; got {noise!r}."
+            )
+        variances = variances.astype(float)
+        several = np.ndim(self.noise) == 1 and variances.ndim == 1  # outputs
+        return replace(self, noise=variances[:, None] if several else variances)
+
+    def log_density(self, y: Array, f: Array) -> Array:
+        return -0.5 * (np.log(2 * np.pi * self.noise) + (y - f) ** 2 / self.noise)
+
+    def expected(self, f: Array) -> Array:
+        return f
+
+    def dispersion(self, f: Array) -> Array:
+        return np.broadcast_to(self.noise, np.shape(f))
+
+    def distribution(self, y: Array, f: Array) -> Array:
+        return ndtr((y - f) / np.sqrt(self.noise))
+
+    def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
+        total = variance + self.noise
+        return -0.5 * (np.log(2 * np.pi * total) + (y - mean) ** 2 / total), (y - mean) / total, 1.0 / total
+
+    def mean(self, mean: Array, variance: Array) -> Array:
+        return mean
+
+    def signal_variance(self, mean: Array, variance: Array) -> Array:
+        return variance
+
+    def covariance(self, mean: Array, covariance: Array) -> Array:
+        return covariance
+
+    def variance(self, mean: Array, variance: Array) -> Array:
+        return variance + self.noise
+
+    def cumulative(self, y: Array, mean: Array, variance: Array) -> Array:
+        return ndtr((y - mean) / np.sqrt(variance + self.noise))
+
+    def quantile(self, p: float, mean: Array, variance: Array) -> Array:
+        return mean + ndtri(p) * np.sqrt(variance + self.noise)

@@ -1,0 +1,533 @@
+"""A Gaussian process that has seen data: predictions of the latent function and of observations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
+
+from ..cost import check_memory
+from ..covariance import Array, Kernel, contracted, scaled_vectors, with_scale
+from ..errors import InvalidInput, Unsupported
+from .approximation import Approximation
+from .evidence import evidence
+from .fit import Bounds, box_of, objective_of
+from .inference import Approximate, method_of
+from .kernels import PlusConstant
+from .likelihood import Likelihood
+from .linalg import JITTER, draw
+from .normal import Normal
+from .objective import Objective
+from .params import Given, Params
+from .prior import Pairs, Prior
+from .targets import NO_BASIS, Mean, MeanBasis, one_output, targets
+from .threads import of_data, of_posterior, on_all_threads
+
+PAIRS = 2**18
+"""Pairs whose gradients are in memory at one time."""
+CHUNK = 2**22
+"""Entries of k(Xnew, X) in memory at one time, 32 MB, however many new points there are."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """How a posterior carries its data. This one keeps them, and their covariance as a matrix or as features.
+
+    Other structures derive from it: in few points (`sparse.regression.SparseData`), or not at all (`Forgotten`).
+    """
+
+    keeps_data: ClassVar[bool] = True
+    """Whether X and y of the posterior are the data."""
+
+    def count(self, posterior: Posterior) -> int:
+        """How many data there are."""
+        return len(posterior.X)
+
+    def points(self, posterior: Posterior) -> Any:
+        """The points of the data, or of a random part of them."""
+        return posterior.X
+
+    def kernel(self, posterior: Posterior) -> Kernel:
+        """The kernel of f, without the constant that is added to it."""
+        return posterior.kernel.kernel if isinstance(posterior.kernel, PlusConstant) else posterior.kernel
+
+    def approximation(self, posterior: Posterior) -> Any:
+        """How good the approximation is."""
+        return None
+
+    def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
+        """The posterior of the same data with another kernel, other parameters or another likelihood."""
+        known = None if isinstance(posterior.likelihood, Normal) else likelihood or posterior.likelihood
+        return condition(kernel, posterior.X, posterior.y, params, pairs=pairs, likelihood=known, **posterior.options)
+
+    def objective(
+        self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Pairs, likelihood: Any
+    ) -> tuple[Objective, Array]:
+        """As `Posterior.objective`."""
+        options = {name: value for name, value in posterior.options.items() if name != "noise_is_known"}
+        options |= {"pairs": pairs, "priors": priors, "likelihood": likelihood}
+        kernel = self.kernel(posterior)
+        objective, intervals = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options)
+        objective = objective.inference.with_all_coordinates(objective)
+        return objective, box_of(objective, intervals)
+
+
+@dataclass(frozen=True)
+class Forgotten(Structure):
+    """Data that are not kept, nor anything that another model could be made from."""
+
+    number: int
+
+    keeps_data: ClassVar[bool] = False
+
+    def count(self, posterior: Posterior) -> int:
+        return self.number
+
+    def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
+        raise without_data("a model with other parameters")
+
+    def objective(
+        self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Pairs, likelihood: Any
+    ) -> tuple[Objective, Array]:
+        raise without_data("the evidence at other parameters")
+
+
+def without_data(what: str) -> Unsupported:
+    """The error for what needs data that a model does not keep."""
+    return Unsupported(f"{what} needs all data, which a sparse model does not keep. Use fewer data, dense.")
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """A Gaussian process f given observations, and predictions of new observations.
+
+    f has the mean offset + h(x) c + k(x, X) weights and the covariance k(x, y) - k(x, X) R k(X, y). h are the basis
+    functions of the mean, one constant, several or none, and c their coefficients, whose uncertainty is included.
+
+    References: Rasmussen & Williams (2006), Alg. 2.1 and eq. 2.25, 2.26, 2.41, 2.42 for normal noise, Alg. 3.6, lines 4
+    to 6, and Alg. 3.2 for other likelihoods, where the evidence is approximate.
+    """
+
+    kernel: Kernel
+    X: Any
+    y: Array
+    params: Params
+    likelihood: Any
+    factor: Any  # Dense or LowRank; of other structures their own
+    weights: Array  # (N, 1 + q): R (y - mean), or K^-1 times the mean of f, then R H, H the columns of the basis
+    log_marginal_likelihood: float
+    offset: Any = 0.0  # the known part of the mean: a number, or one for each new point
+    basis: MeanBasis = NO_BASIS
+    inner: Array = field(default_factory=lambda: np.empty(0))  # (q,), the coefficients of the columns of `basis`
+    lower: Array = field(default_factory=lambda: np.empty((0, 0)))  # (q, q), L L' is their posterior precision
+    inferred: Approximation | None = None  # the sites of observations that are not normal
+    options: Mapping[str, Any] = field(default_factory=dict)  # those of `condition`
+    structure: Any = field(default_factory=lambda: Structure())
+
+    @property
+    def count(self) -> int:
+        """How many data it has seen."""
+        return self.structure.count(self)
+
+    @property
+    def points_of_data(self) -> Any:
+        """The points of the data, or of a random part of them."""
+        return self.structure.points(self)
+
+    @property
+    def approximation(self) -> Any:
+        """How good the approximation is; None where there is none."""
+        return self.structure.approximation(self)
+
+    @property
+    def noise_is_known(self) -> bool:
+        """Whether each observation has a known noise of its own, so that the noise of others is not known."""
+        return isinstance(self.likelihood, Normal) and self.likelihood.noise is None
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether expectation propagation did not converge, and the evidence is a bound: see `variational`."""
+        return self.inferred is not None and self.inferred.in_parameters is not None
+
+    @property
+    def coefficients(self) -> Array:
+        """The posterior means of the coefficients of the basis functions, (q,)."""
+        return self.basis.transform @ self.inner
+
+    @property
+    def coefficient_covariance(self) -> Array:
+        """The posterior covariance of the coefficients, (q, q)."""
+        root = self._whitened_basis(self.basis.transform)
+        return root.T @ root
+
+    @property
+    def coefficient_errors(self) -> Array:
+        """The posterior standard deviations of the coefficients, (q,)."""
+        return np.sqrt(np.diagonal(self.coefficient_covariance))
+
+    def again(self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Any = None) -> Posterior:
+        """The posterior of the same data with another kernel, other parameters or another likelihood."""
+        return self.structure.again(self, kernel, params, pairs, likelihood)
+
+    def objective(
+        self, bounds: Bounds, given: Given, priors: Any = None, pairs: Pairs = None, likelihood: Any = None
+    ) -> tuple[Objective, Array]:
+        """What a search for the parameters of these data maximises, and the box of its coordinates.
+
+        All that is learned is a coordinate. `likelihood` has None for its parameters that are learned; the default is
+        normal noise.
+        """
+        return self.structure.objective(self, bounds, given, priors, pairs, likelihood)
+
+    def objective_at(self, given: Given) -> Objective:
+        """The log evidence of these data as a function of all that is not given, wherever it is."""
+        free = None
+        if self.inferred is not None:
+            names = [name for name in self.likelihood.bounds if vars(self.likelihood)[name] > 0]
+            free = replace(self.likelihood, **dict.fromkeys(names))
+        objective, _ = self.objective(Bounds((1.0, 2.0)), given, likelihood=free)
+        return objective.inference.strict(objective)
+
+    @property
+    def kernel_of_f(self) -> Kernel:
+        """The kernel without the constant that is added to f."""
+        return self.structure.kernel(self)
+
+    def with_basis(self, values: Array) -> Self:
+        """The same, for new points at which the basis functions of the mean have these values, (M, q)."""
+        return replace(self, basis=replace(self.basis, values=values))
+
+    @of_posterior
+    def latent_mean(self, Xnew: Any) -> Array:
+        """The mean of f, (M,)."""
+        columns = self.basis.at(Xnew)
+        inner = self.factor.reduced(self.weights[:, 0])
+        moved = np.concatenate([np.empty(0), *(self._cross(new) @ inner for new in self._chunks(Xnew))])
+        return self.offset + columns @ self.inner + moved
+
+    @of_posterior
+    def latent(self, Xnew: Any) -> tuple[Array, Array]:
+        """Mean and variance of f, (M,), in the time of the variance alone; variances are never negative."""
+        columns, inner = self.basis.at(Xnew), self.factor.reduced(self.weights)
+
+        def of_f(points: Any) -> tuple[Array, Array]:
+            """What the weights add to the mean, and the variance of f less that of the mean."""
+            cross = self._cross(points)
+            moved = self.factor.sign * np.square(self.factor.whiten(cross)).sum(axis=0)
+            return cross @ inner, np.maximum(self._unseen(points, cross) + moved, 0.0)
+
+        found = [(np.empty((0, inner.shape[1])), np.empty(0))]
+        found += on_all_threads(of_f, self._chunks(Xnew), float(len(Xnew)) * len(self.X) ** 2)
+        projections, variances = zip(*found)
+        projected = np.concatenate(projections)
+        of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
+        return self.offset + columns @ self.inner + projected[:, 0], np.concatenate(variances) + of_basis
+
+    @of_posterior
+    def latent_covariance(self, Xnew: Any) -> Array:
+        """The covariance of f at all pairs of points, (M, M)."""
+        number, columns, time = len(Xnew), self.basis.at(Xnew), self.params.time
+        check_memory(24.0 * number**2, f"The covariance of {number:,} points", "Ask for fewer points at once.")
+        cross = self._cross(Xnew)
+        white = self.factor.whiten(cross)
+        a = self.params.amplitude
+        if self.factor.of_features:
+            covariance = white.T @ white + a * self.kernel.left_out_pairs(Xnew, time, cross / np.sqrt(a))
+        else:
+            covariance = a * self.kernel.pairs(Xnew).at(time).value - white.T @ white
+        unseen = self._whitened_basis(columns - cross @ self.factor.reduced(self.weights[:, 1:]))
+        covariance = covariance + unseen.T @ unseen
+        covariance = (covariance + covariance.T) / 2
+        covariance.flat[:: number + 1] = np.maximum(np.diagonal(covariance), 0.0)
+        return covariance
+
+    def mean(self, Xnew: Any) -> Array:
+        """The mean of the mean of an observation given f; of normal noise and of labels, the mean of f."""
+        if self.likelihood.predicts_f:
+            return self.latent_mean(Xnew)
+        return self.likelihood.mean(*self.latent(Xnew))
+
+    def moments(self, Xnew: Any, noise: Any = False) -> tuple[Array, Array]:
+        """Mean and variance of the mean of an observation given f, or with `noise` of new observations.
+
+        `noise` is True for that of the model, or for normal noise its variances at the new points: one, or (M,).
+        """
+        latent = self.latent(Xnew)
+        if is_false(noise):
+            return self.likelihood.mean(*latent), self.likelihood.signal_variance(*latent)
+        law = self.likelihood.with_noise(noise, len(Xnew))
+        return law.mean(*latent), law.variance(*latent)
+
+    def covariance(self, Xnew: Any, noise: Any = False) -> Array:
+        """The covariance of these at all pairs of points, (M, M)."""
+        mean, covariance = self.latent_mean(Xnew), self.latent_covariance(Xnew)
+        found = self.likelihood.covariance(mean, covariance)
+        if not is_false(noise):
+            law, own = self.likelihood.with_noise(noise, len(Xnew)), np.diagonal(covariance)
+            found.flat[:: len(found) + 1] = law.variance(mean, own)
+        return found
+
+    def sample(self, Xnew: Any, rng: Any, size: int = 1) -> Array:
+        """`size` draws of the mean of an observation given f, at Xnew: (size, M)."""
+        return self.likelihood.expected(draw(self.latent_mean(Xnew), self.latent_covariance(Xnew), rng, size))
+
+    def quantile(self, Xnew: Any, p: float) -> Array:
+        """What a new observation does not exceed with the probability p."""
+        return self.likelihood.quantile(p, *self.latent(Xnew))
+
+    def log_density(self, Xnew: Any, y: Array, noise: Any = True) -> Array:
+        """The log density of new observations, or without `noise` of their mean given f."""
+        if is_false(noise):
+            return Normal(0.0).tilted(y, *self.moments(Xnew))[0]
+        return self.likelihood.with_noise(noise, len(Xnew)).tilted(y, *self.latent(Xnew))[0]
+
+    def probability(self, Xnew: Any) -> Array:
+        """P(y = 1) of labels -1 and 1, with the uncertainty of f.
+
+        Reference: Rasmussen & Williams (2006), Alg. 3.6, line 7.
+        """
+        return self.likelihood.probability(*self.latent(Xnew))
+
+    @property
+    def observations(self) -> Array:
+        """The observations as numbers."""
+        return self.likelihood.split(self.y, 0.0)[0]
+
+    def loo_probability(self) -> Array:
+        """P(y_i = 1) of each label given all others, from the approximation of all: the prediction of the cavity."""
+        assert self.inferred is not None
+        return self.likelihood.probability(*self.inferred.cavities)
+
+    @of_posterior
+    def loo(self) -> tuple[Array, Array]:
+        """Mean and variance of each observation given all others, at the same parameters.
+
+        With normal noise mu_i = y_i - [Q y]_i / Q_ii and sigma_i^2 = 1 / Q_ii with Q = C^-1 - C^-1 H A^-1 H' C^-1, the
+        inverse covariance of observations whose mean has coefficients that are estimated anew without i. Else from the
+        approximation of all: by the cavities.
+
+        Reference: Rasmussen & Williams (2006), eq. 5.12; Dubrule (1983).
+        """
+        if not self.structure.keeps_data:
+            raise Unsupported(
+                "leave-one-out predictions need all data, and this model does not keep them. Hold data out and predict "
+                'them, or use inference="dense".'
+            )
+        if self.inferred is not None:
+            _, mean = self.likelihood.split(self.y, self.inferred.cavities[0])
+            variance = self.inferred.cavities[1]
+            return self.likelihood.mean(mean, variance), self.likelihood.variance(mean, variance)
+        R = self.factor.inverse_diagonal()
+        Q = R - np.square(self._whitened_basis(self.weights[:, 1:])).sum(axis=0)
+        for where in np.flatnonzero(~(Q > 1e-12 * R)):
+            raise InvalidInput(
+                f"leave-one-out of N = {len(Q)} point{'s' * (len(Q) > 1)} has no data to predict from: without point "
+                f"{where} the {self.weights.shape[1] - 1} coefficients of the mean have no estimate. Give at least 2 "
+                "points, or more than there are coefficients."
+            )
+        return self.y - self.weights[:, 0] / Q, 1.0 / Q
+
+    def loo_log_density(self) -> Array:
+        """The log density of each observation given all others."""
+        if self.inferred is not None:
+            return self.likelihood.tilted(self.y, *self.inferred.cavities)[0]
+        return Normal(0.0).tilted(self.y, *self.loo())[0]
+
+    @of_posterior
+    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        """Mean and variance of f, (M,), and their gradients in the points, (M, *shape).
+
+        `of_basis` (M, q, *shape) are the gradients of the basis functions of the mean. With u = A^-1 (h - k RH)', A the
+        precision of the coefficients, the gradient of the variance is that of k(x, x) less 2 (Rk + RH u)' ∇k, plus
+        2 u' ∇h.
+        """
+        if not self.likelihood.predicts_f:
+            raise Unsupported("predictions of what is observed are differentiated by differences.")
+        columns = self.basis.at(Xnew)
+        of_columns = np.einsum("mq...,qr->mr...", of_basis, self.basis.transform)
+        rows = max(1, PAIRS // max(1, len(self.X)))
+        starts = range(0, max(1, len(Xnew)), rows)
+        parts = [self._gradients(Xnew[i : i + rows], columns[i : i + rows], of_columns[i : i + rows]) for i in starts]
+        mean, variance, of_mean, of_variance = map(np.concatenate, zip(*parts))
+        return self.offset + mean, variance, of_mean, of_variance
+
+    def _gradients(self, points: Any, columns: Array, of_columns: Array) -> tuple[Array, Array, Array, Array]:
+        """The same, without the offset, for columns of `Targets` and their gradients."""
+        a, time, kernel, factor = self.params.amplitude, self.params.time, self.kernel, self.factor
+        if factor.of_features:
+            cross = self._cross(points)
+            prior = self._unseen(points, cross)
+            of_prior = a * kernel.left_out_gradient(points, time, cross / np.sqrt(a))
+        else:
+            found = kernel.with_gradients(points, self.X, time)
+            cross = a * with_scale(found.value, found.log_scale)
+            prior = self._unseen(points, cross)
+            of_prior = scaled_vectors(prior, kernel.log_variance_gradient(points, time))
+
+        def moved(weights: Array) -> Array:
+            """The gradients (M, c, *shape) of cross times weights (M, c, N) that do not move."""
+            if factor.of_features:
+                return np.sqrt(a) * kernel.feature_gradients(points, time, weights)
+            return a * with_scale(contracted(weights, found.gradient), found.log_scale)
+
+        inner, white = factor.reduced(self.weights), factor.whiten(cross)
+        unseen = self._whitened_basis(columns - cross @ inner[:, 1:])
+        u = linalg.solve_triangular(self.lower, unseen, lower=True, trans=1, check_finite=False)
+        explained = np.square(white).sum(axis=0)
+        weights = 2 * (factor.sign * factor.unwhiten(white) - inner[:, 1:] @ u)
+        both = moved(np.stack((np.broadcast_to(inner[:, 0], cross.shape), weights.T), axis=1))
+        return (
+            cross @ inner[:, 0] + columns @ self.inner,
+            np.maximum(prior + factor.sign * explained, 0.0) + np.square(unseen).sum(axis=0),
+            both[:, 0] + np.einsum("mq...,q->m...", of_columns, self.inner),
+            both[:, 1] + of_prior + 2 * np.einsum("mq...,qm->m...", of_columns, u),
+        )
+
+    def _whitened_basis(self, columns: Array) -> Array:
+        """L^-1 columns', (q, M): the squares of a column add up to the variance that comes from the coefficients."""
+        return linalg.solve_triangular(self.lower, columns.T, lower=True, check_finite=False)
+
+    def _cross(self, Xnew: Any) -> Array:
+        """k(Xnew, X), or the features of the new points where the covariance is of low rank."""
+        features = self.factor.of_features
+        function = self.kernel.features(Xnew) if features else self.kernel.pairs(Xnew, self.X)
+        assert function is not None
+        return self.params.amplitude**self.factor.power * function.at(self.params.time).value
+
+    def _unseen(self, points: Any, cross: Array) -> Array:
+        """The prior variance of f, (M,), or what features do not explain of it."""
+        a, time = self.params.amplitude, self.params.time
+        if self.factor.of_features:
+            return a * self.kernel.left_out(points, time, cross / np.sqrt(a))
+        return a * self.kernel.diag(points, time)
+
+    def _chunks(self, Xnew: Any) -> Iterator[Any]:
+        size = max(1, CHUNK // max(1, len(self.X)))
+        return (Xnew[start : start + size] for start in range(0, len(Xnew), size))
+
+
+def is_false(noise: Any) -> bool:
+    """Whether the argument `noise` of a prediction asks for none."""
+    return isinstance(noise, (bool, np.bool_)) and not noise
+
+
+@of_data
+def condition(
+    kernel: Kernel,
+    X: Any,
+    y: ArrayLike,
+    params: Params,
+    mean: Mean = "constant",
+    pairs: Pairs = None,
+    *,
+    likelihood: Likelihood | None = None,
+    method: str = "ep",
+    start: Array | None = None,
+    noise_scale: ArrayLike | None = None,
+    noise_is_known: bool = False,
+    coefficient_scale: ArrayLike | None = None,
+) -> Posterior:
+    """The posterior of f given observations.
+
+    Parameters
+    ----------
+    kernel : Kernel, the covariance. Its features are used, in time linear in N, where it has fewer than N.
+    X : array of N points, the first axis.
+    y : array (N,) of real targets y = f(X) + noise, or of observations as the likelihood takes them.
+    params : Params. A noise below 1e-10 of the prior variance counts as that much; with a likelihood it is not used.
+    mean : "constant" (default), "zero", a number, a function of points that returns basis functions (N, q), or an array
+        of their values at X. The coefficients of basis functions (the constant is one) are integrated out: predictive
+        variances include their uncertainty. With a likelihood "constant" or "zero"; the constant then has the prior
+        variance unit² + that of f, `unit` of the likelihood.
+    pairs : `kernel.pairs(X)` where the caller has it already, default None.
+    likelihood : Likelihood, all of whose parameters have a value; default None: normal noise.
+    method : "ep" (default), expectation propagation, or "laplace"; with a likelihood.
+    start : array, default None. The sites where the inference starts, from a fit or from a similar prior.
+    noise_scale : array (N,) of numbers of at least 0, default None: ones. Observation i has the noise
+        params.noise * noise_scale[i].
+    noise_is_known : bool, default False. Whether `noise_scale` are known variances, beside a params.noise of 1. Then
+        that of new observations must be told.
+    coefficient_scale : number or array (q,), default None: flat. The prior standard deviation of each coefficient.
+
+    Returns
+    -------
+    Posterior.
+
+    Raises
+    ------
+    InvalidInput : if y is not N finite numbers, or another argument is not possible.
+    NotPositiveDefinite : if the covariance cannot be factored.
+    NotConverged : if the inference does not converge.
+    """
+    if likelihood is not None:
+        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, method, pairs, start)
+    data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
+    options = {
+        "mean": mean,
+        "noise_scale": noise_scale,
+        "noise_is_known": noise_is_known,
+        "coefficient_scale": coefficient_scale,
+    }
+    prior = Prior.of(kernel, X, params.time, pairs)
+    values, _ = prior.at(params.time)
+    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.height(values))
+    factor = prior.form.of(params.amplitude**prior.form.power * values, 1.0 / noise)  # Alg. 2.1, line 2
+    found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise)
+    return Posterior(
+        kernel,
+        X,
+        np.asarray(y, dtype=float),
+        params,
+        Normal(None if noise_is_known else params.noise),
+        factor,
+        found.weights,
+        found.value,
+        data.known,
+        basis,
+        data.start + found.coefficients,
+        found.lower,
+        options=options,
+    )
+
+
+def _conditioned_on_sites(
+    kernel: Kernel,
+    X: Any,
+    y: Any,
+    params: Params,
+    likelihood: Likelihood,
+    mean: Any,
+    method: str,
+    pairs: Pairs,
+    start: Array | None,
+) -> Posterior:
+    """`condition` with a likelihood that is not normal."""
+    options: dict[str, Any] = {"mean": mean, "method": method}
+    constant, several = mean == "constant", likelihood.functions is not None
+    prior = Prior.of(kernel, X, params.time, pairs, dense=several)
+    values, _ = prior.at(params.time)
+    variance = params.amplitude * prior.height(values)
+    # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
+    tolerance = {"tolerance": 1e-4} if several and start is not None else {}
+    inference = Approximate(likelihood, method_of(method), tolerance, constant)
+    inference.last[:] = [] if start is None else [start]
+    scaled = params.amplitude**prior.form.power * values
+    found = inference.approximation(prior.form, scaled, variance, y, likelihood)
+    if constant:
+        kernel = PlusConstant(kernel, (likelihood.unit**2 + variance) / params.amplitude)
+    return Posterior(
+        kernel,
+        X,
+        y,
+        params,
+        likelihood,
+        found.factor,
+        found.weights if several else found.weights[:, None],
+        found.log_evidence,
+        inferred=found,
+        options=options,
+    )
