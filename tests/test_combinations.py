@@ -25,6 +25,10 @@ MODELS = {
     "Poisson": (hg.GPRegressor(S2, likelihood="poisson", **FIXED), RNG.poisson(np.exp(X[:, 0]))),
     "several outputs": (hg.GPRegressor(S2, **NOISY), np.column_stack([Y, Y**2])),
     "sparse": (hg.GPRegressor(S2, inference="sparse", inducing=10, **NOISY), Y),
+    "Student-t or Poisson, sparse": (
+        hg.GPRegressor(S2, inference="sparse", inducing=10, likelihood="poisson", **FIXED),
+        RNG.poisson(np.exp(X[:, 0])),
+    ),
     "local": (hg.GPRegressor(S2, inference="local", **NOISY), Y),
     "two classes": (hg.GPClassifier(S2, label_noise=0.0, **FIXED), Y > 0),
     "more classes": (hg.GPClassifier(S2, label_noise=0.0, **FIXED), np.arange(24) % 3),
@@ -32,7 +36,7 @@ MODELS = {
     "more, sparse": (hg.GPClassifier(S2, inference="sparse", inducing=10, label_noise=0.0, **FIXED), np.arange(24) % 3),
 }
 HEAT, MATERN = hg.heat_kernel(S2), hg.matern_kernel(S2, smoothness=1.5)
-COLUMNS = {name: [name] for name in list(MODELS)[:6]}
+COLUMNS = {name: [name] for name in list(MODELS)[:7]}
 COLUMNS |= {"classes": ["two classes", "more classes"], "classes, sparse": ["two, sparse", "more, sparse"]}
 
 

@@ -15,8 +15,8 @@ from heatgp.gp.kernels import Normalized
 from heatgp.gp.multinomial import Multinomial
 from heatgp.gp.params import Params
 from heatgp.gp.probit import Probit
-from heatgp.gp.sparse.classification import condition_sparse_classes
 from heatgp.gp.sparse.inducing import InducedKernel, Inducing
+from heatgp.gp.sparse.sites import condition_sparse_sites
 
 S2 = hg.Sphere(2)
 KERNEL = Normalized(hg.heat_kernel(S2))
@@ -39,7 +39,7 @@ def test_two_classes_are_those_of_the_dense_model(mean):
     X, y = labelled(150, 2)
     signs, new = 2.0 * y - 1, labelled(20, 2, seed=1)[0]
     dense = condition_classes(KERNEL, X, signs, PARAMS, Probit(0.05), mean=mean)
-    sparse = condition_sparse_classes(induced(X), X, signs, PARAMS, Probit(0.05), mean)
+    sparse = condition_sparse_sites(induced(X), X, signs, PARAMS, Probit(0.05), mean)
     np.testing.assert_allclose(sparse.probability(new), dense.probability(new), atol=1e-5)
     np.testing.assert_allclose(sparse.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-4)
     assert sparse.count == 150
@@ -54,7 +54,7 @@ def test_as_many_inducing_points_as_labels_or_more(mean, number):
     assert len(kernel.inducing) == number
     new, params = labelled(20, 2, seed=1)[0], Params(0.05, 5.0)
     dense = condition_classes(KERNEL, X, signs, params, Probit(0.05), mean=mean)
-    sparse = condition_sparse_classes(kernel, X, signs, params, Probit(0.05), mean)
+    sparse = condition_sparse_sites(kernel, X, signs, params, Probit(0.05), mean)
     np.testing.assert_allclose(sparse.probability(new), dense.probability(new), atol=1e-5)
     np.testing.assert_allclose(sparse.log_marginal_likelihood, dense.log_marginal_likelihood, atol=1e-4)
 
@@ -72,7 +72,7 @@ def test_several_classes_are_those_of_the_dense_model(mean):
     X, y = labelled(150, 3)
     new = labelled(20, 3, seed=1)[0]
     dense = condition_classes(KERNEL, X, y, PARAMS, Multinomial(3, 0.05), mean=mean)
-    sparse = condition_sparse_classes(induced(X), X, y, PARAMS, Multinomial(3, 0.05), mean)
+    sparse = condition_sparse_sites(induced(X), X, y, PARAMS, Multinomial(3, 0.05), mean)
     np.testing.assert_allclose(sparse.probabilities(new), dense.probabilities(new), atol=2e-4)
     for found, expected in zip(sparse.latent(new), dense.latent(new)):
         np.testing.assert_allclose(found, expected, atol=2e-3)

@@ -24,6 +24,7 @@ from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, wit
 from ..gp.mixture import Mixture
 from ..gp.no_signal import processes
 from ..gp.params import Given, Params
+from ..gp.posterior import Forgotten
 from ..gp.prior import remembered
 from ..gp.priors import checked_priors
 from ..gp.threads import on_one_thread
@@ -32,6 +33,7 @@ from ..manifolds.rows import as_points, projected_points
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, without_normalization
+from .plan import check
 from .relevance import explained_variances
 from .smoothness import CANDIDATES, smoothed, smoothness_of
 from .summary import Parameter, Summary, learned_parameters, search_path
@@ -155,7 +157,19 @@ class HeatGP(BaseEstimator):
     @of_its_data
     def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
         """The parameters of one model."""
-        return learned_parameters(*self._objective(posterior), mixture, posterior, about)
+        if not isinstance(posterior.structure, Forgotten):
+            return learned_parameters(*self._objective(posterior), mixture, posterior, about)
+        given, law = self._given(0.0), self._likelihood
+        values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
+        values += [("amplitude", posterior.params.amplitude, given.amplitude)]
+        values += [(name, vars(posterior.likelihood)[name], vars(law)[name]) for name in law.bounds]
+        words = f"learned from {self.approximation_.learned_from:,} points"
+        return [
+            Parameter(f"{about}{name}", float(value), math.nan, math.nan, True, words)
+            if known is None
+            else Parameter(f"{about}{name}", float(value), float(value), float(value), False)
+            for name, value, known in values
+        ]
 
     def _explained(self) -> dict[str, Any]:
         """What each factor explains of the predictions: arguments of Summary."""
@@ -254,6 +268,7 @@ class HeatGP(BaseEstimator):
         """
         if self._fitted and self._precomputed:
             raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
+        check("kernel_error", self._kind)
         points = self._points(X)
         return kernel_error(self.kernel_, lambda kernel: self._predict_with(kernel, points))
 
@@ -290,6 +305,16 @@ class HeatGP(BaseEstimator):
     def _mixtures(self) -> Sequence[Mixture]:
         """For each of these the posteriors over which predictions are averaged."""
         return self.mixtures_ if self._fitted else []
+
+    @property
+    @abstractmethod
+    def _likelihood(self) -> Any:
+        """The likelihood that the arguments ask for, with None for what is learned; None where it is normal."""
+
+    @property
+    @abstractmethod
+    def _kind(self) -> str:
+        """The kind of the fitted model in `plan`."""
 
     @property
     @abstractmethod

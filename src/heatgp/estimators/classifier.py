@@ -1,7 +1,6 @@
 """Gaussian process classification with scikit-learn's interface."""
 
 import contextlib
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,9 +12,9 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import AccuracyWarning, InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn, warn_again
+from ..errors import InvalidInput, NotConverged, caught_warnings, warn_again
 from ..gp.classes import ClassesPosterior, condition_classes, one_against_rest
-from ..gp.fit import Fit, free_times, near_rows, time_intervals
+from ..gp.fit import Fit, near_rows, time_intervals
 from ..gp.gradients import evidence_gradient
 from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
@@ -24,12 +23,16 @@ from ..gp.no_signal import NoSignal, with_no_signal
 from ..gp.posterior import Posterior
 from ..gp.probit import Probit
 from ..gp.search import TOUCHING, Place, attempt
-from ..gp.sparse.classification import (
-    SparseClassApproximation,
-    condition_sparse_classes,
-)
-from ..gp.sparse.fit import LIKELIER, NotSparse, SparseOptions, inducing_of, is_shorter
+from ..gp.sparse.fit import NotSparse, SparseOptions, inducing_of
 from ..gp.sparse.inducing import InducedKernel
+from ..gp.sparse.sites import (
+    LEARNED,
+    NEAR,
+    SitesApproximation,
+    condition_sparse_sites,
+    learned_from_some,
+    noise_of,
+)
 from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
 from .base import HeatGP, as_fitted
@@ -37,7 +40,7 @@ from .kernels import learned_times, learned_weights
 from .plan import CLASSES, SPARSE_CLASSES, check, is_sparse
 from .regression_only import names_remedies
 from .smoothness import learns_smoothness
-from .sparse_regression import NOTHING, check_inference, options_of
+from .sparse_regression import check_inference, options_of, warn_of_residual
 from .streams import in_memory, of_rows
 from .summary import Parameter
 from .tables import checked_targets
@@ -46,10 +49,6 @@ CERTAIN = 0.99
 """Probability of a signal from which on the summary of a model does not mention it."""
 
 INFERENCES = ("auto", "ep", "laplace", "dense", "sparse")
-LEARNED = 2000
-"""Data from which the parameters of a sparse model are learned: some ten seconds."""
-NEAR = 1000
-"""Data near each other that are looked at: some seconds."""
 GROUPS = 8
 """Places at which these are looked for."""
 FEW = 10
@@ -111,7 +110,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         `classes_`.
     weights_ : of a sum of kernels the share of each in the prior variance, as `time_`; else None.
     smoothness_ : float, the smoothness of the kernel used.
-    approximation_ : SparseClassApproximation of a sparse model: the number of inducing points, and what they leave
+    approximation_ : SitesApproximation of a sparse model: the number of inducing points, and what they leave
         unexplained of the prior variance. Else None.
     kernel_ : Kernel, the covariance used.
     posteriors_ : list of one Posterior, of one ClassesPosterior, or of a Posterior for each class against the rest.
@@ -172,7 +171,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return numbers
 
         points, numbers = self._checked(X, class_numbers)
-        self.fits_: list[Fit] = []
         against = {
             'kernel="precomputed"': self._precomputed,
             "normalize=False": not self.normalize,
@@ -182,115 +180,78 @@ class GPClassifier(ClassifierMixin, HeatGP):
         self.approximation_: Any = None
         with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
             if sparse:
-                with caught_warnings() as caught:
-                    learned_from = self._learn_from_some(points, numbers)
-                try:
-                    self._add_all(points, numbers, learned_from)
-                except NotSparse:  # what was said of some labels is not true of all
-                    self.fits_.clear()
-                    self._learn(points, numbers)
-                else:
-                    warn_again(caught)
-            else:
-                self._learn(points, numbers)
-        return self
+                with contextlib.suppress(NotSparse):
+                    return self._fit_sparse(points, numbers)
+            self._check_usual_grid(len(points), len(self._targets(numbers)))
+            pairs = on_one_thread(len)(self.kernel_.pairs)(points)
+            learned = self._models(points, numbers, pairs)
+            averaged = [self._averaged(posterior, pairs) for posterior, _ in learned]
+        return self._report(learned, averaged)
 
-    def _learn_from_some(self, points: Array, numbers: Array) -> int:
-        """Learn from some labels, and return their number.
+    def _targets(self, numbers: Array) -> list[Array]:
+        """Labels as the likelihoods of all models take them: numbers of classes, or signs for each class."""
+        if len(self.classes_) > 2 and self._jointly:
+            return [numbers]
+        positive = [1] if len(self.classes_) == 2 else range(len(self.classes_))
+        return [np.where(numbers == c, 1.0, -1.0) for c in positive]
 
-        They are random ones. These are far from each other and see nothing of short lengths. So labels near each other
-        are looked at too, where classes are mixed: what is learned from them counts where times are shorter and they
-        are much more likely with it.
-        """
-        few = some_of_each(numbers, LEARNED)
-        self._learn(points[few], numbers[few], averaged=False)
-        kernel, given = self.kernel_, self._given(0.0)
-        if not free_times(kernel, given) or len(points) < 2 * NEAR:
-            return len(few)
-        _, middle = time_intervals(kernel, self._bounds(points[few]), given)
-        groups = near_rows(kernel, points, middle, NEAR, GROUPS)
-        counts = [np.bincount(numbers[rows], minlength=len(self.classes_)) for rows in groups]
-        best = int(np.argmax([count.min() for count in counts]))
-        if counts[best].min() < FEW:
-            return len(few)
-        before, rows = self.__dict__.copy(), groups[best]
-        self.fits_, is_better = [], False
-        # a prior of times may have no mass within the bounds of near labels
-        failures = NotConverged, NotPositiveDefinite, InvalidInput
-        with caught_warnings() as caught, contextlib.suppress(*failures):
-            self._learn(points[rows], numbers[rows], averaged=False)
-            both = list(zip(self.posteriors_, before["posteriors_"]))
-            known = [new.again(self.kernel_, old.params, likelihood=old.likelihood) for new, old in both]
-            gain = sum(new.log_marginal_likelihood for new in self.posteriors_)
-            gain -= sum(same.log_marginal_likelihood for same in known)
-            shorter = (is_shorter(kernel, given, new.params, old.params) for new, old in both)
-            is_better = gain > LIKELIER and any(shorter)
-        if not is_better:
-            self.__dict__.update(before)
-            return len(few)
+    def _models(self, points: Array, numbers: Array, pairs: TimeFunction) -> list[tuple[Posterior, Fit | None]]:
+        """All models, with what is learned, dense."""
+        targets = self._targets(numbers)
+        names = [f"class {label!r} against the rest: " for label in self.classes_] if len(targets) > 1 else [""]
+        return [self._model(points, y, pairs, about) for y, about in zip(targets, names)]
+
+    def _fit_sparse(self, points: Array, numbers: Array) -> Self:
+        """`fit` of many labels: parameters from some, predictions and the signal from all."""
+        with caught_warnings() as caught:  # they are not true where the model becomes dense
+            learned, rows = self._learned_from_some(points, numbers)
+        options = options_of(self.tolerance, self.inducing, self._on_manifold)
+        some, found, mixtures, kernels = [posterior for posterior, _ in learned], [], [], []
+        for old, y in zip(some, self._targets(numbers)):
+            inducing = inducing_of(self.kernel_, points, old.params, noise_of(old), options)
+            kernels.append(InducedKernel(inducing))
+            found.append(condition_sparse_sites(kernels[-1], points, y, old.params, old.likelihood, self.mean))
+            mixtures.append(self._averaged_sparse(found[-1], old, points, y, replace(options, always=True)))
         warn_again(caught)
-        return len(rows)
+        number = min([len(rows), *(fit.data for _, fit in learned if fit is not None and fit.data is not None)])
+        self.approximation_ = SitesApproximation.of(kernels, some, len(points), number)
+        warn_of_residual(self.approximation_, self.tolerance)
+        return self._report([(new, fit) for new, (_, fit) in zip(found, learned)], mixtures)
 
-    def _learn(self, points: Array, numbers: Array, averaged: bool = True) -> None:
-        """Learn the parameters and condition on labels, given by the numbers of their classes; dense.
+    def _learned_from_some(self, points: Array, numbers: Array) -> tuple[list[tuple[Posterior, Fit | None]], Array]:
+        """Models of some labels, and the numbers of these: random ones, or near ones where classes are mixed."""
+        few, near, given = some_of_each(numbers, LEARNED), None, self._given(0.0)
+        if len(points) >= 2 * NEAR:
+            _, middle = time_intervals(self.kernel_, self._bounds(points[few]), given)
+            groups = near_rows(self.kernel_, points, middle, NEAR, GROUPS)
+            rarest = [np.bincount(numbers[rows], minlength=len(self.classes_)).min() for rows in groups]
+            near = groups[np.argmax(rarest)] if max(rarest) >= FEW else None
 
-        Without `averaged` predictions are those of the best parameters: `_add_all` averages over models of all labels.
-        """
-        self._check_usual_grid(len(points), 1 if len(self.classes_) == 2 or self._jointly else len(self.classes_))
-        count, pairs = len(self.classes_), on_one_thread(len)(self.kernel_.pairs)(points)
-        if count > 2 and self._jointly:
-            self.posteriors_: list[Any] = [self._joint(points, numbers, pairs)]
-        elif count > 2:
-            names = [f"class {label!r} against the rest: " for label in self.classes_]
-            self.posteriors_ = [self._one(points, numbers == c, pairs, name) for c, name in enumerate(names)]
-        else:
-            self.posteriors_ = [self._one(points, numbers == 1, pairs)]
-        found = [
-            self._averaged(posterior, k, pairs) if averaged else (Mixture.of(posterior), 1.0)
-            for k, posterior in enumerate(self.posteriors_)
-        ]
-        self.mixtures_ = [mixture for mixture, _ in found]
+        def learn(rows: Array) -> list[tuple[Posterior, Fit | None]]:
+            some = points[rows]
+            return self._models(some, numbers[rows], on_one_thread(len)(self.kernel_.pairs)(some))
+
+        return learned_from_some(self.kernel_, given, few, near, learn)
+
+    def _report(
+        self, learned: Sequence[tuple[Posterior, Fit | None]], averaged: Sequence[tuple[Mixture, float]]
+    ) -> Self:
+        """Set the attributes that say what was learned."""
+        self.posteriors_: list[Any] = [posterior for posterior, _ in learned]
+        self.fits_: list[Fit] = [fit for _, fit in learned if fit is not None]
+        self.mixtures_ = [mixture for mixture, _ in averaged]
         times = [learned_times(self.kernel_, p.params.time) for p in self.posteriors_]
         weights = [learned_weights(self.kernel_, p.params.time) for p in self.posteriors_]
         amplitudes = np.array([p.params.amplitude for p in self.posteriors_])
         noises = np.array([p.likelihood.label_noise for p in self.posteriors_])
-        shared = len(self.posteriors_) == 1
-        self.time_ = times[0] if shared else times
-        self.weights_ = weights[0] if shared else weights
-        self.amplitude_ = float(amplitudes[0]) if shared else amplitudes
-        self.label_noise_ = float(noises[0]) if shared else noises
-        self.signal_ = found[0][1] if shared else np.array([signal for _, signal in found])
-
-    def _add_all(self, points: Array, numbers: Array, learned_from: int) -> None:
-        """Condition on all labels, at the parameters learned, in the features of inducing points.
-
-        Whether labels depend on the points is decided from all labels too.
-        """
-        options = options_of(self.tolerance, self.inducing, self._on_manifold)
-        kernels = [InducedKernel(inducing_of(self.kernel_, points, old.params, options)) for old in self.posteriors_]
-        found, mixtures = [], []
-        for c, (old, kernel) in enumerate(zip(self.posteriors_, kernels)):
-            y = numbers if isinstance(old, ClassesPosterior) else np.where(numbers == self._second(c), 1.0, -1.0)
-            best = condition_sparse_classes(kernel, points, y, old.params, old.likelihood, self.mean)
-            found.append(best)
-            mixtures.append(self._averaged_sparse(best, old, points, y, replace(options, always=True)))
-        self.posteriors_, self.mixtures_ = found, [mixture for mixture, _ in mixtures]
-        signals = [signal for _, signal in mixtures]
-        self.signal_ = signals[0] if len(found) == 1 else np.array(signals)
-        learned_from = min([learned_from, *(fit.data for fit in self.fits_ if fit.data is not None)])
-        params = [posterior.params for posterior in found]
-        self.approximation_ = SparseClassApproximation.of(kernels, params, len(points), learned_from)
-        if self.approximation_.residual_share > self.tolerance and self.approximation_.residual > NOTHING:
-            warn(
-                f"{self.approximation_.inducing} inducing points leave {self.approximation_.residual:.1e} of the prior "
-                "variance of f unexplained: f may be rougher than its predictions, and probabilities nearer to those "
-                "of no knowledge. Give a larger `inducing`, or fewer data.",
-                AccuracyWarning,
-            )
-
-    def _second(self, c: int) -> int:
-        """The number of the class that the model `c` of two classes tells from the others."""
-        return c if len(self.posteriors_) > 1 else 1
+        signals = np.array([signal for _, signal in averaged])
+        one = len(learned) == 1
+        self.time_: Any = times[0] if one else times
+        self.weights_: Any = weights[0] if one else weights
+        self.amplitude_, self.label_noise_, self.signal_ = (
+            float(values[0]) if one else values for values in (amplitudes, noises, signals)
+        )
+        return self
 
     @property
     def _doubts_signal(self) -> bool:
@@ -303,7 +264,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         inference = replace(function.inference, options={"tolerance": 1e-2, "iterations": 60})
         return replace(function, inference=inference), box
 
-    def _averaged(self, posterior: Any, number: int, pairs: TimeFunction) -> tuple[Mixture, float]:
+    def _averaged(self, posterior: Any, pairs: TimeFunction) -> tuple[Mixture, float]:
         """The models over which predictions are averaged, and the probability that labels depend on the points."""
         mixture = self._integrated(posterior, (), pairs)
         if not self._doubts_signal:
@@ -313,8 +274,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return self._again(posterior, function, z, pairs)
 
         constant = NoSignal.of(posterior, len(self.classes_) if posterior.y.dtype.kind != "f" else None)
-        evidence = self.fits_[number].log_marginal_likelihood
-        return with_no_signal(mixture, constant, evidence, partial(self._loose_objective, posterior, pairs), condition)
+        objective = partial(self._loose_objective, posterior, pairs)
+        return with_no_signal(mixture, constant, posterior.log_marginal_likelihood, objective, condition)
 
     def _averaged_sparse(
         self, best: Any, old: Any, points: Array, y: Array, options: SparseOptions
@@ -330,8 +291,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
         def condition(function: Any, z: Array) -> Any:
             if (key := z.tobytes()) not in known:
                 params = function.params(z)
-                kernel = InducedKernel(inducing_of(self.kernel_, points, params, options))
-                known[key] = condition_sparse_classes(kernel, points, y, params, function.likelihood(z), self.mean)
+                kernel = InducedKernel(inducing_of(self.kernel_, points, params, noise_of(old), options))
+                known[key] = condition_sparse_sites(kernel, points, y, params, function.likelihood(z), self.mean)
             return known[key]
 
         def values(function: Any, places: Array) -> list[Place]:
@@ -421,36 +382,27 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return Multinomial(len(self.classes_), self.label_noise)
         return Probit(0.0 if self.label_noise is None and self._method == "laplace" else self.label_noise)
 
-    def _one(self, points: Array, positive: Array, pairs: TimeFunction, about: str = "") -> Posterior:
-        """The posterior of one class against the others."""
-        return self._conditioned(points, np.where(positive, 1.0, -1.0), pairs, about)
-
-    def _joint(self, points: Array, numbers: Array, pairs: TimeFunction) -> Posterior:
-        """The posterior of all classes together."""
-        count = len(self.classes_)
-        what = f"The joint model of {len(points):,} points in {count:,} classes"
-        cost = Cost(INFERENCE * count * len(points) ** 3, 8.0 * 3 * count * len(points) ** 2)
-        cost.accept(what, 'Use multiclass="one-vs-rest", or fewer points.')
-        found = self._conditioned(points, numbers, pairs)
-        if self.fits_ and (data := self.fits_[-1].data or len(points)) < len(points):
-            log.info("%s: what is learned was learned from %d random points", what, data)
-        return found
-
-    def _conditioned(self, points: Array, y: Array, pairs: TimeFunction, about: str = "") -> Posterior:
+    def _model(self, points: Array, y: Array, pairs: TimeFunction, about: str = "") -> tuple[Posterior, Fit | None]:
         """The posterior of signs, or of the numbers of several classes, at the parameters given or learned.
 
         Where expectation propagation of noisy labels converges nowhere, as it may with one label of a class, labels
         have no noise: it then converges always.
         """
+        likelihood, number = self._likelihood, len(points)
+        what = f"The joint model of {number:,} points in {len(self.classes_):,} classes"
+        if functions := likelihood.functions:
+            cost = Cost(INFERENCE * functions * number**3, 8.0 * 3 * functions * number**2)
+            cost.accept(what, 'Use multiclass="one-vs-rest", or fewer points.')
         learned = partial(self._learned, condition_classes, points, y, pairs, mean=self.mean, method=self._method)
         try:
-            posterior, found = learned(likelihood=self._likelihood, about=about)
+            posterior, found = learned(likelihood=likelihood, about=about)
         except NotConverged:
-            if "label_noise" not in self._likelihood.free:
+            if "label_noise" not in likelihood.free:
                 raise
-            posterior, found = learned(likelihood=self._likelihood.with_values(np.zeros(1)), about=about)
-        self.fits_ += [] if found is None else [found]
-        return posterior
+            posterior, found = learned(likelihood=likelihood.with_values(np.zeros(1)), about=about)
+        if functions and found is not None and (data := found.data or number) < number:
+            log.info("%s: what is learned was learned from %d random points", what, data)
+        return posterior, found
 
     @of_rows()
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
@@ -645,21 +597,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """The kind of the fitted model in `plan`."""
         return CLASSES if self.posteriors_[0].structure.keeps_data else SPARSE_CLASSES
 
-    def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        if self._kind == CLASSES:
-            return super()._summarised(posterior, mixture, about)
-        given = self._given(0.0)
-        values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
-        values += [("amplitude", posterior.params.amplitude, given.amplitude)]
-        values += [("label_noise", posterior.likelihood.label_noise, self.label_noise)]
-        words = f"learned from {self.approximation_.learned_from:,} points"
-        return [
-            Parameter(f"{about}{name}", float(value), math.nan, math.nan, True, words)
-            if known is None
-            else Parameter(f"{about}{name}", float(value), float(value), float(value), False)
-            for name, value, known in values
-        ]
-
     def _explained(self) -> dict[str, Any]:
         if self._precomputed or self._kind == SPARSE_CLASSES:
             return {}
@@ -692,8 +629,6 @@ class GPClassifier(ClassifierMixin, HeatGP):
         return sum(posterior.log_marginal_likelihood for posterior in found)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        check("kernel_error", self._kind)
-
         def again(old: Any) -> Any:
             return old if isinstance(old, NoSignal) else old.again(kernel, old.params)
 

@@ -12,8 +12,9 @@ from typing import Any
 from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
 
 NORMAL, STUDENT, POISSON, OUTPUTS = "normal", "Student-t", "Poisson", "several outputs"
-SPARSE, LOCAL, CLASSES, SPARSE_CLASSES = "sparse", "local", "classes", "classes, sparse"
-KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, LOCAL, CLASSES, SPARSE_CLASSES)
+SPARSE, SPARSE_LAWS, LOCAL = "sparse", "Student-t or Poisson, sparse", "local"
+CLASSES, SPARSE_CLASSES = "classes", "classes, sparse"
+KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LAWS, LOCAL, CLASSES, SPARSE_CLASSES)
 """GPRegressor by its likelihood, with several outputs and by structure, and GPClassifier."""
 DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
@@ -31,7 +32,7 @@ def of_regression(name: str, remedy: str) -> Row:
     return refused(LABELS, f"{{call}} has no argument {name}; only GPRegressor has it. {remedy}.", InvalidInput)
 
 
-LABELS, LAWS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON)
+LABELS, LAWS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON, SPARSE_LAWS)
 NOT_BY_LAW = '{name} is not possible with {law}. Leave it None, or use likelihood="normal".'
 MEAN_BY_LAW = (
     'mean = {value} is not possible with {law}. Use "constant", "zero" or a number; other means need '
@@ -85,7 +86,7 @@ PLAN: dict[str, Row] = {
     | of_regression(
         "coefficient_scale", 'The mean is "constant" or "zero", without coefficients of covariates. Leave it out'
     ),
-    'likelihood="student-t"': refused([SPARSE, LOCAL], NOT_SPARSE)
+    'likelihood="student-t"': refused([LOCAL], NOT_SPARSE)
     | refused([OUTPUTS], "With {law} fit one model for each column, y[:, 0].", InvalidInput)
     | of_regression("likelihood", "Labels have a probit likelihood. Use GPRegressor for numbers and counts"),
     'mean="zero"': {},
@@ -93,14 +94,14 @@ PLAN: dict[str, Row] = {
     'mean="linear"': OTHER_MEANS,
     "mean=function": OTHER_MEANS,
     'smoothness="learn"': {},
-    'kernel="precomputed"': refused([SPARSE, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    'kernel="precomputed"': refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
     "kernel=k1 + k2": {},
-    "normalize=False": refused([SPARSE, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    "normalize=False": refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
     "partial_fit": ADDED,
     "partial_fit after fit": ADDED,
     'integrate="grid"': ONE_OUTPUT
     | refused([LOCAL], 'inference="local" is not for parameters that are integrated over. Use "sparse".')
-    | refused([SPARSE_CLASSES], NOT_SPARSE),
+    | refused([SPARSE_LAWS, SPARSE_CLASSES], NOT_SPARSE),
     "predict(return_std=True)": of_regression("return_std", PROBABILITIES),
     "predict(return_cov=True)": of_regression("return_cov", PROBABILITIES),
     "predict_proba, decision_function": OF_LABELS,
@@ -110,17 +111,17 @@ PLAN: dict[str, Row] = {
     "gradient": NO_METHOD,
     "sample_y": NO_METHOD,
     "sample_functions": ONE_OUTPUT | NO_METHOD,
-    "loo": refused([SPARSE, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "loo": refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NO_LOO),
     "summary": {},
-    "plot": ONE_OUTPUT | refused([SPARSE, LOCAL, SPARSE_CLASSES], NO_LOO),
-    "kernel_error": refused([SPARSE_CLASSES], NO_DATA),
+    "plot": ONE_OUTPUT | refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "kernel_error": refused([SPARSE_LAWS, SPARSE_CLASSES], NO_DATA),
     "log_marginal_likelihood(gradient=True)": ONE_OUTPUT
     | refused(
         [LOCAL],
         "the evidence of all {count:,} points is not known for a local model, whose parameters are learned from "
         '{some:,} of them. Compare models by cross-validation with nlpd_scorer, or use inference="sparse" or "dense".',
     )
-    | refused([SPARSE_CLASSES], NO_DATA),
+    | refused([SPARSE_LAWS, SPARSE_CLASSES], NO_DATA),
 }
 
 
@@ -168,7 +169,7 @@ def table() -> str:
     """The table in Markdown.
 
     >>> print(table().splitlines()[2])
-    | `fit(sample_weight=)` | yes | no | no | yes | yes | yes | no | no |
+    | `fit(sample_weight=)` | yes | no | no | yes | yes | no | yes | no | no |
     """
     rows = [["", *KINDS], ["---"] * (1 + len(KINDS))]
     rows += [[f"`{name}`", *("no" if kind in row else "yes" for kind in KINDS)] for name, row in PLAN.items()]

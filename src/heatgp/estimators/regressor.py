@@ -14,7 +14,7 @@ from sklearn.metrics import r2_score
 from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, Unsupported
-from ..gp.fit import Bounds
+from ..gp.fit import Bounds, near_rows, time_intervals
 from ..gp.functions import sampled_functions
 from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
@@ -22,10 +22,19 @@ from ..gp.normal import Normal
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.sparse.fit import Collect, NotSparse
+from ..gp.sparse.fit import Collect, NotSparse, inducing_of
+from ..gp.sparse.inducing import InducedKernel
 from ..gp.sparse.local import LocalPosterior
 from ..gp.sparse.regression import SparseData
-from ..gp.sparse.source import Source, collected
+from ..gp.sparse.sites import (
+    LEARNED,
+    NEAR,
+    SitesApproximation,
+    condition_sparse_sites,
+    learned_from_some,
+    noise_of,
+)
+from ..gp.sparse.source import Source, collected, random_rows
 from ..gp.student import StudentT
 from ..gp.targets import constant_basis, noise_scale, targets
 from ..gp.threads import on_one_thread
@@ -42,7 +51,7 @@ from .latent_regression import (
     moved_posterior,
 )
 from .mean import MeanModel, check_function_of_points
-from .plan import DENSE, LOCAL, NORMAL, OUTPUTS, SPARSE, check, check_arguments, is_sparse
+from .plan import DENSE, LOCAL, NORMAL, OUTPUTS, SPARSE, SPARSE_LAWS, check, check_arguments, is_sparse
 from .smoothness import fit_again, learns_smoothness
 from .sparse_regression import (
     check_inference,
@@ -50,6 +59,7 @@ from .sparse_regression import (
     options_of,
     source_of,
     sparse_fit,
+    warn_of_residual,
 )
 from .streams import (
     Reader,
@@ -123,8 +133,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         few points carry them: the data are kept, and new points are predicted from those near them. "auto" is dense up
         to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed and near data
         are enough; where neither is accurate, it warns and takes the better one. It stays dense
-        where sparse is not possible: with several outputs, other likelihoods, a precomputed kernel, normalize=False or
-        noise=0.
+        where sparse is not possible: with several outputs, a precomputed kernel, normalize=False or noise=0. With other
+        likelihoods the parameters of a sparse model are learned from at most 2,000 points, and all points are
+        conditioned on; there is no local one.
         Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points; up to 8,000
         points "auto" is dense where neither a sparse nor a local model is accurate enough.
     inducing : int or array, default None. The largest number of inducing points, or these points themselves. Dense
@@ -322,9 +333,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         check_flag("normalize", self.normalize)
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
-        law = chosen_likelihood(self.likelihood, self.noise)
-        sparse = is_sparse(inference, len(y) if y.ndim else 0, self._against_sparse(y, law))
-        parts = sparse and in_parts(X)
+        law = self._likelihood
+        sparse = is_sparse(inference, len(y) if y.ndim else 0, self._against_sparse(y, law, partial_fit))
+        parts = sparse and law is None and in_parts(X)
         if not parts:
             check_size(X, DENSE)
             data = Rows(*map(in_memory, data))
@@ -345,7 +356,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._check_mean(points)
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
-        if sparse:
+        if sparse and law is not None:
+            with suppress(NotSparse), heartbeat(f"The fit of {len(points)} points"):
+                return self._fit_sites(points, **options, has_exposure=exposure is not None)
+        elif sparse:
             basis = self._mean_model.values(points, covariates)
             source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, options["noise_scale"])
             with suppress(NotSparse):
@@ -358,7 +372,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             self.posterior_, self.fit_ = self._learned(conditioned, points, y, pairs, **options)
             maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
             self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
-        self.approximation_ = None
+        self.approximation_: Any = None
         return self._report(len(points), exposure is not None)
 
     def _check_mean(self, points: Array) -> None:
@@ -408,11 +422,13 @@ class GPRegressor(RegressorMixin, HeatGP):
             self._warn_of_few(number)
         return self
 
-    def _against_sparse(self, y: Array, law: RegressionLikelihood | None) -> dict[str, bool]:
+    def _against_sparse(self, y: Array, law: RegressionLikelihood | None, partial_fit: bool) -> dict[str, bool]:
         """What sparse models do not have, and whether it is asked for."""
+        no_law = partial_fit or self.inference == "local"
         return {
             'kernel="precomputed"': self._precomputed,
-            "a likelihood that is not normal": law is not None,
+            "a likelihood that is not normal": law is not None and no_law,
+            'integrate="grid" and a likelihood that is not normal': law is not None and self.integrate is not None,
             OUTPUTS: y.ndim == 2,
             "normalize=False": not self.normalize,
             "noise=0": is_number(self.noise) and self.noise == 0 and self.inference != "local",
@@ -470,6 +486,26 @@ class GPRegressor(RegressorMixin, HeatGP):
                 local,
             )
             return self._keep(*found)
+
+    def _fit_sites(self, points: Array, y: Array, likelihood: Any, mean: str, has_exposure: bool) -> Self:
+        """`fit` of many observations that are not normal: parameters from some, predictions from all."""
+        few, near, given = random_rows(len(points), LEARNED), None, self._given(0.0)
+        if len(points) >= 2 * NEAR:
+            _, middle = time_intervals(self.kernel_, self._bounds(points, len(points)), given)
+            near = near_rows(self.kernel_, points, middle, NEAR)[0]
+
+        def learn(rows: Array) -> list[Any]:
+            pairs = on_one_thread(len)(self.kernel_.pairs)(points[rows])
+            return [self._learned(condition, points[rows], y[rows], pairs, mean=mean, likelihood=likelihood)]
+
+        ((some, self.fit_),), rows = learned_from_some(self.kernel_, given, few, near, learn)
+        options = options_of(self.tolerance, self.inducing, self._on_manifold)
+        kernel = InducedKernel(inducing_of(self.kernel_, points, some.params, noise_of(some), options))
+        self.posterior_ = condition_sparse_sites(kernel, points, y, some.params, some.likelihood, mean)
+        self.mixtures_ = [Mixture.of(self.posterior_)]
+        self.approximation_ = SitesApproximation.of([kernel], [some], len(points), len(rows))
+        warn_of_residual(self.approximation_, self.tolerance)
+        return self._report(len(points), has_exposure)
 
     def _keep(self, posterior: Any, fit: Any) -> Self:
         """Set the attributes of a sparse model."""
@@ -992,8 +1028,12 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     @property
     def _learned_noises(self) -> int:
-        law = chosen_likelihood(self.likelihood, self.noise)
+        law = self._likelihood
         return int(self.noise is None) if law is None else len(law.free)
+
+    @property
+    def _likelihood(self) -> RegressionLikelihood | None:
+        return chosen_likelihood(self.likelihood, self.noise)
 
     @property
     def _kind(self) -> str:
@@ -1003,7 +1043,9 @@ class GPRegressor(RegressorMixin, HeatGP):
             return OUTPUTS
         if isinstance(posterior, LocalPosterior):
             return LOCAL
-        return kind_of(self.likelihood_) if posterior.structure.keeps_data else SPARSE
+        if posterior.structure.keeps_data:
+            return kind_of(self.likelihood_)
+        return SPARSE if self.likelihood_ is None else SPARSE_LAWS
 
     def _check(self, row: str, **words: Any) -> None:
         """Raise the error of a row of `plan` where this model does not have it."""
@@ -1033,7 +1075,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         warn_of_few(number, learned, bool(self.integrate))
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        law, points = chosen_likelihood(self.likelihood, self.noise), posterior.points_of_data
+        law, points = self._likelihood, posterior.points_of_data
         if law is not None:
             law = law.adapted(posterior.y, known_mean(law, self.mean))
             return posterior.objective(self._bounds(points), self._given(0.0), self.priors, pairs, law)

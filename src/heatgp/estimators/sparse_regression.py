@@ -33,6 +33,7 @@ from ..gp.sparse.fit import (
 from ..gp.sparse.inducing import SAMPLE
 from ..gp.sparse.local import LocalApproximation, LocalPosterior, fit_local
 from ..gp.sparse.regression import condition_sparse
+from ..gp.sparse.sites import SitesApproximation
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 
 NOTHING = 1e-8
@@ -230,6 +231,17 @@ def extended(
     else:
         warn_of_loss(found, options, local=False)
     return found, fit
+
+
+def warn_of_residual(found: SitesApproximation, tolerance: float) -> None:
+    """An AccuracyWarning where inducing points of observations that are not normal are too few."""
+    if found.residual_share > tolerance and found.residual > NOTHING:
+        warn(
+            f"{found.inducing} inducing points leave {found.residual:.1e} of the prior variance of f unexplained: f "
+            "may be rougher than its predictions, and these nearer to those of no knowledge. Give a larger `inducing`, "
+            "or fewer data.",
+            AccuracyWarning,
+        )
 
 
 def source_of(points: Array, y: Array, basis: Array, noise: Array | None) -> Source:

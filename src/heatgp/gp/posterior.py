@@ -246,7 +246,7 @@ class Posterior:
         return covariance
 
     def mean(self, Xnew: Any) -> Array:
-        """The mean of the mean of an observation given f; of normal noise and of labels, the mean of f."""
+        """The mean of an observation; of labels that of f."""
         if self.likelihood.predicts_f:
             return self.latent_mean(Xnew)
         return self.likelihood.mean(*self.latent(Xnew))
@@ -264,7 +264,8 @@ class Posterior:
 
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:
         """The covariance of these at all pairs of points, (M, M)."""
-        mean, covariance = self.latent_mean(Xnew), self.latent_covariance(Xnew)
+        covariance = self.latent_covariance(Xnew)
+        mean = None if self.likelihood.predicts_f else self.latent_mean(Xnew)
         found = self.likelihood.covariance(mean, covariance)
         if not is_false(noise):
             law, own = self.likelihood.with_noise(noise, len(Xnew)), np.diagonal(covariance)

@@ -43,8 +43,6 @@ STRICT = 0.1
 """What the points may leave, as part of the tolerance times the posterior variance of f."""
 MEANS = 100.0
 """Times a tolerance below 0.01: means are wrong by the root of what is left, so that the square of it counts."""
-LABEL = 1.5
-"""The variance of the noise with which a real number would tell as much of f as a label does: π/2 where f is 0."""
 MOST = 3000
 """Points at most: a value of the evidence then takes some seconds."""
 ROUGH = 2000
@@ -268,10 +266,10 @@ def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
     return float(np.mean(kernel.pairs(candidates[:CENTRES], candidates).at(time).value > CORRELATED))
 
 
-def inducing_of(kernel: Kernel, points: Array, params: Params, options: SparseOptions = DEFAULT) -> Inducing:
-    """Inducing points of many labels at known parameters."""
+def inducing_of(kernel: Kernel, points: Array, params: Params, noise: float, options: SparseOptions) -> Inducing:
+    """Inducing points of many data at known parameters, whose observations have so much normal noise."""
     rows = np.random.default_rng(1).permutation(len(points))[:CANDIDATES]
-    ratio = LABEL / params.amplitude
+    ratio = max(noise / params.amplitude, JITTER)
     tolerance = allowed(options.tolerance, ratio, len(points))
     time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
     found = _inducing(kernel, points[rows], None, time, time, tolerance, limit, options)
