@@ -20,11 +20,11 @@ from pathlib import Path
 import numpy as np
 
 import heatgp as hg
-from heatgp.estimators.mean import MeanModel
-from heatgp.estimators.streams import Reader, Rows, streamed
+from heatgp.estimators.data import MeanModel, Rows
+from heatgp.estimators.streams import Reader, streamed
 from heatgp.gp.kernels import Normalized
+from heatgp.gp.prior import constant_basis
 from heatgp.gp.sparse.inducing import Inducing
-from heatgp.gp.targets import constant_basis
 
 logging.disable(logging.INFO)
 MANIFOLDS = (hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2))

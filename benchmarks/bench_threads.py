@@ -21,7 +21,7 @@ import sys, time, warnings
 import numpy as np, heatgp as hg
 warnings.simplefilter("ignore")
 if sys.argv[1] == "all":
-    from heatgp.gp import threads
+    from heatgp import threads
     threads.SMALL = 0
 S2, rng = hg.Sphere(2), np.random.default_rng(0)
 X = S2.random(rng, 2500)

@@ -36,14 +36,31 @@ def tasks() -> dict[str, Callable[[], object]]:
     y = X[:, 0] * X[:, 2] + 0.1 * rng.standard_normal(600)
     labels = np.abs(Z[:, 0]) + 0.2 * rng.standard_normal(150) > 0.6
     found["fit regression, n = 600"] = lambda: hg.GPRegressor(S2).fit(X, y)
-    found["fit classification, n = 150"] = lambda: hg.GPClassifier(CP2).fit(Z, labels)
+    few, counts, three = X[:200], rng.poisson(np.exp(X[:200, 0])), np.digitize(X[:200, 2], [-0.3, 0.3])
+    many = S2.random(rng, 5000)
+    values = many[:, 0] * many[:, 2] + 0.1 * rng.standard_normal(5000)
+    signs = many[:3000, 0] + 0.2 * rng.standard_normal(3000) > 0
+    new, fitted = S2.random(rng, 2000), hg.GPRegressor(S2, time=1.0, amplitude=1.0, noise=0.01).fit(X, y)
+    found |= {
+        "fit two classes, n = 150": lambda: hg.GPClassifier(CP2).fit(Z, labels),
+        "fit three classes, n = 200": lambda: hg.GPClassifier(S2).fit(few, three),
+        "fit Student-t, n = 200": lambda: hg.GPRegressor(S2, likelihood="student-t").fit(few, y[:200]),
+        "fit counts, n = 200": lambda: hg.GPRegressor(S2, likelihood="poisson").fit(few, counts),
+        "fit three outputs, n = 200": lambda: hg.GPRegressor(S2).fit(few, few + 0.1 * y[:200, None]),
+        "fit grid, n = 200": lambda: hg.GPRegressor(S2, integrate="grid").fit(few, y[:200]),
+        "fit sparse, n = 5,000": lambda: hg.GPRegressor(S2).fit(many, values),
+        "fit labels, sparse, n = 3,000": lambda: hg.GPClassifier(S2, inference="sparse").fit(many[:3000], signs),
+        "predict with deviations, 600 and 2,000": lambda: fitted.predict(new, return_std=True),
+    }
     return found
 
 
-def measure(seconds: float) -> dict[str, float]:
+def measure(seconds: float, only: str) -> dict[str, float]:
     """The least processor time of each task, over as many repetitions as fit the time; the first does not count."""
     least = {}
     for name, task in tasks().items():
+        if only not in name:
+            continue
         task()
         times, start = [], time.perf_counter()
         while not times or time.perf_counter() - start < seconds:
@@ -59,15 +76,16 @@ def main() -> None:
     parser.add_argument("versions", nargs="*", type=Path, help="folders with the package: the old one, the new one")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each task and round")
+    parser.add_argument("--only", default="", help="tasks whose names have this in them")
     options = parser.parse_args()
     if not options.versions:  # one of the two, called from below
-        print(json.dumps(measure(options.seconds)))
+        print(json.dumps(measure(options.seconds, options.only)))
         return
     old, new = options.versions
     least: dict[Path, dict[str, float]] = {old: {}, new: {}}
     for _ in range(options.rounds):
         for version, known in least.items():
-            command = [sys.executable, __file__, "--seconds", str(options.seconds)]
+            command = [sys.executable, __file__, "--seconds", str(options.seconds), "--only", options.only]
             environment = os.environ | {"PYTHONPATH": str(version.resolve())}
             printed = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
             for name, value in json.loads(printed).items():

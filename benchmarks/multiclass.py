@@ -34,8 +34,8 @@ from heatgp.errors import NotConverged, NotPositiveDefinite
 from heatgp.estimators.time_bounds import time_bounds
 from heatgp.gp.approximation import cavity
 from heatgp.gp.ep import DAMPING, evidence, matching_sites, next_sites
+from heatgp.gp.factors import Dense
 from heatgp.gp.kernels import Normalized
-from heatgp.gp.linalg import Dense
 from heatgp.gp.scores import cross_entropy
 
 MANIFOLDS = (hg.Sphere(2), hg.ComplexProjective(2), hg.SpecialOrthogonal(3), hg.Grassmann(4, 2))

@@ -15,7 +15,7 @@ import numpy as np
 
 import heatgp as hg
 from heatgp.estimators.time_bounds import time_bounds
-from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.scores import coverage, negative_log_density
 
 PLANE, KERNEL = hg.Euclidean(2), hg.heat_kernel(hg.Euclidean(2))

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import entr, ndtr, xlog1py, xlogy
 
 import heatgp as hg
-from heatgp.gp.priors import LogNormal
+from heatgp.gp.parameters import LogNormal
 from heatgp.gp.probit import Probit
 
 MANIFOLDS = (hg.Sphere(3), hg.RealProjective(2), hg.Euclidean(2))

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, kstest
 
 import heatgp as hg
-from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.probit import LABEL_NOISE, Probit
 
 MANIFOLDS = (hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.Torus(2))

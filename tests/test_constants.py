@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "heatgp"
 ROOMS = (
-    *("arguments.py", "array.py", "cost.py", "covariance.py", "progress.py"),
+    *("arguments.py", "array.py", "cost.py", "covariance.py", "progress.py", "threads.py"),
     *("adapters", "estimators", "gp", "heat", "manifolds", "optimize", "paths", "testing"),
 )
 PAGES = (ROOT / "docs" / "theory.md", ROOT / "docs" / "constants.md")

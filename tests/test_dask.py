@@ -10,12 +10,12 @@ import pytest
 
 import heatgp as hg
 from heatgp.errors import AccuracyWarning, InvalidInput, OffManifold, Unsupported
-from heatgp.estimators.mean import MeanModel
-from heatgp.estimators.streams import Reader, Rows, streamed
+from heatgp.estimators.data import MeanModel, Rows
+from heatgp.estimators.streams import Reader, streamed
 from heatgp.gp.kernels import Normalized
+from heatgp.gp.prior import constant_basis
 from heatgp.gp.sparse.inducing import Inducing
 from heatgp.gp.sparse.source import collected
-from heatgp.gp.targets import constant_basis
 from test_docs import ROOT, needs_optional, run
 from test_docs import blocks as blocks_of_page
 

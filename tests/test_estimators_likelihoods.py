@@ -14,8 +14,8 @@ from sklearn.model_selection import KFold, cross_val_score
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, SmallSampleWarning, Unsupported
+from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.poisson import Poisson
-from heatgp.gp.priors import LogNormal, Priors
 from heatgp.gp.regression_likelihood import RegressionLikelihood
 from heatgp.gp.student import StudentT
 

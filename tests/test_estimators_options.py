@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 
 import heatgp as hg
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.parameters import LogNormal, Priors
 
 S2 = hg.Sphere(2)
 X = S2.random(np.random.default_rng(0), 40)

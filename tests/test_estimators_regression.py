@@ -20,7 +20,7 @@ from heatgp import (
     Torus,
 )
 from heatgp.errors import InvalidInput, Unsupported
-from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.parameters import LogNormal, Priors
 
 S2, R3 = Sphere(2), Euclidean(3)  # the models are in space, where kernels are cheap
 RNG = np.random.default_rng(3)

@@ -15,7 +15,7 @@ from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.inference import METHODS
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.laplace import laplace
-from heatgp.gp.params import Params
+from heatgp.gp.parameters import Params
 from heatgp.gp.prior import Prior
 from heatgp.gp.probit import Probit
 from heatgp.gp.scores import reliability

@@ -13,16 +13,16 @@ from sklearn.model_selection import GroupKFold
 import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, Full, wavy
 from heatgp.errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite
-from heatgp.gp import fit as learning
 from heatgp.gp import search
+from heatgp.gp import search as learning
 from heatgp.gp.classes import condition_classes
-from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized, Precomputed
-from heatgp.gp.params import Given, Params
+from heatgp.gp.objective import FAR_BELOW, FLAT, worth_a_start
+from heatgp.gp.parameters import Given, Params
 from heatgp.gp.posterior import condition
 from heatgp.gp.probit import Probit
 from heatgp.gp.scores import coverage
-from heatgp.gp.search import FAR_BELOW, FLAT, ascend, steepest, step_units, worth_a_start
+from heatgp.gp.search import Bounds, ascend, steepest, step_units
 from heatgp.points import latlon_to_sphere
 
 BOUNDS = Bounds(time=(1e-3, 1e2))

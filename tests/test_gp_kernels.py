@@ -6,7 +6,7 @@ import pytest
 from gp_kernels import ARD, RBF, Cosines, log_time_slopes
 from heatgp.errors import InvalidInput
 from heatgp.gp.kernels import Normalized, Precomputed
-from heatgp.gp.params import Params
+from heatgp.gp.parameters import Params
 
 X = np.linspace(0.1, 5.0, 7)[:, None]
 Y = np.linspace(0.3, 4.0, 4)[:, None]

@@ -11,16 +11,14 @@ from heatgp import Euclidean, heat_kernel
 from heatgp.errors import NotPositiveDefinite
 from heatgp.gp.classes import condition_classes
 from heatgp.gp.exact import Exact, spectral, values_of_spectrum
+from heatgp.gp.factors import Dense, Diagonal
 from heatgp.gp.inference import METHODS, Approximate
 from heatgp.gp.kernels import Normalized, constant
-from heatgp.gp.linalg import Dense, Diagonal
 from heatgp.gp.objective import Objective
-from heatgp.gp.params import Given
+from heatgp.gp.parameters import Given, LogNormal, log_density
 from heatgp.gp.posterior import condition
-from heatgp.gp.prior import Prior
-from heatgp.gp.priors import LogNormal, log_density
+from heatgp.gp.prior import Prior, targets
 from heatgp.gp.probit import Probit
-from heatgp.gp.targets import targets
 
 
 def differences(objective, z, step=1e-5):

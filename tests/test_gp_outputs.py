@@ -9,17 +9,15 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 import heatgp as hg
 from gp_kernels import ARD, RBF, Cosines, wavy
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp import fit as learning
+from heatgp.gp import search as learning
 from heatgp.gp.exact_outputs import ExactOutputs
-from heatgp.gp.fit import Bounds
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.objective import Objective
 from heatgp.gp.outputs import condition_outputs
-from heatgp.gp.params import Given, Params
+from heatgp.gp.parameters import Given, LogNormal, Params, Priors
 from heatgp.gp.posterior import condition
-from heatgp.gp.prior import Prior
-from heatgp.gp.priors import LogNormal, Priors
-from heatgp.gp.targets import targets
+from heatgp.gp.prior import Prior, targets
+from heatgp.gp.search import Bounds
 
 BOUNDS = Bounds(time=(1e-2, 1e2))
 PRIORS = Priors(time=LogNormal(0.7, 0.8), amplitude=LogNormal(2.0, 0.4), noise=LogNormal(0.1, 0.5))

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import lognorm, norm
 
 from heatgp.errors import InvalidInput
-from heatgp.gp.priors import LogNormal, Priors, checked_priors, log_density
+from heatgp.gp.parameters import LogNormal, Priors, checked_priors, log_density
 
 LAW = LogNormal(median=0.3, spread=1.7)
 BOUNDS = {"time": (0.01, 10.0), "amplitude": (1e-6, 1e6), "noise": (1e-8, 1e4)}

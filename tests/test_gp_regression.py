@@ -12,9 +12,9 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 
 from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotPositiveDefinite
+from heatgp.gp.factors import Dense
 from heatgp.gp.kernels import Normalized, Precomputed
-from heatgp.gp.linalg import Dense
-from heatgp.gp.params import Params
+from heatgp.gp.parameters import Params
 from heatgp.gp.posterior import condition
 from heatgp.gp.scores import coverage
 

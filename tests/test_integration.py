@@ -10,7 +10,7 @@ from scipy.stats import norm
 import heatgp as hg
 from heatgp.errors import InvalidInput, NotPositiveDefinite
 from heatgp.gp.integration import axes, curvature, grid
-from heatgp.gp.priors import LogNormal, Priors
+from heatgp.gp.parameters import LogNormal, Priors
 
 WIDE = np.tile([-30.0, 30.0], (4, 1))
 

@@ -7,9 +7,9 @@ from jax import numpy as jnp
 
 import heatgp as hg
 from heatgp.errors import HeatGPError, InvalidInput, OffManifold, Unsupported
+from heatgp.estimators.data import MeanModel, Rows
 from heatgp.estimators.jax_statistics import SMALLEST
-from heatgp.estimators.mean import MeanModel
-from heatgp.estimators.streams import Reader, Rows, streamed
+from heatgp.estimators.streams import Reader, streamed
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.sparse.inducing import Inducing
 

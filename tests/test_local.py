@@ -12,8 +12,8 @@ import heatgp as hg
 from gp_kernels import points_of
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.estimators import plan, sparse_regression
-from heatgp.gp.linalg import Dense
-from heatgp.gp.params import Params
+from heatgp.gp.factors import Dense
+from heatgp.gp.parameters import Params
 from heatgp.gp.posterior import Posterior, Structure
 from heatgp.gp.sparse import fit, local
 from heatgp.gp.sparse.blocks import Blocks

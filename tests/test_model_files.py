@@ -10,8 +10,8 @@ import pytest
 import heatgp as hg
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.estimators.files import MODEL
+from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.posterior import Forgotten, Structure
-from heatgp.gp.priors import LogNormal, Priors
 from heatgp.gp.sparse.local import LocalPosterior
 from heatgp.gp.sparse.regression import SparseData
 from heatgp.gp.student import StudentT
@@ -155,7 +155,7 @@ def test_no_code_of_a_file_is_run(tmp_path):
     np.savez(tmp_path / "model.npz", description=np.array([Runs()], dtype=object), format=np.array(1))
     with pytest.raises(InvalidInput, match="is not a model that heatgp saved"):
         hg.load_model(tmp_path / "model.npz")
-    for where in ("os.system", "heatgp.cli.main", "heatgp.gp.threads.on_one_thread", "heatgp.gp.fit.Missing"):
+    for where in ("os.system", "heatgp.cli.main", "heatgp.threads.on_one_thread", "heatgp.gp.search.Missing"):
         description = {"heatgp": "0", "objects": [["class", where, {"command": "exit 1"}]], "model": {"object": 0}}
         MODEL.write(tmp_path / "model", description, {})
         with pytest.raises(InvalidInput, match=r"was written by heatgp 0 and cannot be read"):

@@ -18,7 +18,7 @@ from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.inference import Approximate
 from heatgp.gp.multinomial import Multinomial, largest, probits
 from heatgp.gp.objective import Objective
-from heatgp.gp.params import Given, Params
+from heatgp.gp.parameters import Given, Params
 from heatgp.gp.pivoted import Root
 from heatgp.gp.prior import Prior
 from heatgp.gp.probit import Probit

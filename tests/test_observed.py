@@ -8,17 +8,17 @@ import pytest
 from scipy import stats
 
 from gp_kernels import RBF, Cosines
-from heatgp.gp import fit as learning
+from heatgp.gp import search as learning
 from heatgp.gp.ep import expectation_propagation
-from heatgp.gp.fit import Bounds
 from heatgp.gp.inference import Approximate
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.objective import Objective
-from heatgp.gp.params import Given, Params
+from heatgp.gp.parameters import Given, Params
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.posterior import condition
 from heatgp.gp.prior import Prior
 from heatgp.gp.regression_likelihood import RegressionLikelihood
+from heatgp.gp.search import Bounds
 from heatgp.gp.student import StudentT
 from heatgp.gp.variational import variational
 

@@ -18,7 +18,7 @@ from heatgp.errors import BoundWarning, InvalidInput, Unsupported
 from heatgp.gp.functions import triangular_root
 from heatgp.gp.gradients import evidence_gradient
 from heatgp.gp.mixture import Mixture, normal_quantile
-from heatgp.gp.params import Params
+from heatgp.gp.parameters import Params
 from heatgp.gp.posterior import condition
 from statistics_helpers import assert_mean
 

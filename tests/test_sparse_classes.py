@@ -13,7 +13,7 @@ from heatgp.estimators.classifier import some_of_each
 from heatgp.gp.classes import condition_classes
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.multinomial import Multinomial
-from heatgp.gp.params import Params
+from heatgp.gp.parameters import Params
 from heatgp.gp.probit import Probit
 from heatgp.gp.sparse.inducing import InducedKernel, Inducing
 from heatgp.gp.sparse.sites import condition_sparse_sites

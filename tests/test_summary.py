@@ -9,9 +9,9 @@ import pytest
 import heatgp as hg
 from heatgp.errors import BoundWarning
 from heatgp.estimators.summary import search_path
-from heatgp.gp.fit import Fit
 from heatgp.gp.mixture import Mixture
-from heatgp.gp.params import Params
+from heatgp.gp.parameters import Params
+from heatgp.gp.search import Fit
 
 S2 = hg.Sphere(2)
 X = S2.random(np.random.default_rng(0), 40)

@@ -27,17 +27,16 @@ from heatgp import (
 )
 from heatgp.errors import BoundWarning, InvalidInput
 from heatgp.gp.exact import Exact
-from heatgp.gp.fit import Bounds, objective_of
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.multinomial import Multinomial
 from heatgp.gp.objective import Objective
-from heatgp.gp.params import Given, Params
+from heatgp.gp.parameters import Given, Params
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.posterior import condition
-from heatgp.gp.prior import Prior
+from heatgp.gp.prior import Prior, targets
 from heatgp.gp.probit import Probit
+from heatgp.gp.search import Bounds, objective_of
 from heatgp.gp.student import StudentT
-from heatgp.gp.targets import targets
 
 R1, R2, R3, S2 = Euclidean(1), Euclidean(2), Euclidean(3), Sphere(2)
 P = Product(R1, R2)

@@ -9,6 +9,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .baselines import compare
     from .estimators import GPClassifier, GPRegressor, load_model, nlpd_scorer
+    from .gp.parameters import LogNormal, Priors
+    from .gp.poisson import Poisson
+    from .gp.regression_likelihood import RegressionLikelihood
+    from .gp.student import StudentT
     from .heat.files import load_kernel
     from .heat.kernel import HeatKernel
     from .heat.matern import matern_kernel
@@ -65,14 +69,18 @@ __all__ = [
     "Homogeneous",
     "Hyperbolic",
     "Implicit",
+    "LogNormal",
     "Manifold",
     "Method",
     "Optimizer",
     "Orthogonal",
+    "Poisson",
+    "Priors",
     "Product",
     "Quotient",
     "RealProjective",
     "Reference",
+    "RegressionLikelihood",
     "Scaled",
     "Smooth",
     "SpecialEuclidean",
@@ -81,6 +89,7 @@ __all__ = [
     "Sphere",
     "Stiefel",
     "Strip",
+    "StudentT",
     "Symmetric",
     "Torus",
     "TorusKnot",
@@ -102,6 +111,10 @@ __all__ = [
 _HOMES = {
     "baselines": ("compare",),
     "estimators": ("GPClassifier", "GPRegressor", "load_model", "nlpd_scorer"),
+    "gp.parameters": ("LogNormal", "Priors"),
+    "gp.poisson": ("Poisson",),
+    "gp.regression_likelihood": ("RegressionLikelihood",),
+    "gp.student": ("StudentT",),
     "heat.files": ("load_kernel",),
     "heat.kernel": ("HeatKernel",),
     "heat.matern": ("matern_kernel",),

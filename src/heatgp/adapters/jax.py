@@ -13,15 +13,15 @@ from jax.scipy.linalg import solve_triangular
 from ..arguments import EXTREME, as_array, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
+from ..estimators.data import LinearBasis, Rows
 from ..estimators.jax_statistics import pieces
 from ..estimators.kernels import without_normalization
-from ..estimators.mean import LinearBasis
-from ..estimators.streams import Reader, Rows
+from ..estimators.streams import Reader
+from ..gp.prior import constant_basis
 from ..gp.sparse.fit import Collect
 from ..gp.sparse.inducing import Inducing
 from ..gp.sparse.source import Source, collected
 from ..gp.sparse.statistics import Statistics
-from ..gp.targets import constant_basis
 from ..heat.jax_arrays import device_table
 from ..heat.kernel import HeatKernel
 from ..manifolds.checks import SINGLE_TOLERANCE, TOLERANCE

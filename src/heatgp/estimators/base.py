@@ -18,26 +18,24 @@ from ..arguments import check_flag, check_jobs, check_seed, is_list, is_number, 
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
-from ..gp.fit import Bounds, Fit, fit
 from ..gp.integration import check_grid, explored, usual_size
 from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.no_signal import processes
-from ..gp.params import Given, Params
+from ..gp.parameters import Given, Params, checked_priors
 from ..gp.posterior import Forgotten
 from ..gp.prior import remembered
-from ..gp.priors import checked_priors
-from ..gp.threads import on_one_thread
+from ..gp.search import Bounds, Fit, fit
 from ..html_table import html_table
 from ..manifolds.rows import as_points, projected_points
+from ..threads import on_one_thread
+from .data import check_columns, checked_table, chosen_manifold
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
-from .kernels import chosen_kernel, without_normalization
+from .kernels import CANDIDATES, chosen_kernel, smoothed, smoothness_of, without_normalization
 from .plan import check
 from .relevance import explained_variances
-from .smoothness import CANDIDATES, smoothed, smoothness_of
 from .summary import Parameter, Summary, learned_parameters, search_path
-from .tables import check_columns, checked_table, chosen_manifold
 from .time_bounds import time_bounds
 
 LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_", "signal_")

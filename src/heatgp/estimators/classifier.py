@@ -14,15 +14,15 @@ from ..cost import Cost
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, NotConverged, caught_warnings, warn_again
 from ..gp.classes import ClassesPosterior, condition_classes, one_against_rest
-from ..gp.fit import Fit, near_rows, time_intervals
 from ..gp.gradients import evidence_gradient
 from ..gp.likelihood import Likelihood
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.no_signal import NoSignal, with_no_signal
+from ..gp.objective import TOUCHING, Place, attempt
 from ..gp.posterior import Posterior
 from ..gp.probit import Probit
-from ..gp.search import TOUCHING, Place, attempt
+from ..gp.search import Fit, near_rows, time_intervals
 from ..gp.sparse.fit import NotSparse, SparseOptions, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.sparse.sites import (
@@ -33,17 +33,16 @@ from ..gp.sparse.sites import (
     learned_from_some,
     noise_of,
 )
-from ..gp.threads import on_one_thread
 from ..progress import heartbeat, log
+from ..threads import on_one_thread
 from .base import HeatGP, as_fitted
-from .kernels import learned_times, learned_weights
-from .plan import CLASSES, SPARSE_CLASSES, check, is_sparse
+from .data import checked_targets, in_memory
+from .kernels import learned_times, learned_weights, learns_smoothness
+from .plan import CLASSES, SPARSE_CLASSES, check, check_inference, is_sparse
 from .regression_only import names_remedies
-from .smoothness import learns_smoothness
-from .sparse_regression import check_inference, options_of, warn_of_residual
-from .streams import in_memory, of_rows
+from .sparse_regression import options_of, warn_of_residual
+from .streams import of_rows
 from .summary import Parameter
-from .tables import checked_targets
 
 CERTAIN = 0.99
 """Probability of a signal from which on the summary of a model does not mention it."""

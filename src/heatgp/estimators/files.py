@@ -15,7 +15,7 @@ from .. import __version__
 from ..archive import Arrays, FileFormat
 from ..array import is_jax
 from ..errors import HeatGPError, InvalidInput, Unsupported
-from ..gp.targets import constant_basis
+from ..gp.prior import constant_basis
 from ..heat.composed import composed_of
 from ..heat.files import check_fingerprint, describe, restore
 from ..heat.kernel import HeatKernel

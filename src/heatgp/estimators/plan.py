@@ -6,16 +6,24 @@ instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from typing import Any
 
+from ..arguments import is_list, is_number, shown
+from ..covariance import Array
 from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
+from ..gp.poisson import Poisson
+from ..gp.regression_likelihood import RegressionLikelihood, check_log_density
+from ..gp.student import StudentT
 
 NORMAL, STUDENT, POISSON, OUTPUTS = "normal", "Student-t", "Poisson", "several outputs"
 SPARSE, SPARSE_LAWS, LOCAL = "sparse", "Student-t or Poisson, sparse", "local"
 CLASSES, SPARSE_CLASSES = "classes", "classes, sparse"
 KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LAWS, LOCAL, CLASSES, SPARSE_CLASSES)
 """GPRegressor by its likelihood, with several outputs and by structure, and GPClassifier."""
+INFERENCES = ("auto", "dense", "sparse", "local")
+"""What `inference` of GPRegressor may be."""
 DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
 
@@ -53,10 +61,13 @@ NO_LOO = (
 )
 NOT_SPARSE = 'inference="{inference}" is not possible with {what}. Leave it "auto": the model is then dense.'
 
+NOT_IN_PARTS = (
+    'inference="local" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use "sparse", or '
+    "give all data as NumPy arrays, such as numpy.asarray(X)."
+)
 ADDED = (
-    refused(LAWS, NOT_SPARSE)
-    | refused([OUTPUTS], NOT_SPARSE)
-    | refused([LOCAL], 'this model is local: fit all data, or start with partial_fit or inference="sparse".')
+    refused(LAWS, "partial_fit adds data to a sparse model, and these have normal noise. Give all data to one fit.")
+    | refused([OUTPUTS], "partial_fit adds data to a sparse model, and these have one output. Fit one for each column.")
     | NO_METHOD
 )
 
@@ -97,8 +108,9 @@ PLAN: dict[str, Row] = {
     'kernel="precomputed"': refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
     "kernel=k1 + k2": {},
     "normalize=False": refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
-    "partial_fit": ADDED,
-    "partial_fit after fit": ADDED,
+    "partial_fit": ADDED | refused([LOCAL], NOT_IN_PARTS),
+    "partial_fit after fit": ADDED
+    | refused([LOCAL], 'this model is local: fit all data, or start with partial_fit or inference="sparse".'),
     'integrate="grid"': ONE_OUTPUT
     | refused([LOCAL], 'inference="local" is not for parameters that are integrated over. Use "sparse".')
     | refused([SPARSE_LAWS, SPARSE_CLASSES], NOT_SPARSE),
@@ -174,3 +186,82 @@ def table() -> str:
     rows = [["", *KINDS], ["---"] * (1 + len(KINDS))]
     rows += [[f"`{name}`", *("no" if kind in row else "yes" for kind in KINDS)] for name, row in PLAN.items()]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | None:
+    """The likelihood of this name, None for "normal"; or the likelihood itself."""
+    if isinstance(likelihood, str) and likelihood == "normal":
+        return None
+    if isinstance(likelihood, str) and likelihood == "student-t":
+        if not (noise is None or is_number(noise)):
+            raise InvalidInput(
+                f"noise = {shown(noise)}: with Student-t noise it must be one number, or None to learn it. Known "
+                'variances need likelihood="normal".'
+            )
+        return StudentT(noise)
+    if isinstance(likelihood, str) and likelihood == "poisson":
+        chosen: RegressionLikelihood = Poisson()
+    elif isinstance(likelihood, RegressionLikelihood):
+        chosen = likelihood
+    else:
+        raise InvalidInput(
+            f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a RegressionLikelihood.'
+        )
+    for field in fields(chosen):
+        value = vars(chosen)[field.name]
+        if field.name in chosen.from_data and value != field.default:
+            raise InvalidInput(
+                f"{field.name} = {value!r} of {type(chosen).__name__} is set from the data, so that yours would be "
+                "ignored. Leave it out: `mean` and `amplitude` of GPRegressor are in the units of y, of counts those "
+                "of the log rate."
+            )
+    if noise is not None:
+        known = f" {PLAN['noise=array'][POISSON][1]}" if is_list(noise) else ""
+        raise InvalidInput(
+            f"noise = {shown(noise)}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "
+            f"likelihood its parameters, such as StudentT(noise=0.1).{known}"
+        )
+    return chosen
+
+
+def kind_of(law: RegressionLikelihood | None) -> str:
+    """The kind of model in `plan`; likelihoods of one's own count as one of these."""
+    return NORMAL if law is None else POISSON if law.is_discrete else STUDENT
+
+
+def checked_observations(
+    law: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
+) -> tuple[RegressionLikelihood, Array]:
+    """The likelihood adapted to the data, and the observations as it takes them."""
+    offset, values = known_mean(law, mean), law.check(y)
+    if values.shape != (len(points),):
+        raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
+    values = values if exposure is None else law.with_exposure(values, exposure)
+    law = law.adapted(values, offset)
+    check_log_density(law, values)
+    return law, values
+
+
+def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
+    """The prior mean of f, None where a constant is added to it."""
+    if isinstance(mean, str) and mean in ("constant", "zero"):
+        return None if mean == "constant" else 0.0
+    if is_number(mean) and abs(float(mean)) < 1e140:
+        return float(mean)
+    check("mean=function", kind_of(law), value=shown(mean), law=type(law).__name__)
+    raise AssertionError("no other likelihood has these means")
+
+
+def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequence[str] = INFERENCES) -> None:
+    """Raise InvalidInput where an argument of the approximation is not possible."""
+    if not (isinstance(inference, str) and inference in known):
+        raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {', '.join(map(repr, known))}.")
+    if not (is_number(tolerance) and 0 < tolerance < 1):
+        raise InvalidInput(f"tolerance = {shown(tolerance)} must be a number between 0 and 1, such as 0.01.")
+    whole = is_number(inducing) and float(inducing).is_integer() and inducing >= 1
+    if not (inducing is None or whole or is_list(inducing)):
+        raise InvalidInput(
+            f"inducing = {shown(inducing)} must be None, the largest number of inducing points, or an array of them."
+        )
+    if inference not in ("auto", "sparse") and inducing is not None:
+        raise InvalidInput(f'inducing has no effect with inference="{inference}". Leave it None.')

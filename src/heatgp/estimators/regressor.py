@@ -13,15 +13,16 @@ from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, Unsupported
-from ..gp.fit import Bounds, near_rows, time_intervals
+from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
 from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
 from ..gp.normal import Normal
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
+from ..gp.prior import constant_basis, noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.search import Bounds, near_rows, time_intervals
 from ..gp.sparse.fit import Collect, NotSparse, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.sparse.local import LocalPosterior
@@ -36,50 +37,57 @@ from ..gp.sparse.sites import (
 )
 from ..gp.sparse.source import Source, collected, random_rows
 from ..gp.student import StudentT
-from ..gp.targets import constant_basis, noise_scale, targets
-from ..gp.threads import on_one_thread
 from ..manifolds.gradients import gradients
 from ..progress import heartbeat
+from ..threads import on_one_thread
 from .base import HeatGP, as_fitted, checked_interval
-from .few_data import is_few, warn_of_few
-from .kernels import learned_times, learned_weights, without_normalization
-from .latent_regression import (
+from .data import (
+    MeanModel,
+    Rows,
+    check_function_of_points,
+    check_lengths,
+    check_size,
+    checked_targets,
+    in_memory,
+    in_parts,
+    rows,
+    table,
+)
+from .kernels import fit_again, learned_times, learned_weights, learns_smoothness, without_normalization
+from .plan import (
+    DENSE,
+    LOCAL,
+    NORMAL,
+    OUTPUTS,
+    SPARSE,
+    SPARSE_LAWS,
+    check,
+    check_arguments,
+    check_inference,
     checked_observations,
     chosen_likelihood,
+    is_sparse,
     kind_of,
     known_mean,
-    moved_posterior,
 )
-from .mean import MeanModel, check_function_of_points
-from .plan import DENSE, LOCAL, NORMAL, OUTPUTS, SPARSE, SPARSE_LAWS, check, check_arguments, is_sparse
-from .smoothness import fit_again, learns_smoothness
 from .sparse_regression import (
-    check_inference,
     extended,
     options_of,
     source_of,
     sparse_fit,
     warn_of_residual,
 )
-from .streams import (
-    Reader,
-    Rows,
-    check_lengths,
-    check_size,
-    first_look,
-    in_memory,
-    in_parts,
-    located,
-    of_rows,
-    streamed,
-    table,
-    warnings_located,
-)
+from .streams import Reader, first_look, located, of_rows, streamed, warnings_located
 from .summary import Parameter, coefficient, known_variances
-from .tables import checked_targets, rows
 
 SPACED = 20_000
 """Data of a stream whose nearest distances bound the time; scaled to the number of all data."""
+FEW = 20
+"""Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
+
+FEW_INTEGRATED = 5
+"""The same with integrate="grid": 84 % at N = 3, 89 % at N = 5."""
+
 MOST_MOVED = 20_000
 """Predictions at once, for gradients."""
 
@@ -117,10 +125,10 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficient_scale : number, default None. The prior standard deviation of the coefficients of basis functions and of
         covariates (`fit`), but not of the constant; an array has one for each coefficient, inf is flat. None is flat
         for all.
-    priors : "weak" (default), None or Priors (`heatgp.gp.priors`). Priors of the parameters that are learned, in their
-        logarithms; None is the plain evidence. The weak ones matter with few data only: that of a time has the bounds
-        of its search at two standard deviations, that of the amplitude is about the mean square of y, that of noise /
-        amplitude about 0.1; weights of a sum of kernels have none.
+    priors : "weak" (default), None or Priors. Priors of the parameters that are learned, in their logarithms; None is
+        the plain evidence. The weak ones matter with few data only: that of a time has the bounds of its search at two
+        standard deviations, that of the amplitude is about the mean square of y, that of noise / amplitude about 0.1;
+        weights of a sum of kernels have none.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
         "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
         its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
@@ -270,8 +278,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         if not hasattr(self, "posterior_"):
             return self._fit_first(X, y, sample_weight, covariates)
-        if self._kind == LOCAL:
-            self._check("partial_fit")
+        self._check("partial_fit after fit")
         if not isinstance(self.posterior_.structure, SparseData):
             return self._made_sparse().partial_fit(X, y, sample_weight, covariates=covariates)
         if is_list(self.noise):
@@ -301,11 +308,11 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _made_sparse(self) -> Self:
         """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
         old = self.posterior_
-        plain = self.likelihood_ is None and old.y.ndim == 1 and not self._precomputed
-        if not (plain and self._mean_model.covariates is None and old.options["noise_scale"] is None):
+        is_sparse("sparse", old.count, {'kernel="precomputed"': self._precomputed})  # or its error
+        if self._mean_model.covariates is not None or old.options["noise_scale"] is not None:
             raise Unsupported(
-                "this model is dense, and with weights, covariates, several outputs or another likelihood it cannot be "
-                'made sparse. Call partial_fit from the first data on, or fit with inference="sparse".'
+                "this model is dense, and with weights or covariates it cannot be made sparse. Call partial_fit from "
+                'the first data on, or fit with inference="sparse".'
             )
         table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
         fit_again(self, partial(type(self)._fit, partial_fit=True), old.X, old.y)
@@ -334,7 +341,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         checked_interval("noise_bounds", self.noise_bounds)
         check_inference(inference, self.tolerance, self.inducing)
         law = self._likelihood
-        sparse = is_sparse(inference, len(y) if y.ndim else 0, self._against_sparse(y, law, partial_fit))
+        if partial_fit and (law is not None or y.ndim == 2):
+            check("partial_fit", OUTPUTS if law is None else kind_of(law))
+        sparse = is_sparse(inference, len(y) if y.ndim else 0, self._against_sparse(y, law))
         parts = sparse and law is None and in_parts(X)
         if not parts:
             check_size(X, DENSE)
@@ -422,12 +431,11 @@ class GPRegressor(RegressorMixin, HeatGP):
             self._warn_of_few(number)
         return self
 
-    def _against_sparse(self, y: Array, law: RegressionLikelihood | None, partial_fit: bool) -> dict[str, bool]:
+    def _against_sparse(self, y: Array, law: RegressionLikelihood | None) -> dict[str, bool]:
         """What sparse models do not have, and whether it is asked for."""
-        no_law = partial_fit or self.inference == "local"
         return {
             'kernel="precomputed"': self._precomputed,
-            "a likelihood that is not normal": law is not None and no_law,
+            "a likelihood that is not normal": law is not None and self.inference == "local",
             'integrate="grid" and a likelihood that is not normal': law is not None and self.integrate is not None,
             OUTPUTS: y.ndim == 2,
             "normalize=False": not self.normalize,
@@ -459,10 +467,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         known, mean = is_list(self.noise), self._mean_model
         local, kept = self.inference == "local", in_memory and not always
         if local and not kept:
-            raise Unsupported(
-                'inference="local" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use '
-                '"sparse", or give all data as NumPy arrays, such as numpy.asarray(X).'
-            )
+            check("partial_fit", LOCAL)
         if local and self.integrate:
             check('integrate="grid"', LOCAL)
         chosen = options_of(self.tolerance, self.inducing, self._on_manifold)
@@ -903,7 +908,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             call = "log_marginal_likelihood at other parameters, or its gradient,"
             self._check("log_marginal_likelihood(gradient=True)", call=call)
             if self.likelihood_ is not None:
-                posterior = moved_posterior(self, posterior, time, amplitude, noise)
+                posterior = self._moved(posterior, time, amplitude, noise)
             else:
                 posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
         value = posterior.log_marginal_likelihood
@@ -1082,6 +1087,15 @@ class GPRegressor(RegressorMixin, HeatGP):
         given = self._given(1.0 if posterior.noise_is_known else self.noise)
         return posterior.objective(self._bounds(points, posterior.count), given, self.priors, pairs)
 
+    def _moved(self, old: Any, time: Any, amplitude: Any, noise: Any) -> Any:
+        """The posterior of the same data at other parameters, with a likelihood that is not normal; None stays."""
+        law = old.likelihood
+        if noise is not None:
+            if not isinstance(law, StudentT):
+                raise InvalidInput(f"noise = {shown(noise)}, but {type(law).__name__} has none. Leave it None.")
+            law = replace(law, noise=noise)  # checks it
+        return old.again(self.kernel_, self._params(old.params, time, amplitude, None), likelihood=law)
+
     def _evidence_of(self, other: Any) -> float:
         return self.posterior_.again(other.kernel_, other.posterior_.params).log_marginal_likelihood
 
@@ -1103,3 +1117,31 @@ def checked_level(level: Any) -> float:
     if not (is_number(level) and 0 < level < 1):
         raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
     return float(level)
+
+
+def is_few(number: int, integrated: bool) -> bool:
+    """Whether so many data are few, where parameters are learned, or integrated over."""
+    return number < (FEW_INTEGRATED if integrated else FEW)
+
+
+def warn_of_few(number: int, learned: Sequence[str], integrated: bool) -> None:
+    """A SmallSampleWarning where parameters of these names were learned from few data.
+
+    Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
+    """
+    if not learned or not is_few(number, integrated):
+        return
+    names = ", ".join(learned)
+    if integrated:
+        warn(
+            f"{names} learned from N = {number} points, fewer than {FEW_INTEGRATED}: intervals are somewhat too narrow "
+            "even with integrate='grid', as the scale of the priors comes from the data too. Give priors of your own.",
+            SmallSampleWarning,
+        )
+    else:
+        warn(
+            f"{names} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, those of 90 % "
+            "cover 65 to 85 % of new observations. Give the parameters that are known from elsewhere, average over "
+            "them with integrate='grid', or add data.",
+            SmallSampleWarning,
+        )

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..arguments import is_list, is_number, shown
+from ..arguments import is_list
 from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, caught_warnings, warn, warn_again
-from ..gp.fit import Bounds, Fit
-from ..gp.params import Given, Params
+from ..gp.parameters import Given, Params
 from ..gp.posterior import Posterior
+from ..gp.search import Bounds, Fit
 from ..gp.sparse.fit import (
     DENSE_AT_LAST,
     SUBSET,
@@ -40,22 +40,6 @@ NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
 DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
-INFERENCES = ("auto", "dense", "sparse", "local")
-
-
-def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequence[str] = INFERENCES) -> None:
-    """Raise InvalidInput where an argument of the approximation is not possible."""
-    if not (isinstance(inference, str) and inference in known):
-        raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {', '.join(map(repr, known))}.")
-    if not (is_number(tolerance) and 0 < tolerance < 1):
-        raise InvalidInput(f"tolerance = {shown(tolerance)} must be a number between 0 and 1, such as 0.01.")
-    whole = is_number(inducing) and float(inducing).is_integer() and inducing >= 1
-    if not (inducing is None or whole or is_list(inducing)):
-        raise InvalidInput(
-            f"inducing = {shown(inducing)} must be None, the largest number of inducing points, or an array of them."
-        )
-    if inference not in ("auto", "sparse") and inducing is not None:
-        raise InvalidInput(f'inducing has no effect with inference="{inference}". Leave it None.')
 
 
 def options_of(

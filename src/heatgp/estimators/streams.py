@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -17,34 +17,19 @@ from ..arguments import is_list, is_number
 from ..array import is_jax
 from ..covariance import Array
 from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, caught_warnings, warn
+from ..gp.prior import noise_scale, targets
 from ..gp.sparse.fit import SUBSET, Collect
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
-from ..gp.targets import noise_scale, targets
 from ..manifolds import Manifold
 from ..manifolds.checks import check_points
 from ..manifolds.rows import as_points, projected_points, shaped
-from .mean import MeanModel
+from .data import MeanModel, Rows, check_lengths, chosen_manifold, dask, in_parts, is_dask, plain, rows
 from .sparse_regression import check_positive
-from .tables import chosen_manifold, is_dask, rows
 
 ROWS = 1 << 16
 """Points of a memory-mapped file that are predicted at one time."""
 PLACE = re.compile(r"\b(X|y|sample_weight|noise)\[(\d+)|(at point) (\d+)")
 """Where a message names a row."""
-
-
-class Rows(NamedTuple):
-    """Data as users give them, all rows or some; None stands for what is not given."""
-
-    X: Any
-    y: Any
-    weights: Any = None  # sample_weight
-    variances: Any = None  # of known noise
-    covariates: Any = None
-
-    def some(self, which: Any) -> Rows:
-        """A slice of the rows, or those of these numbers."""
-        return Rows(*(each if each is None or is_number(each) else rows(each, which) for each in self))
 
 
 @dataclass(frozen=True)
@@ -74,68 +59,12 @@ class Reader:
         return Chunk(points, y.astype(float) - self.known, basis, noise)
 
 
-def in_parts(X: Any) -> bool:
-    """Whether points are read in parts: those of a memory-mapped file, of a Dask array, and of a JAX array."""
-    return is_dask(X) or ((isinstance(X, np.memmap) or is_jax(X)) and X.ndim > 0)
-
-
-def in_memory(x: Any) -> Any:
-    """x, where it is of Dask or JAX its values."""
-    if is_jax(x):
-        return np.asarray(x)
-    return _dask().gathered(x) if is_dask(x) else x
-
-
-def check_size(X: Any, most: int) -> None:
-    """Unsupported where a Dask array has more points than a dense model takes."""
-    if is_dask(X) and not len(X) <= most:  # also where the number is not known
-        raise Unsupported(
-            f"X is a Dask array of {len(X):,} points, and this model would be dense, of data in memory. Give arrays "
-            "such as X.compute(), or a model that can be sparse: see `inference` of GPRegressor."
-        )
-
-
-def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates: Any = None) -> Rows:
-    """Data as users give them; all are in blocks of the same rows where X is a Dask array, else none is of Dask.
-
-    None but X is of JAX unless X is.
-    """
-    given = {"y": y, "sample_weight": weights, "noise": variances, "covariates": covariates}
-    if is_dask(variances):
-        raise Unsupported("noise is a Dask array. Give sample_weight = 1 / variances to `fit`, and noise=1.0.")
-    if is_dask(X):
-        data = Rows(*_dask().aligned(X, given))
-        check_lengths(data)
-        return data
-    if is_jax(X):
-        return Rows(X, *(each if is_jax(each) else _plain(in_memory(each)) for each in given.values()))
-    return Rows(
-        X, *(_plain(in_memory(each)) if isinstance(X, np.memmap) else in_memory(each) for each in given.values())
-    )
-
-
-def check_lengths(data: Rows) -> None:
-    """InvalidInput unless there is a row for each point."""
-    count = data.X.shape[0] if data.X.ndim else 0
-    if not count:
-        raise InvalidInput(f"X has shape {data.X.shape}: no point. Give at least one.")
-    for name, each in zip(("y", "sample_weight", "noise", "covariates"), data[1:]):
-        if each is not None and not is_number(each) and each.shape[:1] != (count,):
-            raise InvalidInput(f"{name} has shape {each.shape} and X {count:,} points: one row for each is needed.")
-
-
-def _plain(each: Any) -> Any:
-    """An array or a table as it is, anything else as an array; one number and None stay."""
-    known = each is None or is_number(each) or isinstance(each, np.ndarray) or hasattr(each, "iloc")
-    return each if known else np.asarray(each)
-
-
 def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
     """Some random rows, in memory, and their numbers; the first that is asked of data."""
     check_lengths(data)
     count = data.X.shape[0]
     numbers = random_rows(count, SUBSET)
-    found = _dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
+    found = dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
     none = np.asarray(found.X)[:0]
     try:
         chosen = chosen_manifold(manifold, none)
@@ -156,7 +85,7 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
     """Data as the core reads them, and how it collects their statistics."""
     check_lengths(data)
     if is_dask(data.X):
-        return _dask().streamed(data, reader.chunk)
+        return dask().streamed(data, reader.chunk)
 
     def read(which: Any) -> Chunk:
         where = (which.start or 0) if isinstance(which, slice) else which
@@ -222,8 +151,8 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
             check_is_fitted(self, "posteriors_")
             whole = {key: given.pop(key) for key in names if is_list(given.get(key))}
             if is_dask(X):
-                return _dask().mapped(self, name, X, whole, given)
-            whole = {key: _plain(each) for key, each in whole.items()}
+                return dask().mapped(self, name, X, whole, given)
+            whole = {key: plain(each) for key, each in whole.items()}
             for key, each in whole.items():
                 if len(each) != len(X):
                     raise InvalidInput(f"{key} has {len(each)} rows and X {len(X)} points: one for each is needed.")
@@ -241,13 +170,6 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
         return predicted
 
     return decorate
-
-
-def _dask() -> Any:
-    """The adapter, which imports Dask; it is there where an argument is of Dask."""
-    from ..adapters import dask
-
-    return dask
 
 
 def _jax() -> Any:

@@ -10,11 +10,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from ..covariance import Array
-from ..gp.fit import Fit
 from ..gp.integration import curvature
 from ..gp.mixture import Mixture
 from ..gp.normal import Normal
-from ..gp.search import steepest
+from ..gp.search import Fit, steepest
 from ..html_table import html_table
 
 LEVEL = 0.9

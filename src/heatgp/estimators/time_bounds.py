@@ -10,14 +10,14 @@ from scipy.spatial import cKDTree
 from ..arguments import EXTREME, shown
 from ..covariance import TimeFunction
 from ..errors import HeatGPError, InvalidInput
-from ..gp.fit import Bounds
-from ..gp.threads import of_data
+from ..gp.search import Bounds
 from ..heat.averaged.euclidean import BESSEL, bessel_correlation
 from ..heat.composed import has_units
 from ..heat.kernel import HeatKernel
 from ..manifolds import Manifold
 from ..manifolds.checks import unchecked
-from .smoothness import smoothness_of
+from ..threads import of_data
+from .kernels import smoothness_of
 
 SUBSET = 200
 """Points whose nearest neighbors, among all data, and whose distances from each other are computed."""

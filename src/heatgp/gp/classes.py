@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
+from ..threads import of_posterior
 from .multinomial import Multinomial
-from .params import Params
+from .parameters import Params
 from .posterior import CHUNK, Posterior, condition
 from .prior import Pairs
 from .probit import Probit
-from .threads import of_posterior
 
 
 @dataclass(frozen=True)

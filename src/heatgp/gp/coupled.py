@@ -25,8 +25,8 @@ import numpy as np
 from scipy import linalg
 
 from ..covariance import Array
-from .linalg import cholesky
-from .threads import all_threads
+from ..threads import all_threads
+from .factors import cholesky
 
 WEAK = 1e-6
 """Share of a prior variance that is explained, below which rounding would cost more than six of the sixteen digits."""

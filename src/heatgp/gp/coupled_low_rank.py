@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from ..covariance import Array
-from .linalg import cholesky
+from .factors import cholesky
 from .pivoted import Root
 
 NUMBERS = 1 << 22

@@ -15,14 +15,11 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array
-from .evidence import Columns, columns_evidence, normal_log_density
-from .linalg import JITTER, LowRank
-from .objective import Found, Inference, Objective
-from .params import Given, Params
-from .priors import Laws
-from .search import Search, scan_points, values_at
-from .spectrum import Spectrum
-from .targets import Targets
+from .exact import Columns, columns_evidence, normal_log_density
+from .factors import JITTER, LowRank, Spectrum
+from .objective import Found, Inference, Objective, Search, scan_points, values_at
+from .parameters import Given, Laws, Params
+from .prior import Targets
 
 SUBSET = 250
 """Data on which starts are looked for."""

@@ -8,8 +8,8 @@ from scipy import linalg
 
 from ..arguments import generator
 from ..covariance import Array
+from ..threads import on_one_thread
 from .mixture import Mixture
-from .threads import on_one_thread
 
 DETERMINED = 1e-12
 """Part of the prior variance below which a value is known from the others: rounding of a covariance is near 1e-14."""

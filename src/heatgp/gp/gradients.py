@@ -8,7 +8,7 @@ import numpy as np
 
 from ..covariance import Array
 from .normal import Normal
-from .params import Given
+from .parameters import Given
 
 
 def evidence_gradient(posterior: Any) -> Array:

@@ -18,16 +18,25 @@ from ..errors import InvalidInput, NotConverged
 from .approximation import Approximation, Factorise
 from .coupled import Coupled
 from .coupled_low_rank import CoupledLowRank
-from .economical import Economical
 from .ep import expectation_propagation
+from .factors import Economical, LowRank
 from .laplace import laplace
 from .likelihood import Likelihood, NormalMixture
-from .linalg import LowRank
-from .objective import Found, Inference, Objective
-from .params import Given
+from .objective import (
+    FLAT,
+    ROUGH,
+    TOUCHING,
+    Found,
+    Inference,
+    Objective,
+    Place,
+    Search,
+    diagonal_points,
+    scan_points,
+    values_at,
+)
+from .parameters import Given, Laws
 from .pivoted import Root
-from .priors import Laws
-from .search import FLAT, ROUGH, TOUCHING, Place, Search, diagonal_points, scan_points, values_at
 from .variational import variational
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference

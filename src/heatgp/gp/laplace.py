@@ -5,8 +5,8 @@ import numpy as np
 from ..covariance import Array
 from ..errors import NotConverged
 from .approximation import Approximation, Factorise
+from .factors import Dense, LowRank
 from .likelihood import Likelihood
-from .linalg import Dense, LowRank
 
 
 def laplace(

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import Unsupported
-from .priors import EDGE, Laws
+from .parameters import EDGE, Laws
 
 STEP = 1e-4
 """Difference of the logarithm of a parameter from which the derivative in it is taken."""
@@ -75,6 +75,10 @@ class Likelihood(ABC):
     def with_values(self, values: Array) -> Self:
         """The same likelihood, with values in the place of the parameters that are learned."""
         return replace(self, **{name: float(value) for name, value in zip(self.free, values)})
+
+    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
+        """Observations as numbers, and f as they see it."""
+        return y, f
 
     def expected(self, f: Array) -> Array:
         """What predictions are of, given values of f."""

@@ -12,11 +12,10 @@ from scipy.special import expit, gammaln, logsumexp, ndtri, softmax
 from scipy.stats import qmc
 
 from ..covariance import Array
+from ..threads import on_one_thread
 from .mixture import Mixture
-from .objective import Objective
-from .priors import log_density
-from .search import Place, values_at
-from .threads import on_one_thread
+from .objective import Objective, Place, values_at
+from .parameters import log_density
 
 DECIDED = 15.0
 """Log odds at the best parameters from which on labels depend on the points, however few parameters do as well.

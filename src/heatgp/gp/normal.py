@@ -11,11 +11,11 @@ from scipy.special import ndtr, ndtri
 from ..arguments import as_array
 from ..covariance import Array
 from ..errors import InvalidInput
-from .regression_likelihood import RegressionLikelihood
+from .likelihood import Likelihood
 
 
 @dataclass(frozen=True)
-class Normal(RegressionLikelihood):
+class Normal(Likelihood):
     """y = f + noise, the noise normal.
 
     Parameters
@@ -32,7 +32,6 @@ class Normal(RegressionLikelihood):
     noise: Any = None
 
     expected_increases: ClassVar[bool] = True
-    predicts_f: ClassVar[bool] = True
 
     def with_noise(self, noise: Any, number: int) -> Self:
         if isinstance(noise, (bool, np.bool_)):
@@ -53,30 +52,9 @@ class Normal(RegressionLikelihood):
         several = np.ndim(self.noise) == 1 and variances.ndim == 1  # outputs
         return replace(self, noise=variances[:, None] if several else variances)
 
-    def log_density(self, y: Array, f: Array) -> Array:
-        return -0.5 * (np.log(2 * np.pi * self.noise) + (y - f) ** 2 / self.noise)
-
-    def expected(self, f: Array) -> Array:
-        return f
-
-    def dispersion(self, f: Array) -> Array:
-        return np.broadcast_to(self.noise, np.shape(f))
-
-    def distribution(self, y: Array, f: Array) -> Array:
-        return ndtr((y - f) / np.sqrt(self.noise))
-
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         total = variance + self.noise
         return -0.5 * (np.log(2 * np.pi * total) + (y - mean) ** 2 / total), (y - mean) / total, 1.0 / total
-
-    def mean(self, mean: Array, variance: Array) -> Array:
-        return mean
-
-    def signal_variance(self, mean: Array, variance: Array) -> Array:
-        return variance
-
-    def covariance(self, mean: Array, covariance: Array) -> Array:
-        return covariance
 
     def variance(self, mean: Array, variance: Array) -> Array:
         return variance + self.noise

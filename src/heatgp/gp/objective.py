@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.stats import qmc
 
 from ..covariance import Array
-from .params import Given, Params
+from ..errors import NotConverged, NotPositiveDefinite
+from .parameters import Given, Laws, Params, log_density
 from .prior import Prior, remembered
-from .priors import Laws, log_density
-from .search import Search
 
+Function = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
+Place = tuple[float, Array]  # an evidence, and the log parameters that have it
+ROUGH = 1e-4
+"""Relative change of the evidence per datum at which the search on few data ends."""
+FAR_BELOW = 25.0
+"""How far, in log evidence, a scanned place is below the best one where its neighbour stands for it."""
+FLAT = 0.5
+"""Slope of the log evidence in a log parameter that is called zero: at most about as much is left to gain."""
+TOUCHING = 1e-3
+"""Relative distance below which a parameter sits on its bound."""
 STEP = 1e-3
 """Difference of the logarithm of a parameter, for derivatives where expectation propagation has none."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """How a search for parameters goes.
+
+    Attributes
+    ----------
+    scan : function of an objective and a box of coordinates that returns values at places where a search may start.
+    scan_near : the same for data near each other, where times are shorter; `known` are coordinates found before, by
+        name.
+    few, near : int, the numbers of random data, and of data near each other, on which starts are looked for.
+    starts : int, how many of them are followed.
+    data : int, the number of data on which the search ends.
+    gain : float, the relative change of the evidence per datum at which it ends.
+    """
+
+    scan: Callable[[Any, Array], list[Place]]
+    scan_near: Callable[[Any, Array, dict[str, float]], list[Place]]
+    few: int
+    near: int
+    starts: int
+    data: int
+    gain: float = 1e-10
 
 
 @dataclass
@@ -225,3 +259,49 @@ class Objective:
     def log_prior(self, z: Array, params: Params) -> float:
         """The log density of all priors at these coordinates and their parameters."""
         return log_density(self.laws, self.names, z)[0] + self.inference.log_prior(self, params)
+
+
+def scan_points(box: Array, count: int) -> Array:
+    """Points (count, d) that fill a box (d, 2): equally spaced on an interval, a Sobol sequence in more dimensions."""
+    if len(box) == 0:
+        return np.empty((1, 0))
+    if len(box) == 1:
+        return np.linspace(box[0, 0], box[0, 1], count)[:, None]
+    unit = qmc.Sobol(len(box), scramble=False).random(1 << (count * len(box) - 1).bit_length())
+    return box[:, 0] + unit * (box[:, 1] - box[:, 0])
+
+
+def diagonal_points(box: Array, count: int) -> Array:
+    """Points on the diagonal of a box (d, 2); where d > 1, also those with all coordinates but one at their upper end.
+
+    For times: the same part of each interval, and each time alone where f does not depend on the others.
+    """
+    points = np.linspace(box[:, 0], box[:, 1], count if len(box) else 1)
+    if len(box) < 2:
+        return points
+    alone = np.where(np.eye(len(box), dtype=bool), box.mean(axis=1), box[:, 1])
+    return np.concatenate([points, alone])
+
+
+def attempt(objective: Function, z: Array) -> tuple[float, Array]:
+    """The objective, or -inf where the covariance cannot be factored or the inference did not converge."""
+    try:
+        return objective(z)
+    except (NotPositiveDefinite, NotConverged):
+        return -np.inf, np.zeros(len(z))
+
+
+def values_at(objective: Any, points: Iterable[Array]) -> list[Place]:
+    """The values of an objective at points, without gradients."""
+    return [(attempt(lambda z: (objective.value(z), z), z)[0], z) for z in points]
+
+
+def worth_a_start(scanned: Sequence[Place]) -> list[Place]:
+    """Of places along a line the peaks, and all that are not far below the best.
+
+    From a place below a neighbour the way up mostly leads past that one. Not always: a maximum may lie between the two.
+    """
+    values = np.array([value for value, _ in scanned])
+    higher = np.maximum(np.append(values[1:], -np.inf), np.append(-np.inf, values[:-1]))
+    kept = (values >= higher) | (values > values.max() - FAR_BELOW)
+    return [place for place, is_kept in zip(scanned, kept) if is_kept]

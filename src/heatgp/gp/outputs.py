@@ -13,15 +13,13 @@ from ..arguments import generator
 from ..cost import check_memory
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, Unsupported
-from .evidence import columns_evidence
-from .linalg import JITTER, draw
+from ..threads import of_data, of_posterior
+from .exact import columns_evidence
+from .factors import JITTER, Spectrum, draw
 from .normal import Normal
-from .params import Params
+from .parameters import Params
 from .posterior import CHUNK, Posterior
-from .prior import Pairs, Prior
-from .spectrum import Spectrum
-from .targets import Mean, targets
-from .threads import of_data, of_posterior
+from .prior import Mean, Pairs, Prior, targets
 
 
 @dataclass(frozen=True)

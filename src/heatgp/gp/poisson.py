@@ -10,9 +10,9 @@ from scipy.special import gammaln, pdtr, wrightomega, xlogy
 from ..arguments import EXTREME, is_list, is_number, shown
 from ..covariance import Array
 from ..errors import InvalidInput
+from .prior import one_each
 from .quadrature import tilted_moments
 from .regression_likelihood import RegressionLikelihood
-from .targets import one_each
 
 COUNTED = np.dtype([("count", float), ("exposure", float)])
 """A count, and the time or the area that it was observed for."""

@@ -13,19 +13,18 @@ from scipy import linalg
 from ..cost import check_memory
 from ..covariance import Array, Kernel, contracted, scaled_vectors, with_scale
 from ..errors import InvalidInput, Unsupported
+from ..threads import of_data, of_posterior, on_all_threads
 from .approximation import Approximation
-from .evidence import evidence
-from .fit import Bounds, box_of, objective_of
+from .exact import evidence
+from .factors import JITTER, draw
 from .inference import Approximate, method_of
 from .kernels import PlusConstant
 from .likelihood import Likelihood
-from .linalg import JITTER, draw
 from .normal import Normal
 from .objective import Objective
-from .params import Given, Params
-from .prior import Pairs, Prior
-from .targets import NO_BASIS, Mean, MeanBasis, one_output, targets
-from .threads import of_data, of_posterior, on_all_threads
+from .parameters import Given, Params
+from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, one_output, targets
+from .search import Bounds, box_of, objective_of
 
 PAIRS = 2**18
 """Pairs whose gradients are in memory at one time."""

@@ -1,16 +1,25 @@
-"""The prior covariance of the data as a function of the kernel's time."""
+"""The prior: the covariance of the data as a function of time, and the basis of the mean of y with the noise of y.
+
+y = H c + f + noise. The columns of H are basis functions at the points. Their coefficients c have a Gaussian prior, by
+default so wide that it is flat, and are integrated out.
+
+Reference: Rasmussen & Williams (2006), section 2.7; Harville (1974) for the flat prior.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import linalg
 
+from ..arguments import as_array, is_number, shown
 from ..covariance import Array, Evaluation, Kernel, TimeFunction
-from ..errors import NotPositiveDefinite
-from .linalg import Dense, LowRank
+from ..errors import InvalidInput, NotPositiveDefinite
+from .factors import Dense, LowRank
 
 Pairs = TimeFunction | None
 """`kernel.pairs(X)` of the data where the caller has it already, else None."""
@@ -74,3 +83,328 @@ def remembered(function: TimeFunction) -> TimeFunction:
         return Evaluation(lambda: kept[time])
 
     return TimeFunction(at)
+
+
+Mean = str | float | Array | Callable[[Any], Any]
+"""The prior mean of f: "constant", "zero", a number, basis functions of points, or their values (N, q) at the data."""
+
+COLLINEAR = 1e-8
+"""Relative size of the part of a column that others do not explain, below which it is a combination of them."""
+
+
+@dataclass(frozen=True)
+class Targets:
+    """y less what its mean is known to be, the basis of the rest of its mean, and the relative sizes of the noise.
+
+    The columns of the basis with a flat prior are orthonormal. So the evidence does not depend on the units of the
+    basis functions: it is the density of the N - q coordinates of y that are orthogonal to the basis.
+    """
+
+    y: Array  # (N,), or (N, p) for p outputs
+    basis: Array  # (N, q)
+    precision: Array  # (q,), one over the prior variance of each coefficient; 0 where it is flat
+    noise: Array  # (N,), the variance of each noise over the parameter `noise`
+    start: Array  # (q,), or (q, p): coefficients of the basis that were subtracted from y, so that digits are kept
+    known: float = 0.0  # a mean that was subtracted from y
+    repeats: int = 0  # how many more observations than rows there are: those of the last row, which have one square
+    log_volume: float = 0.0  # log |det| of the linear map that was applied to the rows: densities have it as a factor
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, rows: Array) -> Targets:
+        """Some of the data; the basis is made orthonormal again, and loses what these data say nothing of."""
+        flat, basis = self.precision == 0, self.basis[rows]
+        vectors, sizes, _ = linalg.svd(basis[:, flat], full_matrices=False)
+        kept = vectors[:, sizes > COLLINEAR * sizes.max(initial=0.0)]
+        precision = np.concatenate([np.zeros(kept.shape[1]), self.precision[~flat]])
+        return replace(
+            self, y=self.y[rows], basis=np.hstack([kept, basis[:, ~flat]]), precision=precision, noise=self.noise[rows]
+        )
+
+    @property
+    def freedom(self) -> int:
+        """The degrees of freedom that the flat part of the basis leaves."""
+        return self.count - int(np.sum(self.precision == 0))
+
+    @property
+    def count(self) -> int:
+        """How many observations the rows stand for."""
+        return len(self.y) + self.repeats
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether all coefficients have a flat prior: the best amplitude is then known in closed form."""
+        return not self.precision.any()
+
+    @property
+    def typical_noise(self) -> float:
+        """The geometric mean of the relative sizes of the noise; 1 where all are 0."""
+        positive = self.noise[self.noise > 0]
+        return float(np.exp(np.log(positive).mean())) if positive.size else 1.0
+
+    @property
+    def mean_square(self) -> Array:
+        """The mean square of y about its mean, () or (p,).
+
+        Of targets that do not vary it is 1e-12 of their size squared, near rounding, or of 1 where all are 0.
+        """
+        size = np.square(self.start).sum(axis=0) / len(self)
+        found = np.maximum(np.square(self.y).sum(axis=0) / max(self.freedom, 1), 1e-24 * size)
+        return np.where(found > 0, found, 1e-24)
+
+    @property
+    def varies(self) -> Array:
+        """Whether y varies about its mean, () or (p,)."""
+        return np.square(self.y).sum(axis=0) > 0.5 * self.mean_square * self.freedom
+
+    def mapped(self, transform: Array, noise: float, log_volume: float) -> Targets:
+        """The data after a linear map whose noise has one variance for all."""
+        rows = np.full(len(transform), noise)
+        return replace(
+            self,
+            y=transform @ self.y,
+            basis=transform @ self.basis,
+            noise=rows,
+            log_volume=self.log_volume + log_volume,
+        )
+
+
+@dataclass(frozen=True)
+class MeanBasis:
+    """How basis functions h become the columns of `Targets`, h T, at any points."""
+
+    transform: Array  # T, (q, q)
+    function: Callable[[Any], Array] | None = None  # of points, (M, q); None where they are more than that
+    values: Array | None = None  # (M, q), at the points that will be asked for
+
+    def at(self, Xnew: Any) -> Array:
+        """The columns of `Targets` at new points, (M, q)."""
+        number, columns = len(Xnew), len(self.transform)
+        if not columns:
+            return np.empty((number, 0))
+        if self.values is None and self.function is None:
+            raise InvalidInput(
+                f"the mean has {columns} basis functions that are not known at new points. Give their values: "
+                "posterior.with_basis(values)."
+            )
+        found = self.function(Xnew) if self.values is None and self.function is not None else self.values
+        values = basis_values(found, number)
+        if values.shape[1] != columns:
+            raise InvalidInput(f"the mean has {columns} basis functions; at new points there are {values.shape[1]}.")
+        return values @ self.transform
+
+
+NO_BASIS = MeanBasis(np.empty((0, 0)))
+
+
+def constant_basis(X: Any) -> Array:
+    """The one basis function of a constant mean."""
+    return np.ones((len(X), 1))
+
+
+def basis_values(values: Any, number: int) -> Array:
+    """Checked values of basis functions at so many points, (N, q); one function may have the shape (N,)."""
+    H = as_array(values, "the basis of the mean")
+    H = H[:, None] if H.ndim == 1 else H
+    if H.dtype.kind not in "fiub" or H.ndim != 2 or len(H) != number:
+        raise InvalidInput(
+            f"the basis of the mean has shape {H.shape}, dtype {H.dtype}; needed are real numbers, ({number}, q), a "
+            "row for each point."
+        )
+    for i, j in np.argwhere(~np.isfinite(H)).tolist():
+        raise InvalidInput(f"the basis of the mean holds {H[i, j]} in column {j}, at point {i}. Give finite numbers.")
+    return H.astype(float)
+
+
+def targets(
+    X: Any,
+    y: ArrayLike,
+    mean: Mean = "constant",
+    noise_scale: ArrayLike | None = None,
+    coefficient_scale: ArrayLike | None = None,
+) -> tuple[Targets, MeanBasis]:
+    """Checked data of N >= 1 points.
+
+    Parameters
+    ----------
+    X : array of N points, the first axis.
+    y : array (N,), or (N, p) for p outputs, of real numbers.
+    mean : "constant", "zero", a number, a function of points that returns basis functions (N, q), or an array of their
+        values at X.
+    noise_scale : array (N,), default None: ones. The variance of each noise over the parameter `noise`.
+    coefficient_scale : number or array (q,), default None: flat priors. The prior standard deviations of the
+        coefficients of the basis functions; inf is flat.
+
+    Returns
+    -------
+    Targets, MeanBasis.
+
+    Raises
+    ------
+    InvalidInput : if a value is not possible, or basis functions are collinear.
+    """
+    number = len(X)
+    y = _checked(number, y)
+    known, function = 0.0, None
+    if isinstance(mean, np.ndarray):
+        H = basis_values(mean, number)
+    elif callable(mean):
+        H, function = basis_values(mean(X), number), mean
+    elif isinstance(mean, str) and mean == "constant":
+        H, function = constant_basis(X), constant_basis
+    elif isinstance(mean, str) and mean == "zero":
+        H = np.empty((number, 0))
+    elif not isinstance(mean, str) and is_number(mean) and abs(float(mean)) < 1e140:
+        H, known = np.empty((number, 0)), float(mean)
+    elif is_number(mean):
+        raise InvalidInput(f"mean = {mean} has a square beyond floating point. Change the unit of y.")
+    else:
+        raise InvalidInput(
+            f'mean = {shown(mean)} is not known. Use "zero", "constant", "linear", a finite number or a function of '
+            "points."
+        )
+    scales = np.ones(number) if noise_scale is None else _finite(noise_scale, "noise_scale")
+    if scales.shape != (number,) or not scales.min() >= 0:
+        raise InvalidInput(f"noise_scale must be {number} numbers of at least 0, one for each point.")
+    precision = _precisions(H.shape[1], coefficient_scale)
+    flat = np.flatnonzero(precision == 0)
+    columns, transform = H.copy(), np.eye(H.shape[1])
+    columns[:, flat], transform[np.ix_(flat, flat)] = _orthonormal(H[:, flat])
+    start, rest = np.zeros((H.shape[1], *y.shape[1:])), y - known
+    for _ in range(2):  # the second time for the rounding of the first
+        moved = columns[:, flat].T @ rest
+        start[flat] += moved
+        rest = rest - columns[:, flat] @ moved
+    rounding = 1e-14 * np.linalg.norm(y - known, axis=0)
+    rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
+    return Targets(rest, columns, precision, scales, start, known), MeanBasis(transform, function)
+
+
+def one_output(y: ArrayLike) -> ArrayLike:
+    """y, or InvalidInput where it has several columns."""
+    if np.ndim(y) == 2:
+        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `condition_outputs`.")
+    return y
+
+
+def noise_scale(number: int, variances: Any = None, weights: Any = None) -> tuple[Array | None, Array | None]:
+    """Which observations are kept (None: all), and the variances of their noise over the parameter `noise`.
+
+    Parameters
+    ----------
+    number : int, how many observations there are.
+    variances : array (N,) of known variances of at least 0, default None.
+    weights : array (N,) of at least 0, default None: ones. The variance of weight w is divided by w; an observation of
+        weight 0 is left out.
+
+    Examples
+    --------
+    >>> noise_scale(3, weights=[1.0, 0.0, 4.0])
+    (array([ True, False,  True]), array([1.  , 0.25]))
+    """
+    if variances is None and weights is None:
+        return None, None
+    scale = np.ones(number) if variances is None else one_each(variances, number, "noise")
+    if weights is None:
+        return None, scale
+    weights = np.full(number, weights, dtype=float) if is_number(weights) else weights
+    weights = one_each(weights, number, "sample_weight")
+    kept = weights > 0
+    if not kept.any():
+        raise InvalidInput("sample_weight is zero for all observations, which leaves none. Give some a positive one.")
+    return None if kept.all() else kept, scale[kept] / weights[kept]
+
+
+def one_each(values: Any, number: int, name: str) -> Array:
+    """Finite numbers of at least 0, one for each observation, as floats."""
+    array = as_array(values, name)
+    if array.shape != (number,) or array.dtype.kind not in "fiub":
+        raise InvalidInput(
+            f"{name} must be {number} real numbers, one for each observation; got shape {array.shape}, dtype "
+            f"{array.dtype}."
+        )
+    for where in np.flatnonzero(~(np.isfinite(array) & (array >= 0))):
+        raise InvalidInput(f"{name}[{where}] = {array[where]} must be finite and 0 or positive.")
+    return array.astype(float)
+
+
+def typical_noise(scale: Array | None) -> float:
+    """The noise over the parameter `noise` of data that tell as much as these: one over their mean weight."""
+    if scale is None:
+        return 1.0
+    with np.errstate(divide="ignore"):
+        return float(1.0 / np.mean(1.0 / scale))
+
+
+def independent_columns(H: Array) -> Array:
+    """The numbers of the columns of H that are no combination of those before them."""
+    kept: list[int] = []
+    span = np.empty((len(H), 0))
+    for k, column in enumerate(H.T):
+        rest = column - span @ (span.T @ column)
+        rest = rest - span @ (span.T @ rest)  # twice is enough
+        if np.linalg.norm(rest) > COLLINEAR * np.linalg.norm(column):
+            kept.append(k)
+            span = np.column_stack([span, rest / np.linalg.norm(rest)])
+    return np.array(kept, dtype=int)
+
+
+def _orthonormal(H: Array) -> tuple[Array, Array]:
+    """Q with orthonormal columns and T with H T = Q, or InvalidInput where columns are collinear."""
+    number, columns = H.shape
+    if columns > number:
+        raise InvalidInput(
+            f"the mean has {columns} coefficients and there are {number} points, which cannot determine them. Give "
+            "fewer basis functions, more points, or a `coefficient_scale`."
+        )
+    kept = independent_columns(H)
+    for k in sorted(set(range(columns)) - set(kept.tolist())):
+        raise InvalidInput(
+            f"column {k} of the basis of the mean is a combination of the columns before it (0 if it is zero), so that "
+            "its coefficient has no one value. Leave it out, or give a `coefficient_scale`."
+        )
+    sizes = np.linalg.norm(H, axis=0)
+    if columns == 1:  # without rounding of its own: a constant stays one
+        return H / sizes, 1.0 / sizes[:, None]
+    Q, R = linalg.qr(H / sizes, mode="economic")
+    return Q, linalg.solve_triangular(R, np.eye(columns)) / sizes[:, None]
+
+
+def _checked(number: int, y: ArrayLike) -> Array:
+    """Targets as floats."""
+    y = as_array(y, "y", f"{number} real numbers, one for each point; labels are for GPClassifier")
+    if y.dtype.kind not in "fiub" or y.ndim not in (1, 2) or len(y) != number or not y.size:
+        raise InvalidInput(
+            f"y must be {number} real numbers, one for each of N >= 1 points; got shape {y.shape}, dtype {y.dtype}. "
+            f"Labels are for GPClassifier; of several outputs give a table with {number} rows."
+        )
+    y = y.astype(float)
+    for where in np.argwhere(~np.isfinite(y)).tolist():
+        place = ", ".join(map(str, where))
+        raise InvalidInput(f"y[{place}] = {y[tuple(where)]} is not finite. Remove such observations.")
+    largest = float(np.abs(y).max())
+    if largest and not 1e-140 < largest < 1e140:
+        raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
+    return y
+
+
+def _precisions(columns: int, scale: ArrayLike | None) -> Array:
+    """One over the prior variances of the coefficients; 0 where the prior is flat."""
+    if scale is None:
+        return np.zeros(columns)
+    scales = as_array(scale, "coefficient_scale")
+    if scales.dtype.kind not in "iuf" or scales.shape not in ((), (columns,)) or not np.all(scales > 0):
+        raise InvalidInput(
+            f"coefficient_scale = {shown(scale)} must be a positive number, or one for each of {columns} coefficients; "
+            "inf is a flat prior."
+        )
+    return np.broadcast_to(1.0 / scales.astype(float) ** 2, (columns,)).copy()
+
+
+def _finite(values: ArrayLike, name: str) -> Array:
+    """Finite real numbers as floats."""
+    array = as_array(values, name)
+    if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
+        raise InvalidInput(f"{name} must be finite real numbers.")
+    return array.astype(float)

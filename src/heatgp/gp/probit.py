@@ -10,7 +10,7 @@ from ..covariance import Array
 from ..errors import Unsupported
 from .label_noise import in_label_noise, with_label_noise
 from .likelihood import Likelihood
-from .priors import LogNormal
+from .parameters import LogNormal
 
 LABEL_NOISE = (1e-4, 0.5)
 """The interval in which the share of random labels is searched for."""

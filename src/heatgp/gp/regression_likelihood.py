@@ -13,7 +13,7 @@ from ..arguments import EXTREME, as_array, check_flag, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, Unsupported
 from .likelihood import Likelihood
-from .priors import WEAK_AMPLITUDE, Laws, LogNormal
+from .parameters import WEAK_AMPLITUDE, Laws, LogNormal
 from .quadrature import average, differences, quantile, tilted_moments
 
 
@@ -88,10 +88,6 @@ class RegressionLikelihood(Likelihood):
         """The same law for `number` new observations whose noise is `noise`, an argument of predictions."""
         check_flag("noise", noise)  # variances of single observations are those of normal noise
         return self
-
-    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
-        """Observations as numbers, and f as they see it: with the logarithm of the exposure of each added."""
-        return y, f
 
     def adapted(self, y: Array, mean: float | None) -> Self:
         """The same law, where f counts from the given mean, or, for None, from a typical value of y.

@@ -9,10 +9,11 @@ from scipy.special import digamma, gammaln, lambertw, ndtr, stdtr
 from ..covariance import Array
 from ..errors import InvalidInput
 from .likelihood import NormalMixture
-from .priors import WEAK_NOISE, LogNormal
+from .parameters import WEAK_NOISE, LogNormal
 from .quadrature import DROP
 from .regression_likelihood import RegressionLikelihood
 
+ROUNDING = 1e-12  # of bounds, where the logarithm of a number is taken and undone
 STEP = 0.2  # of the trapezoid rule in log lambda; the error is below e^(-pi^2 / step), 4e-22
 
 
@@ -69,7 +70,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.degrees is not None and not 0.1 <= self.degrees <= 1e4:
+        if self.degrees is not None and not 0.1 * (1 - ROUNDING) <= self.degrees <= 1e4 * (1 + ROUNDING):
             raise InvalidInput(
                 f"degrees = {self.degrees} of StudentT must be between 0.1 and 10,000. More are a normal law: use "
                 'likelihood="normal".'

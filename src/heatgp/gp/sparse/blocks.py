@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...covariance import Array
-from ..linalg import not_positive_definite
+from ..factors import not_positive_definite
 
 
 @dataclass(frozen=True)

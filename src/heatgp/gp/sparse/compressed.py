@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...covariance import Array
-from ..linalg import Dense
+from ..factors import Dense
 
 
 @dataclass(frozen=True)

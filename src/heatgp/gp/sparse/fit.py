@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import BoundWarning, NotPositiveDefinite, caught_warnings, warn_again
-from ..fit import Bounds, Fit, fit, fit_from, free_times, near_rows
-from ..linalg import JITTER
-from ..params import Given, Params, Time
+from ..factors import JITTER
+from ..objective import TOUCHING
+from ..parameters import Given, Params, Priors, Time
 from ..posterior import condition
-from ..priors import Priors
-from ..search import TOUCHING
-from ..targets import targets, typical_noise
+from ..prior import targets, typical_noise
+from ..search import Bounds, Fit, fit, fit_from, free_times, near_rows
 from .inducing import SAFE, Inducing
 from .regression import SparseData, resolved_box, sparse_objective
 from .source import Chunk, Source, collected

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import linalg
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction, contracted, gram, scaled_vectors, with_scale
-from ..params import Time
+from ..parameters import Time
 from ..pivoted import pivoted_cholesky
 
 SAFE = 1e-13

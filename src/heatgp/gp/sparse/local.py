@@ -22,17 +22,15 @@ from numpy.typing import ArrayLike
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
 from ...errors import Unsupported
-from ..evidence import Evidence, evidence
-from ..fit import Bounds, Fit, Interval, box_of, exact_objective, fit_from
-from ..linalg import JITTER, Dense, draw
+from ...threads import on_all_threads
+from ..exact import Evidence, evidence
+from ..factors import JITTER, Dense, draw
 from ..normal import Normal
 from ..objective import Objective
-from ..params import Given, Params, Time
+from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior, condition
-from ..prior import Prior
-from ..priors import Priors
-from ..targets import MeanBasis, Targets, targets, typical_noise
-from ..threads import on_all_threads
+from ..prior import MeanBasis, Prior, Targets, targets, typical_noise
+from ..search import Bounds, Fit, Interval, box_of, exact_objective, fit_from
 from .blocks import Blocks
 from .fit import allowed, noise_ratio
 from .inducing import Inducing

@@ -12,17 +12,15 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
-from ..evidence import evidence
-from ..fit import Bounds, Interval, box_of, exact_objective, free_times
-from ..linalg import JITTER, Dense, LowRank
+from ...threads import on_one_thread
+from ..exact import evidence
+from ..factors import JITTER, Dense, LowRank
 from ..normal import Normal
 from ..objective import Objective
-from ..params import Given, Params, Time
+from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior, Structure
-from ..prior import Prior
-from ..priors import Priors
-from ..targets import MeanBasis, Targets, targets
-from ..threads import on_one_thread
+from ..prior import MeanBasis, Prior, Targets, targets
+from ..search import Bounds, Interval, box_of, exact_objective, free_times
 from .compressed import Compressed, CompressedFactor
 from .inducing import InducedKernel, Inducing
 from .statistics import Statistics

@@ -11,17 +11,17 @@ import numpy as np
 
 from ...covariance import Array, Kernel
 from ...errors import InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn_again
+from ...threads import of_data
 from ..classes import ClassesPosterior
 from ..coupled_low_rank import CoupledFeatures, CoupledLowRank
 from ..ep import expectation_propagation
-from ..fit import Fit, free_times
+from ..factors import LowRank
 from ..kernels import PlusConstant
 from ..likelihood import Likelihood
-from ..linalg import LowRank
-from ..params import Given, Params
+from ..parameters import Given, Params
 from ..pivoted import Root
 from ..posterior import Forgotten, Posterior, condition
-from ..threads import of_data
+from ..search import Fit, free_times
 from .fit import LIKELIER, is_shorter
 from .inducing import InducedKernel
 

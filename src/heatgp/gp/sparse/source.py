@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...covariance import Array
-from ..threads import on_all_threads
+from ...threads import on_all_threads
 from .inducing import Inducing
 from .statistics import Statistics
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from heatgp.errors import NotPositiveDefinite
-from heatgp.gp.linalg import Dense, Diagonal, LowRank, cholesky, draw
+from heatgp.gp.factors import Dense, Diagonal, LowRank, cholesky, draw
 from heatgp.gp.pivoted import Root
 
 rng = np.random.default_rng(0)

@@ -28,6 +28,7 @@ from ..arguments import check_count, generator
 from ..cost import check_memory
 from ..covariance import Array
 from ..errors import NotPositiveDefinite
+from .pivoted import NEGLIGIBLE, Root
 
 JITTER = 1e-10
 """Noise below this fraction of the mean prior variance is taken to be this fraction.
@@ -283,3 +284,69 @@ def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     noise = generator(rng).standard_normal((size, len(mean)))
     return mean + noise @ root.T
+
+
+LEAST = 300
+"""Data below which a dense factorisation is as fast."""
+SHARE = 4
+"""The rank is at most one part in so many of the number of data."""
+EVIDENCE = 1e-8
+"""What the rest of the covariance may change a log evidence by."""
+
+
+@dataclass(frozen=True)
+class Economical(LowRank):
+    """K = F F', as `LowRank`, but for slopes, which are those of K."""
+
+    @classmethod
+    def root(cls, form: Any, K: Array, share: float = NEGLIGIBLE) -> Root | None:
+        """The points that carry K, but for a share of its largest variance; None where they are too many."""
+        return Root.of(K, len(K) // SHARE, share) if form is Dense and len(K) >= LEAST else None
+
+    @cached_property
+    def _inverse(self) -> Array:
+        """R."""
+        white = self._whitened * self.precision
+        R = -(white.T @ white)
+        R.flat[:: len(R) + 1] += self.precision
+        return R
+
+    def slope(self, change: Array, u: Array, v: Array) -> float:
+        return float(np.vdot(u, change @ v) - 0.5 * np.vdot(self._inverse, change))
+
+
+def factored(form: Any, values: Array, precision: Array) -> Any:
+    """The factor of a form, in few points where these carry a dense covariance."""
+    if form is Dense and len(values) >= LEAST:
+        share = 2.0 * EVIDENCE / (float(np.max(precision)) * len(values) * float(np.diagonal(values).max()))
+        root = Economical.root(form, values, share)
+        if root is not None:
+            return Economical.of(root.F, precision)
+    return form.of(values, precision)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """D K D = U diag(eigenvalues) U', D = diag(scale): new coordinates are U' D y.
+
+    D makes the noise the same for all data where it is not; it leaves the mean prior variance what it is.
+    """
+
+    eigenvalues: Array
+    vectors: Array  # U, (N, N)
+    scale: Array  # (N,)
+    noise: float  # the variance of the noise in these coordinates over the parameter `noise`
+
+    @classmethod
+    def of(cls, form: Any, values: Array, height: float, noise: Array) -> Spectrum:
+        """From the values of a prior at a time, their height and the relative variances of the noise of the data."""
+        K = values @ values.T if form is LowRank else values
+        noise = np.maximum(noise, JITTER * noise.max())
+        scale = 1.0 / np.sqrt(noise) if noise.any() else np.ones(len(K))
+        scale = scale * np.sqrt(height / np.mean(scale**2 * np.diagonal(K)))
+        eigenvalues, vectors = linalg.eigh(K * np.outer(scale, scale), driver="evd", check_finite=False)
+        return cls(eigenvalues, vectors, scale, float(np.mean(noise * scale**2)))
+
+    def rotated(self, data: Any) -> Any:
+        """`Targets` in these coordinates."""
+        return data.mapped(self.vectors.T * self.scale, self.noise, float(np.log(self.scale).sum()))

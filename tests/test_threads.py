@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from heatgp import Euclidean, GPClassifier, GPRegressor, Stiefel, heat_kernel
-from heatgp.gp import threads
+from heatgp import Euclidean, GPClassifier, GPRegressor, Stiefel, heat_kernel, threads
 from heatgp.gp.kernels import Normalized
 from heatgp.heat.exact.frames import FramesProfile
 
