@@ -1,5 +1,6 @@
 """GPRegressor with Student-t noise, counts and likelihoods of one's own."""
 
+import warnings
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
 
 import heatgp as hg
-from heatgp.errors import InvalidInput, SmallSampleWarning, Unsupported
+from heatgp.errors import BoundWarning, InvalidInput, SmallSampleWarning, Unsupported
 from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.regression_likelihood import RegressionLikelihood
@@ -501,3 +502,13 @@ def test_bounds_of_what_is_no_field():
 
     with pytest.raises(InvalidInput, match=r"Named.bounds names 'shape', which is no field of it. Declare it"):
         Named()
+
+
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e4])
+def test_no_noise_is_an_answer_in_every_unit(unit):
+    """Student-t noise on its lower bound is no parameter that the data do not determine."""
+    X = np.linspace(-3, 3, 40)[:, None]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", BoundWarning)
+        gp = hg.GPRegressor(hg.Euclidean(1), likelihood="student-t").fit(X, unit * np.sin(X[:, 0]))
+    assert gp.noise_ < 1e-5 * unit**2

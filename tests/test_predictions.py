@@ -355,3 +355,26 @@ def test_counts_have_intervals_of_their_own(rng):
     assert gp.log_density(X, y).shape == (40,)
     assert hg.nlpd_scorer(gp, X, y) == pytest.approx(gp.log_density(X, y).mean())
     assert "amplitude" in str(gp.summary())
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_the_noise_of_new_points_is_that_of_all_outputs(number):
+    """A variance for each new point, with known noise and with one for all: of as many points as outputs, too."""
+    rng = np.random.default_rng(0)
+    X, new, noise = rng.normal(size=(20, 1)), rng.normal(size=(number, 1)), np.geomspace(0.1, 10.0, number)
+    Y = np.column_stack([np.sin(X[:, 0]), X[:, 0]])
+    for known in (np.full(20, 0.1), 0.1):
+        gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=known).fit(X, Y)
+        _, std = gp.predict(new, return_std=True)
+        _, wider = gp.predict(new, return_std=True, noise=noise)
+        np.testing.assert_allclose(wider**2 - std**2, np.column_stack([noise, noise]), rtol=1e-9)
+        _, covariance = gp.predict(new, return_cov=True, noise=noise)
+        np.testing.assert_allclose(covariance[np.arange(number), np.arange(number)], wider**2, rtol=1e-9)
+        assert gp.log_density(new, np.zeros((number, 2)), noise=noise).shape == (number, 2)
+
+
+def test_the_gradient_of_the_evidence_of_one_point():
+    """Nothing is left to learn from, and everything is given: the evidence does not depend on the parameters."""
+    gp = hg.GPRegressor(hg.Euclidean(1), time=1.0, amplitude=1.0, noise=0.1).fit([[0.0]], [1.0])
+    _, slopes = gp.log_marginal_likelihood(gradient=True)
+    np.testing.assert_allclose(slopes, 0.0, atol=1e-12)

@@ -22,7 +22,7 @@ from ..gp.no_signal import NoSignal, with_no_signal
 from ..gp.objective import TOUCHING, Place, attempt
 from ..gp.posterior import Posterior
 from ..gp.probit import Probit
-from ..gp.search import Fit, near_rows, time_intervals
+from ..gp.search import Fit, free_times, near_rows, time_intervals
 from ..gp.sparse.fit import NotSparse, SparseOptions, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.sparse.sites import (
@@ -220,7 +220,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _learned_from_some(self, points: Array, numbers: Array) -> tuple[list[tuple[Posterior, Fit | None]], Array]:
         """Models of some labels, and the numbers of these: random ones, or near ones where classes are mixed."""
         few, near, given = some_of_each(numbers, LEARNED), None, self._given(0.0)
-        if len(points) >= 2 * NEAR:
+        if len(points) >= 2 * NEAR and free_times(self.kernel_, given):
             _, middle = time_intervals(self.kernel_, self._bounds(points[few]), given)
             groups = near_rows(self.kernel_, points, middle, NEAR, GROUPS)
             rarest = [np.bincount(numbers[rows], minlength=len(self.classes_)).min() for rows in groups]

@@ -13,7 +13,7 @@ from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
+from ..errors import InvalidInput, SmallSampleWarning, Unsupported, caught_warnings, warn, warn_again
 from ..gp.functions import sampled_functions
 from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
@@ -22,7 +22,7 @@ from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
 from ..gp.prior import constant_basis, noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.search import Bounds, near_rows, time_intervals
+from ..gp.search import Bounds, free_times, near_rows, time_intervals
 from ..gp.sparse.fit import Collect, NotSparse, inducing_of
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.sparse.local import LocalPosterior
@@ -286,7 +286,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
         X, y, sample_weight, _, covariates = data
         if y.ndim == 2:
-            check("sample_functions", OUTPUTS, call="a sparse model", number=y.shape[1])
+            check("partial_fit", OUTPUTS)
         collect: Collect = collected
         if in_parts(X):
             source, collect = streamed(data, self._reader)
@@ -495,7 +495,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _fit_sites(self, points: Array, y: Array, likelihood: Any, mean: str, has_exposure: bool) -> Self:
         """`fit` of many observations that are not normal: parameters from some, predictions from all."""
         few, near, given = random_rows(len(points), LEARNED), None, self._given(0.0)
-        if len(points) >= 2 * NEAR:
+        if len(points) >= 2 * NEAR and free_times(self.kernel_, given):
             _, middle = time_intervals(self.kernel_, self._bounds(points, len(points)), given)
             near = near_rows(self.kernel_, points, middle, NEAR)[0]
 
@@ -503,9 +503,11 @@ class GPRegressor(RegressorMixin, HeatGP):
             pairs = on_one_thread(len)(self.kernel_.pairs)(points[rows])
             return [self._learned(condition, points[rows], y[rows], pairs, mean=mean, likelihood=likelihood)]
 
-        ((some, self.fit_),), rows = learned_from_some(self.kernel_, given, few, near, learn)
+        with caught_warnings() as caught:  # they are not true where the model becomes dense
+            ((some, self.fit_),), rows = learned_from_some(self.kernel_, given, few, near, learn)
         options = options_of(self.tolerance, self.inducing, self._on_manifold)
         kernel = InducedKernel(inducing_of(self.kernel_, points, some.params, noise_of(some), options))
+        warn_again(caught)
         self.posterior_ = condition_sparse_sites(kernel, points, y, some.params, some.likelihood, mean)
         self.mixtures_ = [Mixture.of(self.posterior_)]
         self.approximation_ = SitesApproximation.of([kernel], [some], len(points), len(rows))

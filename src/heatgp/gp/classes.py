@@ -36,7 +36,7 @@ class ClassesPosterior(Posterior):
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
         """Mean, (M, classes), and covariance, (M, classes, classes), of all f_c at each point."""
         classes = len(self.weights)
-        size = max(1, CHUNK // (classes * self.weights.size))
+        size = max(1, CHUNK // (self.weights.size * (classes if self.factor.of_features else 1)))
         means, covariances = [np.empty((0, classes))], [np.empty((0, classes, classes))]
         for start in range(0, len(Xnew), size):
             points = Xnew[start : start + size]

@@ -252,6 +252,7 @@ class Exact(Inference):
 
     def prepared(self, objective: Objective) -> Objective:
         """Where every time is given, one eigendecomposition of all data is enough."""
+        objective.y.check_freedom(objective.given.amplitude)
         has_times = objective.given.free or objective.prior.form is not Dense
         return objective if has_times else spectral(objective, np.empty(0))
 

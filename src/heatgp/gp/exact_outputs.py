@@ -112,6 +112,10 @@ class ExactOutputs(Inference):
             value += float(normal_log_density(np.log(amplitude * height), *self.law)[0].sum())
         return value
 
+    def prepared(self, objective: Objective) -> Objective:
+        objective.y.check_freedom(objective.given.amplitude)
+        return objective
+
     def informative(self, objective: Objective) -> Objective:
         """Without columns that do not vary, which say nothing of the time, whatever their evidence."""
         data = objective.y

@@ -22,6 +22,7 @@ class Normal(Likelihood):
     ----------
     noise : number of at least 0, the variance of the noise; an array (p,) of p outputs; None (default) where each
         observation has a known noise of its own, so that the noise of new ones is not known.
+    several : bool, default False. Whether observations are of several outputs.
 
     Examples
     --------
@@ -30,6 +31,7 @@ class Normal(Likelihood):
     """
 
     noise: Any = None
+    several: bool = False
 
     expected_increases: ClassVar[bool] = True
 
@@ -49,8 +51,7 @@ class Normal(Likelihood):
                 f"finite and not negative; got {noise!r}."
             )
         variances = variances.astype(float)
-        several = np.ndim(self.noise) == 1 and variances.ndim == 1  # outputs
-        return replace(self, noise=variances[:, None] if several else variances)
+        return replace(self, noise=variances[:, None] if self.several and variances.ndim else variances)
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         total = variance + self.noise

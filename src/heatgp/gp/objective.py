@@ -201,6 +201,7 @@ class Objective:
 
     def __call__(self, z: Array) -> tuple[float, Array]:
         """The log posterior density and its gradient."""
+        self.calls.add()
         values, slopes = self.prior.at(self.given.times(z), self.given.free)
         height, height_slopes = self.prior.height(values), self.prior.height_slopes(values, slopes)
         values = self.inference.scaled(self.prior.form, values, height, self.given, dict(zip(self.names, z)))
@@ -216,6 +217,7 @@ class Objective:
 
     def value(self, z: Array) -> float:
         """The log posterior density alone."""
+        self.calls.add()
         found = self.found(self.prior.at(self.given.times(z))[0], z)
         return found.log_evidence + found.log_prior + log_density(self.laws, self.names, z)[0]
 
@@ -227,7 +229,6 @@ class Objective:
 
     def _found(self, values: Array, height: float, z: Array) -> Found:
         """The same from scaled values."""
-        self.calls.add()
         at = dict(zip(self.names, z))
         return self.inference.evidence(self.prior.form, values, height, self.y, self.given, at, self.laws)
 

@@ -85,6 +85,7 @@ class OutputsPosterior(Posterior):
         found[own, own] += self.likelihood.with_noise(noise, len(Xnew)).noise
         return found
 
+    @of_posterior
     def sample(self, Xnew: Any, rng: Any, size: int = 1) -> Array:
         """`size` functions drawn from the posterior, at Xnew: (size, M, p)."""
         rng, means, covariances = generator(rng), self.latent_mean(Xnew), self.latent_covariance(Xnew)
@@ -169,7 +170,7 @@ def condition_outputs(
         X,
         np.asarray(y, dtype=float),
         params,
-        Normal(None if noise_is_known else noise),
+        Normal(None if noise_is_known else noise, several=True),
         spectrum,
         found.weights,
         float(found.value.sum()),

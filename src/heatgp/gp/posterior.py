@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -137,7 +138,7 @@ class Posterior:
         """The points of the data, or of a random part of them."""
         return self.structure.points(self)
 
-    @property
+    @cached_property
     def approximation(self) -> Any:
         """How good the approximation is; None where there is none."""
         return self.structure.approximation(self)
@@ -271,6 +272,7 @@ class Posterior:
             found.flat[:: len(found) + 1] = law.variance(mean, own)
         return found
 
+    @of_posterior
     def sample(self, Xnew: Any, rng: Any, size: int = 1) -> Array:
         """`size` draws of the mean of an observation given f, at Xnew: (size, M)."""
         return self.likelihood.expected(draw(self.latent_mean(Xnew), self.latent_covariance(Xnew), rng, size))
@@ -515,8 +517,8 @@ def _conditioned_on_sites(
     tolerance = {"tolerance": 1e-4} if several and start is not None else {}
     inference = Approximate(likelihood, method_of(method), tolerance, constant)
     inference.last[:] = [] if start is None else [start]
-    scaled = params.amplitude**prior.form.power * values
-    found = inference.approximation(prior.form, scaled, variance, y, likelihood)
+    values = params.amplitude**prior.form.power * values
+    found = inference.approximation(prior.form, values, variance, y, likelihood)
     if constant:
         kernel = PlusConstant(kernel, (likelihood.unit**2 + variance) / params.amplitude)
     return Posterior(

@@ -27,7 +27,7 @@ Pairs = TimeFunction | None
 
 @dataclass(frozen=True)
 class Prior:
-    """The covariance of the data at amplitude 1, in one of the forms of `linalg`.
+    """The covariance of the data at amplitude 1, in one of the forms of `factors`.
 
     Whatever depends on the points alone has been computed before.
     """
@@ -152,6 +152,18 @@ class Targets:
         size = np.square(self.start).sum(axis=0) / len(self)
         found = np.maximum(np.square(self.y).sum(axis=0) / max(self.freedom, 1), 1e-24 * size)
         return np.where(found > 0, found, 1e-24)
+
+    def check_freedom(self, amplitude: float | None) -> None:
+        """Raise InvalidInput where the variance is to be learned, from nothing: no `amplitude` is given."""
+        if self.freedom >= 1 or amplitude is not None:
+            return
+        rows = "rows of targets" if self.y.ndim == 2 else "targets"
+        raise InvalidInput(
+            f"N = {len(self)} target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
+            if len(self) == 1
+            else f"the mean has as many coefficients as there are {rows}, {len(self)}: nothing is left to learn "
+            "variances from. Give amplitude, or fewer basis functions."
+        )
 
     @property
     def varies(self) -> Array:

@@ -174,6 +174,7 @@ def fit_from(
 ) -> Fit:
     """The best of the maxima near some guesses."""
     given, count, found = objective.given, objective.y.count, []
+    objective.y.check_freedom(given.amplitude)
     for guess in guesses:
         values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
         values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
@@ -213,6 +214,8 @@ def objective_of(
     if likelihood is None:
         data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
         _, middle = time_intervals(kernel, bounds, given)
+        if data.y.ndim == 2:
+            check_memory(8.0 * 6 * len(data) ** 2, f"The eigenvectors of {len(data):,} points", "Give fewer points.")
         return exact_objective(kernel, X, Prior.of(kernel, X, middle, pairs), data, bounds, given, priors)
     intervals, middle = time_intervals(kernel, bounds, given)
     searched = {name: likelihood.bounds[name] for name in likelihood.free}
@@ -243,7 +246,6 @@ def exact_objective(
 ) -> tuple[Objective, dict[str, Interval]]:
     """The same for targets with normal noise and their prior covariance; X are their points, or some of them."""
     intervals, middle = time_intervals(kernel, bounds, given)
-    check_freedom(data, given)
     scale = data.mean_square
     low, high = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
     variance = np.broadcast_to(low, scale.shape), np.broadcast_to(high, scale.shape)
@@ -257,7 +259,6 @@ def exact_objective(
         weak["amplitude"] = LogNormal(float(scale), WEAK_AMPLITUDE)
         laws = laws_of(checked_priors(priors), intervals, kernel, weak)
         return Objective(prior, data, given, Exact(intervals.get("amplitude", (0.0, 0.0))), laws), intervals
-    check_memory(8.0 * 6 * len(data) ** 2, f"The eigenvectors of {len(data):,} points", "Give fewer points.")
     if not data.is_flat and given.amplitude is None and not given.noise:
         raise Unsupported(
             "coefficient_scale with several outputs whose amplitude and noise are both learned. Give one of them, or "
@@ -271,18 +272,6 @@ def exact_objective(
     if one := laws.pop("amplitude", None):
         law = np.full(len(scale), np.log(one.median)), one.spread
     return Objective(prior, data, given, ExactOutputs(variance, ratio, law), laws), intervals
-
-
-def check_freedom(data: Targets, given: Given) -> None:
-    """Raise InvalidInput where nothing is left to learn the variance from."""
-    if data.freedom < 1 and given.amplitude is None:
-        rows = "rows of targets" if data.y.ndim == 2 else "targets"
-        raise InvalidInput(
-            f"N = {len(data)} target is its own mean and 1 sample says nothing of variances. Give amplitude, or a mean."
-            if len(data) == 1
-            else f"the mean has as many coefficients as there are {rows}, {len(data)}: nothing is left to learn "
-            "variances from. Give amplitude, or fewer basis functions."
-        )
 
 
 def noise_ratio(
@@ -384,7 +373,9 @@ def finished(
     without_effect = _without_effect(kernel, objective, z)
     for name, interval in intervals.items():
         for side, bound in zip(("lower", "upper"), interval):
-            is_answer = side == "lower" and bool(np.all(bound <= WITHOUT_NOISE.get(name, 0.0)))
+            least = WITHOUT_NOISE.get(name, 0.0)
+            least = least if likelihood is None else likelihood.in_unit(name, least)
+            is_answer = side == "lower" and bool(np.all(bound <= least * (1 + TOUCHING)))
             is_answer |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
             sits = np.abs(values[name] / bound - 1) < TOUCHING
             if np.any(sits) and not is_answer:

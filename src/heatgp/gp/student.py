@@ -84,7 +84,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         return values
 
     def adapted(self, y: Array, mean: float | None) -> Self:
-        """In units of the standard deviation that a normal law with the quartiles of y has, from their median."""
+        """From the median; the unit is the standard deviation that a normal law with the quartiles of y has."""
         center = float(np.median(y)) if mean is None else mean
         unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0
         return replace(self, center=center, unit=unit)

@@ -12,7 +12,7 @@ from ..factors import not_positive_definite
 
 @dataclass(frozen=True)
 class Blocks:
-    """A form of a covariance as in `linalg`: its values are the blocks on the diagonal, (b, n, n)."""
+    """A form of a covariance as in `factors`: its values are the blocks on the diagonal, (b, n, n)."""
 
     precision: Array  # s, (b n,)
     inverse: Array  # R, (b, n, n)

@@ -19,7 +19,7 @@ from ..factors import Dense
 
 @dataclass(frozen=True)
 class Compressed:
-    """A form of a covariance as in `linalg`: that of the rows of compressed data of prior variance 1.
+    """A form of a covariance as in `factors`: that of the rows of compressed data of prior variance 1.
 
     The last row has no part in f. The last number on the diagonal of its values is the mean prior variance of the data
     that the features leave unexplained.

@@ -130,7 +130,7 @@ def condition_sparse_sites(
         return replace(found, factor=LowRank(np.eye(rank), np.ones(rank), factor.lower), weights=weights, **kept)
     full: Kernel = kernel
     if mean == "constant":
-        full = PlusConstant(kernel, (1 + params.amplitude) / params.amplitude)
+        full = PlusConstant(kernel, (likelihood.unit**2 + params.amplitude) / params.amplitude)
     features = full.features(X)
     assert features is not None
     root = Root(np.empty((0, 0)), np.sqrt(params.amplitude) * features.at(params.time).value, np.empty(0, int))
