@@ -245,11 +245,12 @@ def test_outliers_do_not_bend_the_curve():
 
 @pytest.mark.slow
 def test_a_fit_does_not_depend_on_units():
+    """The amplitude and the noise are in squares of the unit of y."""
     X, _, y = with_outliers(60, seed=3)
     fit, moved = learned(X, y), learned(X, 1e3 + 50 * y)
     assert moved.params.time == pytest.approx(fit.params.time, rel=1e-3)
-    assert moved.params.amplitude == pytest.approx(fit.params.amplitude, rel=1e-3)
-    assert moved.likelihood.noise == pytest.approx(fit.likelihood.noise, rel=1e-3)
+    assert moved.params.amplitude == pytest.approx(50**2 * fit.params.amplitude, rel=1e-3)
+    assert moved.likelihood.noise == pytest.approx(50**2 * fit.likelihood.noise, rel=1e-3)
     assert moved.log_marginal_likelihood == pytest.approx(fit.log_marginal_likelihood - 60 * np.log(50), abs=1e-4)
 
 
