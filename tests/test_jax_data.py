@@ -156,7 +156,7 @@ def test_wrong_shapes_are_refused():
             hg.GPRegressor(S2).fit(on_device(wrong), y)
     for own in (on_device, np.asarray):
         gp = hg.GPRegressor(S2, inducing=20, **KNOWN).partial_fit(X[:50], y[:50])
-        with pytest.raises(Unsupported, match="these have one output. Fit one for each column"):
+        with pytest.raises(Unsupported, match=r"these have one output\. Fit one for each column"):
             gp.partial_fit(own(X[:50]), np.column_stack([y, y])[:50])
     gp = hg.GPRegressor(S2, **KNOWN).fit(X[:50], y[:50])
     with pytest.raises(InvalidInput, match=r"shape \(\)"):
