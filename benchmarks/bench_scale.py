@@ -55,7 +55,7 @@ def costs(M: hg.Manifold, X: np.ndarray, y: np.ndarray, m: int) -> tuple[float, 
     start = time.process_time()
     collect(source, inducing, np.zeros(1))
     passed = time.process_time() - start
-    gp = hg.GPRegressor(M, time=0.02, amplitude=1.0, noise=1e3, inference="sparse", inducing=inducing.points)
+    gp = hg.GPRegressor(M, time=0.02, amplitude=1.0, noise=1e3, inference=hg.Sparse(inducing.points))
     gp.fit(np.array(X[: 3 * m]), np.array(y[: 3 * m]))
     gp.predict(X[:10], return_std=True)
     new = X[: max(20_000, len(X) // 10)]

@@ -86,7 +86,8 @@ def compared(name: str, number: int, at: float, noise: float, tolerances: list[f
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
             gp = hg.GPRegressor(
-                M, time=None if learned else at, amplitude=1.0, noise=noise, mean="zero", tolerance=tolerance
+                M, time=None if learned else at, amplitude=1.0, noise=noise, mean="zero",
+                inference=hg.Sparse(tolerance=tolerance),
             ).fit(X, y)  # fmt: skip
             mean, std = gp.predict(new, return_std=True)
         ours = time.process_time() - begin

@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 import heatgp as hg
-from heatgp.estimators.jax_statistics import FeatureStatistics, jax_statistics
+from heatgp.adapters.jax import FeatureStatistics, jax_statistics
 
 CHECKED = 20_000
 

@@ -20,6 +20,8 @@ import numpy as np
 import torch
 from globe import DENSE, HEADER, NOISE, UNITS, Predict, Task, heatgp_model, score
 
+from heatgp import Sparse
+
 PART = 1024
 STEP = 0.01
 GROWTH, PATIENCE = 1e-3, 5
@@ -101,7 +103,7 @@ def main() -> None:
         for smoothness in options.smoothness:
             label = "heat kernel" if smoothness == "inf" else f"Matern {smoothness}"
             for inducing in options.ours:
-                model = heatgp_model(smoothness=float(smoothness), inducing=inducing)
+                model = heatgp_model(smoothness=float(smoothness), inference=Sparse(inducing))
                 print(score(f"heatgp, {label}, {inducing}", model, task), flush=True)
             model = heatgp_model(DENSE, smoothness=float(smoothness), inference="dense")
             print(score(f"  dense, {DENSE} values", model, task), flush=True)

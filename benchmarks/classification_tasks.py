@@ -2,7 +2,7 @@
 
     OMP_NUM_THREADS=1 HEATGP_DATA=folder python benchmarks/classification_tasks.py [--quick]
 
-"plain" is the model without weak priors, label noise, constant and joint classes. Differences are means over splits or
+"plain" is the model without weak priors, label noise and constant. Differences are means over splits or
 seeds, with their standard errors. Real data are left out where the folder does not hold them.
 """
 
@@ -17,7 +17,7 @@ from heatgp.datasets import DataMissing, drill, dti, gorillas
 from heatgp.errors import BoundWarning
 from heatgp.gp.scores import cross_entropy
 
-PLAIN = {"priors": None, "label_noise": 0.0, "mean": "zero", "multiclass": "one-vs-rest"}
+PLAIN = {"priors": None, "label_noise": 0.0, "mean": "zero"}
 Split = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 

@@ -169,7 +169,7 @@ def main() -> None:
             kept: list[Predict] = []
 
             def learn(task: Task, kept=kept, smoothness=smoothness) -> tuple[Predict, str]:
-                predict, about = heatgp_model(smoothness=smoothness, inducing=options.inducing)(task)
+                predict, about = heatgp_model(smoothness=smoothness, inference=hg.Sparse(options.inducing))(task)
                 kept.append(predict)
                 return predict, about
 

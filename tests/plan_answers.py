@@ -20,6 +20,10 @@ POLE = np.array([[0.0, 0.0, 1.0]])
 NODES = np.linspace(-8.0, 8.0, 129)
 MASS = norm.pdf(NODES) * (NODES[1] - NODES[0])
 """The trapezoid rule of the standard normal law; its error is below 1e-10 for the integrands here, which are smooth."""
+WIDE = np.linspace(-12.0, 12.0, 601)
+"""Values of a coordinate with a flat prior, about the median of y."""
+FEW = 300
+"""Nodes that carry a posterior at least: a standard deviation then has a node or more."""
 NEGLIGIBLE = 25.0
 """Nodes whose weight is less than exp(-25) of the whole are left out."""
 
@@ -141,7 +145,11 @@ def probit_law(label_noise):
 
 @dataclass(frozen=True)
 class Integrated:
-    """The posterior of f at one or two data by the trapezoid rule. `shift` is the log of the exposure of the data."""
+    """The posterior of f at one or two data by the trapezoid rule. `shift` is the log of the exposure of the data.
+
+    With `flat` a constant with a flat prior is added to f. The prior of f is then that of the coordinates that are
+    orthogonal to a constant, and one in the other coordinate, the sum over √N: as in restricted likelihoods.
+    """
 
     X: np.ndarray
     y: np.ndarray
@@ -149,17 +157,38 @@ class Integrated:
     law: Law
     offset: float
     shift: np.ndarray
+    flat: bool = False
 
     @cached_property
     def nodes(self):
-        """Values of f, their posterior weights, and the log evidence."""
-        grid = np.stack(np.meshgrid(*[NODES] * len(self.y), indexing="ij"), axis=-1).reshape(-1, len(self.y))
-        mass = np.stack(np.meshgrid(*[np.log(MASS)] * len(self.y), indexing="ij"), axis=-1).reshape(-1, len(self.y))
-        f = self.offset + grid @ np.linalg.cholesky(self.covariance(self.X, self.X)).T
-        logs = mass.sum(axis=1) + self.law.log(self.y, f + self.shift).sum(axis=1)
+        """Values of f, their posterior weights, and the log evidence.
+
+        Where few nodes carry the posterior, the integral is taken again with nodes about these.
+        """
+        n, K = len(self.y), self.covariance(self.X, self.X)
+        scales, axes = [NODES] * n, np.eye(n)
+        if self.flat:
+            axes = np.linalg.qr(np.column_stack([np.ones(n), np.eye(n)[:, 1:]]))[0]
+            K = axes[:, 1:].T @ K @ axes[:, 1:]
+            scales[0] = WIDE
+        grid, f, logs = self._integrand(scales, axes, np.linalg.cholesky(K))
+        if np.sum(logs > logs.max() - NEGLIGIBLE) < FEW:
+            weights = softmax(logs)
+            center = weights @ grid
+            width = np.sqrt(weights @ (grid - center) ** 2)
+            grid, f, logs = self._integrand(list(center[:, None] + np.outer(width, NODES)), axes, np.linalg.cholesky(K))
         evidence = logsumexp(logs)
         kept = logs > evidence - NEGLIGIBLE
         return f[kept], softmax(logs[kept]), evidence
+
+    def _integrand(self, scales, axes, root):
+        """Coordinates, values of f, and the logs of the integrand times the weights of the trapezoid rule."""
+        grid = np.stack(np.meshgrid(*scales, indexing="ij"), axis=-1).reshape(-1, len(axes))
+        steps = sum(np.log(each[1] - each[0]) for each in scales)
+        own = grid[:, self.flat :]
+        f = self.offset + np.hstack([grid[:, : self.flat], own @ root.T]) @ axes.T
+        likelihood = self.law.log(self.y, f + self.shift).sum(axis=1)
+        return grid, f, norm.logpdf(own).sum(axis=1) + likelihood + steps
 
     @property
     def evidence(self):
@@ -167,10 +196,15 @@ class Integrated:
 
     def given(self, new):
         """The means (G, M) of f at new points given each of its values at the data, and its covariance (M, M)."""
-        A = np.linalg.solve(self.covariance(self.X, self.X), self.covariance(self.X, new)).T
-        return self.offset + (self.nodes[0] - self.offset) @ A.T, self.covariance(new, new) - A @ self.covariance(
-            self.X, new
-        )
+        K, k = self.covariance(self.X, self.X), self.covariance(self.X, new)
+        A = np.linalg.solve(K, k).T
+        covariance = self.covariance(new, new) - A @ k
+        if self.flat:
+            ones = np.linalg.solve(K, np.ones(len(K)))
+            rest = 1.0 - A.sum(axis=1)
+            A = A + np.outer(rest, ones) / ones.sum()
+            covariance = covariance + np.outer(rest, rest) / ones.sum()
+        return self.offset + (self.nodes[0] - self.offset) @ A.T, covariance
 
     def latent(self, new):
         means, covariance = self.given(new)

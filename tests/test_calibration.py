@@ -20,9 +20,9 @@ MANIFOLDS = (hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.
 LEVEL = 1e-3
 DATA = 30
 TIME = LogNormal(0.3, 0.7)
-REGRESSION = Priors(time=TIME, amplitude=LogNormal(1.0, 0.7), noise=LogNormal(0.1, 0.7))
-CLASSES = Priors(time=TIME, amplitude=LogNormal(4.0, 0.7))
 BOUNDS = tuple(TIME.quantile([1e-7, 1 - 1e-7]))
+REGRESSION = Priors(time=TIME, amplitude=LogNormal(1.0, 0.7), noise=LogNormal(0.1, 0.7), time_bounds=BOUNDS)
+CLASSES = Priors(time=TIME, amplitude=LogNormal(4.0, 0.7), time_bounds=BOUNDS)
 BANDWIDTH = 1.5 / np.sqrt(12)
 """Of a cell of the grid, in standard deviations: points are 1.5 of them apart."""
 
@@ -69,8 +69,8 @@ def regression(manifold, rng):
     time, amplitude, X, f = drawn(manifold, REGRESSION, 1, rng)
     noise = amplitude * float(REGRESSION.noise.sample(rng))
     y = f[:, 0] + np.sqrt(noise) * rng.standard_normal(DATA + 1)
-    gp = hg.GPRegressor(manifold, mean="zero", priors=REGRESSION, time_bounds=BOUNDS, integrate="grid")
-    (mixture,) = gp.fit(X[:-1], y[:-1]).mixtures_
+    gp = hg.GPRegressor(manifold, mean="zero", priors=REGRESSION, integrate="grid")
+    mixture = gp.fit(X[:-1], y[:-1]).mixture_
     means, variances = mixture.parts(X[-1:])
     return (
         below(mixture, f[-1, 0], means[:, 0], variances[:, 0]),
@@ -87,8 +87,8 @@ def binary(manifold, rng):
     labels = f[:-1, 0] + rng.standard_normal(DATA) > 0
     if labels.all() or not labels.any():
         return None
-    options = {"mean": "zero", "label_noise": 0.0, "priors": CLASSES, "time_bounds": BOUNDS, "integrate": "grid"}
-    (mixture,) = hg.GPClassifier(manifold, **options).fit(X[:-1], labels).mixtures_
+    options = {"mean": "zero", "label_noise": 0.0, "priors": CLASSES, "integrate": "grid"}
+    mixture = hg.GPClassifier(manifold, **options).fit(X[:-1], labels).mixture_
     means, variances = mixture.parts(X[-1:])
     return (
         below(mixture, f[-1, 0], means[:, 0], variances[:, 0]),
@@ -103,8 +103,8 @@ def several(manifold, rng):
     labels = np.argmax(f[:-1] + rng.standard_normal((DATA, 3)), axis=1)
     if len(np.unique(labels)) < 3:
         return None
-    options = {"mean": "zero", "label_noise": 0.0, "priors": CLASSES, "time_bounds": BOUNDS, "integrate": "grid"}
-    (mixture,) = hg.GPClassifier(manifold, multiclass="joint", **options).fit(X[:-1], labels).mixtures_
+    options = {"mean": "zero", "label_noise": 0.0, "priors": CLASSES, "integrate": "grid"}
+    mixture = hg.GPClassifier(manifold, **options).fit(X[:-1], labels).mixture_
     found = [posterior.moments(X[-1:]) for posterior in mixture.posteriors]
     side = np.array([1.0, -1.0, 0.0])
     means = [mean[0] @ side for mean, _ in found]
@@ -132,7 +132,7 @@ def weakly(manifold, rng):
     labels = rng.uniform(size=DATA + 1) < p
     if labels[:-1].all() or not labels[:-1].any():
         return None
-    gp = hg.GPClassifier(manifold, time_bounds=BOUNDS).fit(X[:-1], labels[:-1])
+    gp = hg.GPClassifier(manifold, priors=Priors(time_bounds=BOUNDS)).fit(X[:-1], labels[:-1])
     return gp.signal_, signal, gp.predict_proba(X[-1:])[0, 1], labels[-1]
 
 

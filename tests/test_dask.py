@@ -76,8 +76,8 @@ def test_statistics_are_those_of_one_machine():
 
 def test_a_model_of_blocks_on_workers_is_that_of_the_array(client):
     X, y = problem()
-    of_blocks = hg.GPRegressor(S2, inducing=150).fit(*blocks(X, y))
-    of_array = hg.GPRegressor(S2, inducing=150).fit(X, y)
+    of_blocks = hg.GPRegressor(S2, inference=hg.Sparse(150)).fit(*blocks(X, y))
+    of_array = hg.GPRegressor(S2, inference=hg.Sparse(150)).fit(X, y)
     for name in ("time_", "amplitude_", "noise_", "coefficients_"):
         np.testing.assert_allclose(getattr(of_blocks, name), getattr(of_array, name), rtol=1e-6)
     expected = of_array.log_marginal_likelihood()
@@ -103,7 +103,7 @@ def test_weights_covariates_and_more_data():
     rng = np.random.default_rng(1)
     Z, weights = rng.normal(size=(5000, 2)), rng.integers(0, 3, 5000).astype(float)
     weights[700:2100] = 0.0
-    options = KNOWN | {"inducing": X[:60], "mean": "linear", "inference": "sparse"}
+    options = KNOWN | {"inference": hg.Sparse(X[:60]), "mean": "linear"}
     whole = hg.GPRegressor(S2, **options).fit(X, y, weights, covariates=Z)
     parts = hg.GPRegressor(S2, **options)
     parts.fit(*blocks(X[:4200], y[:4200]), weights[:4200], covariates=blocks(Z[:4200]))
@@ -262,9 +262,7 @@ def test_no_warning_of_large_graphs(client):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", AccuracyWarning)
-        gp = hg.GPRegressor(S2, time=0.003, amplitude=1.0, noise=0.1, inference="sparse", inducing=1200).fit(
-            *blocks(X, y)
-        )
+        gp = hg.GPRegressor(S2, time=0.003, amplitude=1.0, noise=0.1, inference=hg.Sparse(1200)).fit(*blocks(X, y))
         assert gp.predict(blocks(X)).compute().shape == (2000,)
     assert gp.approximation_.inducing == 1200
 

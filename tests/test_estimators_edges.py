@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from heatgp import GPClassifier, GPRegressor, Product, Smooth, Sphere, Torus, heat_kernel
+from heatgp import GPClassifier, GPRegressor, Priors, Product, Smooth, Sphere, Torus, heat_kernel
 from heatgp.errors import BoundWarning, InvalidInput, OffManifold, SmallSampleWarning
 
 S2 = Sphere(2)
@@ -167,7 +167,12 @@ def at(index, value):
         ({"amplitude": 0}, X, Y, "amplitude = 0 is a variance and must be positive"),
         ({"noise": -0.1}, X, Y, "noise = -0.1 is a variance and must be 0 or positive"),
         ({"mean": None}, X, Y, "mean = None is not known"),
-        ({"time_bounds": (1.0, 0.1)}, X, Y, r"bounds \(1\.0, 0\.1\) must be positive, increasing and finite"),
+        (
+            {"priors": Priors(time_bounds=(1.0, 0.1))},
+            X,
+            Y,
+            r"bounds \(1\.0, 0\.1\) must be positive, increasing and finite",
+        ),
     ],
 )
 def test_regression_says_what_is_wrong(arguments, points, targets, message):
@@ -184,7 +189,7 @@ def test_regression_says_what_is_wrong(arguments, points, targets, message):
         ({}, np.stack([LABELS, LABELS], axis=1), r"y has shape \(40, 2\) and X 40 points"),
         ({}, [np.nan, 1.0] * 20, r"y\[0\] = nan is missing or not finite"),
         ({}, np.array([1, "a"] * 20, object), "the labels in y cannot be sorted .* Give all of one type"),
-        ({"inference": "mcmc"}, LABELS, "inference = 'mcmc' is not known. Use one of 'auto', 'ep'"),
+        ({"inference": "mcmc"}, LABELS, "inference = 'mcmc' is not known. Use one of 'auto', 'dense'"),
         ({"amplitude": -1.0}, LABELS, "amplitude = -1.0 is a variance"),
     ],
 )

@@ -1,13 +1,15 @@
 """Options of the estimators that meet each other: weights and their scale, bounds, covariates by name, shapes of y."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import heatgp as hg
-from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp.parameters import LogNormal, Priors
+from heatgp.errors import BoundWarning, InvalidInput
+from heatgp.gp.parameters import FLAT, LogNormal, Priors
 
 S2 = hg.Sphere(2)
 X = S2.random(np.random.default_rng(0), 40)
@@ -36,16 +38,20 @@ def test_the_scale_of_weights_is_that_of_the_noise(weight, outputs):
     np.testing.assert_allclose(other.noise_ / weight, one.noise_, rtol=1e-2)
 
 
+def flat(**options):
+    return replace(FLAT, **options)
+
+
 def test_bounds_are_arguments():
     with pytest.warns(BoundWarning, match=r"amplitude sits on the upper bound 0\.6"):
-        assert hg.GPRegressor(S2, amplitude_bounds=(0.5, 0.6), priors=None).fit(X, Y).amplitude_ == pytest.approx(0.6)
+        assert hg.GPRegressor(S2, priors=flat(amplitude_bounds=(0.5, 0.6))).fit(X, Y).amplitude_ == pytest.approx(0.6)
     with pytest.warns(BoundWarning, match="noise / prior variance sits on the lower bound 0.1"):
-        hg.GPRegressor(S2, noise_bounds=(0.1, 1.0), priors=None).fit(X, Y)
+        hg.GPRegressor(S2, priors=flat(noise_bounds=(0.1, 1.0))).fit(X, Y)
     with pytest.warns(BoundWarning, match="amplitude sits on the upper bound 3"):
-        hg.GPClassifier(S2, amplitude_bounds=(1, 3), priors=None, label_noise=0).fit(X, Y > 0)
+        hg.GPClassifier(S2, priors=flat(amplitude_bounds=(1, 3)), label_noise=0).fit(X, Y > 0)
     for options in {"amplitude_bounds": (2, 1)}, {"noise_bounds": "wide"}, {"noise_bounds": (0.0, 1.0)}:
         with pytest.raises(InvalidInput, match="must be two positive numbers, the smaller first"):
-            hg.GPRegressor(S2, **options).fit(X, Y)
+            Priors(**options)
 
 
 def test_covariates_are_known_by_their_names():
@@ -59,7 +65,7 @@ def test_a_prior_of_coefficients_allows_for_collinear_covariates():
     twice = np.stack([X[:, 0], X[:, 0]], axis=1)
     with pytest.raises(InvalidInput, match="is a combination of the columns of the mean before it"):
         hg.GPRegressor(S2, **FIXED).fit(X, Y, covariates=twice)
-    gp = hg.GPRegressor(S2, coefficient_scale=1.0, **FIXED).fit(X, Y, covariates=twice)
+    gp = hg.GPRegressor(S2, priors=Priors(coefficients=1.0), **FIXED).fit(X, Y, covariates=twice)
     assert gp.coefficients_[1] == pytest.approx(gp.coefficients_[2])  # by symmetry
 
 
@@ -78,7 +84,7 @@ def test_densities_need_one_observation_for_each_point(options, y, message):
 
 def test_student_t_noise_is_of_one_size_or_left_out():
     gp = hg.GPRegressor(S2, likelihood="student-t", **FIXED).fit(X, Y)
-    assert gp.coefficients_.size == 0
+    assert gp.coefficients_.shape == (1,)  # the constant of the mean
     for ask in (lambda: gp.log_density(X[:2], Y[:2], noise=0.1), lambda: gp.predict_interval(X[:2], noise=0.1)):
         with pytest.raises(InvalidInput, match="noise must be True or False"):
             ask()
@@ -115,11 +121,6 @@ def test_the_scorer_takes_a_pipeline_of_one_step():
     assert hg.nlpd_scorer(make_pipeline(gp).fit(X, Y), X, Y) == hg.nlpd_scorer(gp.fit(X, Y), X, Y)
 
 
-def test_the_summary_says_how_probable_a_signal_is():
-    gp = hg.GPClassifier(S2).fit(X, np.random.default_rng(0).random(40) < 0.5)
-    assert f"labels depend on the points with the probability {gp.signal_:.2g}" in str(gp.summary())
-
-
 SOME = LogNormal(1.0, 1.0)
 
 
@@ -136,10 +137,16 @@ def no_kernel(monkeypatch):
     "options, message",
     [
         ({"priors": Priors(label_noise=SOME)}, "priors.label_noise is given, but not possible with GPRegressor"),
-        ({"mean": "zero", "coefficient_scale": 1.0}, "coefficient_scale = 1.0 has no effect.*no coefficients. Leave"),
-        ({"mean": 3.0, "coefficient_scale": [1.0]}, r"coefficient_scale = \[1.0\] has no effect"),
-        ({"coefficient_scale": 1.0}, "no coefficients but the constant, which stays flat. Leave it None"),
-        ({"likelihood": "student-t", "noise_bounds": (0.1, 1.0)}, "noise_bounds is not possible with StudentT"),
+        (
+            {"mean": "zero", "priors": Priors(coefficients=1.0)},
+            "priors.coefficients = 1.0 has no effect.*no coefficients. Leave",
+        ),
+        ({"mean": 3.0, "priors": Priors(coefficients=[1.0])}, r"priors.coefficients = \[1.0\] has no effect"),
+        ({"priors": Priors(coefficients=1.0)}, "no coefficients but the constant, which stays flat. Leave it None"),
+        (
+            {"likelihood": "student-t", "priors": Priors(noise_bounds=(0.1, 1.0))},
+            "noise_bounds is given, but not possible with StudentT",
+        ),
         (
             {"likelihood": "poisson", "priors": Priors(noise=SOME)},
             "priors.noise is given, but not possible with Poisson",
@@ -155,8 +162,17 @@ def test_arguments_of_regression_that_would_do_nothing(options, message, no_kern
     "options, error, message",
     [
         ({"priors": Priors(noise=SOME)}, InvalidInput, "priors.noise .* priors are of time, amplitude and label_noise"),
-        ({"inference": "laplace", "priors": Priors(label_noise=SOME)}, InvalidInput, 'with inference="laplace"'),
-        ({"inference": "laplace", "label_noise": 0.1}, Unsupported, "Give label_noise=0, or use inference='ep'"),
+        (
+            {"priors": Priors(noise_bounds=(0.1, 1.0))},
+            InvalidInput,
+            "priors.noise_bounds is given, but not possible with GPC",
+        ),
+        ({"priors": Priors(coefficients=1.0)}, InvalidInput, "priors.coefficients is given, but not possible with GPC"),
+        (
+            {"inference": "laplace"},
+            InvalidInput,
+            "inference = 'laplace' is not known. Use one of 'auto', 'dense', 'sparse'",
+        ),
     ],
 )
 def test_arguments_of_classification_that_would_do_nothing(options, error, message, no_kernel):
@@ -167,7 +183,10 @@ def test_arguments_of_classification_that_would_do_nothing(options, error, messa
 def test_a_gram_matrix_has_no_time_to_search_for():
     gram = hg.heat_kernel(S2)(X, time=0.5)
     for options, message in [
-        ({"time_bounds": (0.1, 1.0)}, "but a precomputed kernel has no time"),
+        (
+            {"priors": Priors(time_bounds=(0.1, 1.0))},
+            "priors.time_bounds is given, but not possible with a precomputed",
+        ),
         ({"priors": Priors(time=SOME)}, "priors.time is given, but not possible with a precomputed kernel"),
     ]:
         for model, y in ((hg.GPRegressor, Y), (hg.GPClassifier, Y > 0)):
@@ -186,7 +205,8 @@ def test_noise_changes_no_mean():
 def test_bounds_and_priors_of_what_is_given_do_no_harm():
     plain = hg.GPRegressor(S2, **FIXED).fit(X, Y)
     bounds = {"time_bounds": (0.1, 1.0), "amplitude_bounds": (0.1, 1.0), "noise_bounds": (0.1, 1.0)}
-    gp = clone(hg.GPRegressor(S2, priors=Priors(SOME, SOME, SOME), integrate="grid", **bounds, **FIXED)).fit(X, Y)
+    priors = Priors(SOME, SOME, SOME, **bounds)
+    gp = clone(hg.GPRegressor(S2, priors=priors, integrate="grid", **FIXED)).fit(X, Y)
     np.testing.assert_array_equal(gp.predict(X), plain.predict(X))
     with pytest.warns(BoundWarning, match="noise / prior variance sits on the lower bound 0.1"):
         gp.set_params(noise=None).fit(X, Y)
@@ -244,11 +264,9 @@ MANY = np.random.default_rng(0).normal(size=(40, 79))
         (hg.GPRegressor(S2, amplitude=np.ones(40)), False),
         (hg.GPRegressor(S2, time=np.ones(40)), False),
         (hg.GPRegressor("euclidean", time=(1.0,) * 40), False),
-        (hg.GPRegressor(S2, time_bounds=np.ones(40)), False),
-        (hg.GPRegressor(S2, noise_bounds=np.ones(40)), False),
-        (hg.GPRegressor(S2, coefficient_scale=np.ones(40)), False),
+        (hg.GPRegressor(S2, priors=Priors(time_bounds=np.ones(40))), False),
+        (hg.GPRegressor(S2, priors=Priors(coefficients=np.ones(40))), False),
         (hg.GPRegressor(S2, smoothness=np.ones(40)), False),
-        (hg.GPRegressor(S2, likelihood="student-t", mean=np.ones(40)), False),
         (hg.GPClassifier(S2, label_noise=np.ones(40)), True),
         (hg.GPClassifier(S2, mean=np.ones(40)), True),
     ],
@@ -263,7 +281,7 @@ def test_errors_do_not_list_all_covariates():
     import pandas
 
     table = pandas.DataFrame(MANY, columns=NAMES)
-    gp = hg.GPRegressor(S2, coefficient_scale=1.0, **FIXED).fit(X, Y, covariates=table)
+    gp = hg.GPRegressor(S2, priors=Priors(coefficients=1.0), **FIXED).fit(X, Y, covariates=table)
     with pytest.raises(InvalidInput, match=r"\['column 78', 'column 77', 'column 76', \.\.\.\] \(79 values\)"):
         gp.predict(X, covariates=table[NAMES[::-1]])
     twice = table[NAMES[:30]].assign(again=table["column 0"])

@@ -123,8 +123,12 @@ def test_weights():
         ({"mean": lambda points: points[:3]}, None, r"the basis of the mean has shape \(3, 3\)"),
         ({"mean": lambda points: points[:, [0, 0]]}, None, "column 1 of the basis of the mean is a combination"),
         ({"mean": "quadratic"}, None, "mean = 'quadratic' is not known"),
-        ({"mean": "linear", "coefficient_scale": -1.0}, None, "coefficient_scale = .* must be a positive number"),
-        ({"mean": "linear", "coefficient_scale": [1.0, 2.0]}, None, "or one for each of 4 coefficients"),
+        (
+            {"mean": "linear", "priors": Priors(coefficients=-1.0)},
+            None,
+            "priors.coefficients = .* must be a positive number",
+        ),
+        ({"mean": "linear", "priors": Priors(coefficients=[1.0, 2.0])}, None, "or one for each of 4 coefficients"),
     ],
 )
 def test_bad_values_are_refused(arguments, weights, message):
@@ -177,7 +181,7 @@ def test_covariates():
     mean = gp.predict(X, covariates=table)
     assert np.std(mean - y) < 0.15
     assert gp.sample_y(NEW, 3, covariates=np.zeros((8, 2))).shape == (8, 3)
-    tied = GPRegressor(R3, coefficient_scale=1e-6, **FIXED).fit(X, y, covariates=table)
+    tied = GPRegressor(R3, priors=Priors(coefficients=1e-6), **FIXED).fit(X, y, covariates=table)
     np.testing.assert_allclose(tied.coefficients_[1:], 0.0, atol=1e-4)
     for wrong, message in (
         ({}, "the model was fitted with 2 covariates. Give `covariates` at the points"),

@@ -57,7 +57,7 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.slow
 @UNDETERMINED
 @parametrize_with_checks(
-    [GPClassifier("euclidean"), GPClassifier("euclidean", inference="laplace")],
+    [GPClassifier("euclidean"), GPClassifier("euclidean", inference="sparse")],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES,
 )
 def test_scikit_learn_checks_of_classes_with_everything_learned(estimator, check):

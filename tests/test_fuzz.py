@@ -373,7 +373,7 @@ S2, N = hg.Sphere(2), 6
 X = S2.random(0, N)
 Y = X[:, 0] * X[:, 2]
 PARAMETERS = [
-    *("kernel", "time", "amplitude", "normalize", "time_bounds", "rng", "n_jobs", "manifold", "project"),
+    *("kernel", "time", "amplitude", "normalize", "priors", "random_state", "inference", "manifold", "project"),
     *("noise", "mean"),
 ]
 
@@ -413,8 +413,6 @@ def estimators(data):
     parameters = {"manifold": S2, "time": 0.5, "amplitude": 1.0, **({"noise": 0.1} if regression else {})}
     for name in data.draw(st.lists(st.sampled_from(PARAMETERS if regression else PARAMETERS[:-2]), max_size=2)):
         parameters[name] = data.draw(odd)
-    if is_integer(parameters.get("n_jobs")) and parameters["n_jobs"] != 0:
-        parameters["n_jobs"] = 1  # no new processes here
     x, y = data.draw(st.one_of(st.just(X), st.just(X), odd_points(S2, N))), data.draw(odd_targets())
     cls = hg.GPRegressor if regression else hg.GPClassifier
     model = outcome(lambda: cls(**parameters).fit(x, y))

@@ -18,7 +18,7 @@ from heatgp.gp import search as learning
 from heatgp.gp.classes import condition_classes
 from heatgp.gp.kernels import Normalized, Precomputed
 from heatgp.gp.objective import FAR_BELOW, FLAT, worth_a_start
-from heatgp.gp.parameters import Given, Params
+from heatgp.gp.parameters import Given, Params, Priors
 from heatgp.gp.posterior import condition
 from heatgp.gp.probit import Probit
 from heatgp.gp.scores import coverage
@@ -58,9 +58,9 @@ def test_subset_and_everything_agree(monkeypatch):
     np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
     np.testing.assert_allclose(started.params.time, whole.params.time, rtol=1e-2)
     labels = np.sign(y - 3)
-    whole = fit_classification(RBF(), X, labels, BOUNDS, method="laplace")
+    whole = fit_classification(RBF(), X, labels, BOUNDS)
     monkeypatch.setattr("heatgp.gp.inference.SUBSET", 50)
-    started = fit_classification(RBF(), X, labels, BOUNDS, method="laplace")
+    started = fit_classification(RBF(), X, labels, BOUNDS)
     np.testing.assert_allclose(started.log_marginal_likelihood, whole.log_marginal_likelihood, atol=1e-4)
 
 
@@ -345,7 +345,7 @@ def test_dependent_columns_of_the_mean_end_no_search(time):
         "euclidean",
         time=time,
         mean=lambda X: np.column_stack([X[:, 0], X[:, 0], X[:, 1], X[:, 0] + X[:, 1]]),
-        coefficient_scale=1e5,
+        priors=Priors(coefficients=1e5),
     ).fit(X, y)
     assert np.isfinite(gp.log_marginal_likelihood())
 

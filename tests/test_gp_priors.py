@@ -54,7 +54,7 @@ def test_numbers_are_checked(wrong):
 
 
 def test_errors_say_what_to_do():
-    with pytest.raises(InvalidInput, match=r"priors\.time = 3\.0 must be a LogNormal\(median, spread\), or None"):
+    with pytest.raises(InvalidInput, match=r"priors\.time = 3\.0 must be a LogNormal\(median, spread\), \"weak\""):
         Priors(time=3.0)
     with pytest.raises(
         InvalidInput, match=r"prior of time, LogNormal\(.*\), has a probability of .* between the bounds"

@@ -31,6 +31,7 @@ from heatgp import (
 from heatgp.array import hermitian, white_noise
 from heatgp.covariance import Normalized
 from heatgp.errors import InvalidInput, NotConverged, Unsupported
+from heatgp.estimators.plan import Local
 from heatgp.gp.sparse.regression import SparseData
 from heatgp.heat.exact.fibre import finite_group, lift
 from heatgp.heat.kernel import HeatKernel
@@ -455,7 +456,7 @@ KNOWN = {"time": 0.3, "amplitude": 1.0, "noise": 0.01}
 MODELS = {
     "learned": {},
     "linear mean": {"mean": "linear"},
-    "a function as mean": {**KNOWN, "mean": lambda x: np.sin(2 * x[..., :2]), "coefficient_scale": 2.0},
+    "a function as mean": {**KNOWN, "mean": lambda x: np.sin(2 * x[..., :2]), "priors": hg.Priors(coefficients=2.0)},
     "integrated": {"integrate": "grid"},
     "matern": {"smoothness": 2.5},
     "densities": {**KNOWN, "normalize": False},
@@ -510,8 +511,9 @@ def test_gradients_of_local_models(rng):
     """Differences of the model of a group of points, whose data do not change; and nearly those of the dense model."""
     M = Sphere(2)
     X, y = data(M, 600, rng)
-    options = {"time": 0.003, "amplitude": 1.0, "noise": 0.01, "mean": "linear", "tolerance": 0.1}
-    local, dense = (hg.GPRegressor(M, inference=kind, **options).fit(X, y) for kind in ("local", "dense"))
+    options = {"time": 0.003, "amplitude": 1.0, "noise": 0.01, "mean": "linear"}
+    kinds = Local(tolerance=0.1), "dense"
+    local, dense = (hg.GPRegressor(M, inference=kind, **options).fit(X, y) for kind in kinds)
     x = X[:40:8]
     for found, expected in zip(local.gradient(x), dense.gradient(x)):
         np.testing.assert_allclose(found, expected, atol=0.1 / math.sqrt(0.003))  # the tolerance over a length

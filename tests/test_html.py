@@ -114,7 +114,6 @@ def test_fitted_models_show_what_they_have_learned():
         (hg.GPRegressor(S2, likelihood="student-t", time=1.0), Y),
         (hg.GPRegressor(hg.Product(S2), kernel=[hg.heat_kernel(S2)], time=1.0, smoothness=1.5), Y),
         (hg.GPClassifier(S2, amplitude=4.0), COLORS),
-        (hg.GPClassifier(S2, amplitude=4.0, multiclass="one-vs-rest"), COLORS),
         (hg.GPClassifier(S2, amplitude=4.0), Y > 0),
         (hg.GPRegressor(S2, time=1.0, amplitude=1.0, noise=0.1, inference="sparse"), Y),
     ],
@@ -130,7 +129,7 @@ def test_precomputed_kernels_have_no_time():
     gram = hg.heat_kernel(S2)(X, time=0.5)
     for model, y in [
         (hg.GPRegressor(kernel="precomputed"), Y),
-        (hg.GPClassifier(kernel="precomputed", multiclass="one-vs-rest", amplitude=4.0), COLORS),
+        (hg.GPClassifier(kernel="precomputed", amplitude=4.0), COLORS),
     ]:
         found = learned(model.fit(gram, y))
         assert "time_" not in found

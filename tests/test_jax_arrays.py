@@ -6,8 +6,8 @@ import pytest
 from jax import numpy as jnp
 
 import heatgp as hg
+from heatgp.adapters.jax import SMALLEST, jax_statistics
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
-from heatgp.estimators.jax_statistics import SMALLEST, jax_statistics
 
 S2 = hg.heat_kernel(hg.Sphere(2))
 FAST = [

@@ -6,9 +6,9 @@ import pytest
 from jax import numpy as jnp
 
 import heatgp as hg
+from heatgp.adapters.jax import SMALLEST
 from heatgp.errors import HeatGPError, InvalidInput, OffManifold, Unsupported
 from heatgp.estimators.data import MeanModel, Rows
-from heatgp.estimators.jax_statistics import SMALLEST
 from heatgp.estimators.streams import Reader, streamed
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.sparse.inducing import Inducing
@@ -43,7 +43,7 @@ def small(monkeypatch):
     monkeypatch.setattr("heatgp.gp.sparse.fit.SUBSET", 200)
     monkeypatch.setattr("heatgp.gp.sparse.fit.CANDIDATES", 600)
     monkeypatch.setattr("heatgp.estimators.regressor.SPACED", 900)
-    monkeypatch.setattr("heatgp.estimators.jax_statistics.NUMBERS", 0)
+    monkeypatch.setattr("heatgp.adapters.jax.NUMBERS", 0)
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_models_are_those_of_numpy_and_points_stay_on_the_device(dtype, small, d
     monkeypatch.setattr(Reader, "chunk", counted)
     X, y, _, _ = problem(3000)
     X, y = X.astype(dtype), y.astype(dtype)
-    options = {"inference": "sparse", "inducing": 60, "time_bounds": (0.01, 100.0)}  # by default from samples
+    options = {"inference": hg.Sparse(60), "priors": hg.Priors(time_bounds=(0.01, 100.0))}  # by default from samples
     of_jax = hg.GPRegressor(S2, **options).fit(on_device(X[:1500]), on_device(y[:1500]))
     assert read
     assert max(read) <= 1000  # the samples
@@ -125,8 +125,8 @@ def test_models_are_those_of_numpy_and_points_stay_on_the_device(dtype, small, d
     assert of_jax.approximation_.inducing == of_numpy.approximation_.inducing <= 60
     assert_same_models(of_jax, of_numpy, X[:100])
     of_jax.partial_fit(on_device(X[1500:]), on_device(y[1500:]))
-    of_numpy.partial_fit(X[1500:], y[1500:])
     assert max(read) <= 1000
+    of_numpy.partial_fit(X[1500:], y[1500:])
     assert of_jax.posterior_.count == 3000
     assert_same_models(of_jax, of_numpy, X[:100])
 
@@ -144,7 +144,7 @@ def test_rows_of_flattened_points(small, device_alone):
     M = hg.ComplexProjective(1)
     X, y, _, _ = problem(NUMBER, M)
     rows = on_device(np.hstack([X.real, X.imag]))
-    options = KNOWN | {"inference": "sparse", "inducing": X[:40]}
+    options = KNOWN | {"inference": hg.Sparse(X[:40])}
     fits = [hg.GPRegressor(M, **options).fit(data, y) for data in (X, rows)]
     np.testing.assert_allclose(*(gp.predict(data[:9]) for gp, data in zip(fits, (X, rows))), rtol=1e-9)
 
@@ -155,7 +155,7 @@ def test_wrong_shapes_are_refused():
         with pytest.raises(InvalidInput, match=words):
             hg.GPRegressor(S2).fit(on_device(wrong), y)
     for own in (on_device, np.asarray):
-        gp = hg.GPRegressor(S2, inducing=20, **KNOWN).partial_fit(X[:50], y[:50])
+        gp = hg.GPRegressor(S2, **(KNOWN | {"inference": hg.Sparse(20)})).partial_fit(X[:50], y[:50])
         with pytest.raises(Unsupported, match=r"these have one output\. Fit one for each column"):
             gp.partial_fit(own(X[:50]), np.column_stack([y, y])[:50])
     gp = hg.GPRegressor(S2, **KNOWN).fit(X[:50], y[:50])
@@ -175,7 +175,7 @@ def test_what_has_no_form_for_jax_is_for_numpy(options, small):
     X, weights = X.round(3) if "project" in options else X, weights + 1
     options = KNOWN | {"inference": "sparse"} | options
     if options["inference"] == "sparse":
-        options["inducing"] = X if "smoothness" in options else X[:40]  # 40 are few for a rough function
+        options["inference"] = hg.Sparse(X if "smoothness" in options else X[:40])  # 40 are few for a rough function
     of_jax = hg.GPRegressor(S2, **options).fit(on_device(X), on_device(y), on_device(weights), covariates=on_device(Z))
     of_numpy = hg.GPRegressor(S2, **options).fit(X, y, weights, covariates=Z)
     assert of_jax.log_marginal_likelihood() == pytest.approx(of_numpy.log_marginal_likelihood(), rel=1e-10)

@@ -11,7 +11,7 @@ from scipy.special import log_ndtr
 
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.gp.poisson import Poisson
-from heatgp.gp.quadrature import average, differences, quantile, tilted_moments
+from heatgp.gp.quadrature import average, quantile, tilted_moments
 from heatgp.gp.regression_likelihood import RegressionLikelihood
 from heatgp.gp.student import StudentT
 
@@ -129,25 +129,6 @@ def test_defaults_need_the_log_density_alone():
         with pytest.raises(Unsupported, match=r"Logistic does not say this .* Define Logistic.expected\(f\)"):
             call()
     assert Logistic().free == []
-    f = np.linspace(-3, 3, 7)
-    p = 1 / (1 + np.exp(f))
-    first, second, third = Logistic().derivatives(np.ones(7), f)
-    np.testing.assert_allclose(first, p, atol=1e-8)
-    np.testing.assert_allclose(second, p * (1 - p), atol=1e-8)
-    np.testing.assert_allclose(third, p * (1 - p) * (1 - 2 * p), atol=1e-5)
-
-
-def test_derivatives_of_the_log_density():
-    f, y = np.linspace(-3, 3, 9), np.array([0.0, 1, 2, 0, 1, 7, 3, 30, 2])
-    found = StudentT(0.3, 4.0).derivatives(y, f)  # by differences; -5/2 log(1 + r^2 / 1.2) has these derivatives
-    r, c = y - f, 1.2
-    exact = 5 * r / (c + r**2), 5 * (c - r**2) / (c + r**2) ** 2, 10 * r * (r**2 - 3 * c) / (c + r**2) ** 3
-    for got, expected, tolerance in zip(found, exact, (1e-8, 1e-7, 1e-4)):
-        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
-    for got, expected, tolerance in zip(
-        Poisson().derivatives(y, f), differences(lambda f: Poisson().log_density(y, f), f), (1e-8, 1e-7, 1e-4)
-    ):
-        np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance)
 
 
 def test_slopes_in_the_parameters_are_differences():

@@ -12,6 +12,7 @@ import heatgp as hg
 from gp_kernels import points_of
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
 from heatgp.estimators import plan, sparse_regression
+from heatgp.estimators.plan import Local
 from heatgp.gp.factors import Dense
 from heatgp.gp.parameters import Params
 from heatgp.gp.posterior import Posterior, Structure
@@ -19,6 +20,7 @@ from heatgp.gp.sparse import fit, local
 from heatgp.gp.sparse.blocks import Blocks
 from heatgp.gp.sparse.local import LocalPosterior
 from heatgp.gp.sparse.regression import SparseData
+from heatgp.gp.sparse.source import Chunk
 
 S2 = hg.Sphere(2)
 ROUGH = {hg.Sphere(2): 0.01, hg.SpecialOrthogonal(3): 0.08, hg.Torus(2): 0.03}
@@ -50,9 +52,13 @@ def test_blocks_are_a_matrix_with_blocks():
         Blocks.of(-K, 1e3)
 
 
+TOLERANCE = 1e-2
+"""The default of inference="local"."""
+
+
 def compared(manifold, X, y, new, tolerance=1e-2, **known):
     """The error of the mean, over the spread of y, the largest one of standard deviations, and both models."""
-    gp = hg.GPRegressor(manifold, inference="local", tolerance=tolerance, **known).fit(X, y)
+    gp = hg.GPRegressor(manifold, inference=Local(tolerance=tolerance), **known).fit(X, y)
     dense = hg.GPRegressor(manifold, inference="dense", **known).fit(X, y)
     (mean, std), (exact, deviation) = (model.predict(new, return_std=True) for model in (gp, dense))
     assert isinstance(gp.posterior_, LocalPosterior)
@@ -215,7 +221,7 @@ def test_it_is_the_same_after_pickling_and_tells_of_itself(fitted):
     again = pickle.loads(pickle.dumps(gp))
     np.testing.assert_array_equal(again.predict(new[:10]), gp.predict(new[:10]))
     assert "local, predictions from" in str(gp.summary())
-    assert 0 < gp.approximation_.error < gp.tolerance
+    assert 0 < gp.approximation_.error < TOLERANCE
 
 
 def test_weights_and_covariates():
@@ -285,12 +291,12 @@ def test_in_three_and_four_dimensions_many_data_are_near(manifold, most):
         warnings.simplefilter("always")
         gp, (X, y, new, mean, std) = check_is_learned_and_covered(manifold, 0.04, 9000, LocalPosterior)
     assert gp.approximation_.error < most
-    said = ["predictions are made from"] if gp.approximation_.error > gp.tolerance else []
+    said = ["predictions are made from"] if gp.approximation_.error > TOLERANCE else []
     assert [str(each.message)[:25] for each in caught] == said
     known = {"time": gp.time_, "amplitude": gp.amplitude_, "noise": gp.noise_}
     exact, deviation = hg.GPRegressor(manifold, inference="dense", **known).fit(X, y).predict(new, return_std=True)
-    assert np.sqrt(np.mean((mean - exact) ** 2)) < max(gp.tolerance, gp.approximation_.error / 2) * y.std()
-    np.testing.assert_allclose(std, deviation, rtol=max(2 * gp.tolerance, gp.approximation_.error))
+    assert np.sqrt(np.mean((mean - exact) ** 2)) < max(TOLERANCE, gp.approximation_.error / 2) * y.std()
+    np.testing.assert_allclose(std, deviation, rtol=max(2 * TOLERANCE, gp.approximation_.error))
 
 
 @pytest.fixture
@@ -327,7 +333,7 @@ def test_the_better_one_of_two_models_that_are_not_accurate(few_points):
 
 def test_what_points_lose_is_zero_where_they_suffice(few_points):
     X, y, _, _ = problem(S2, 0.5, 1000)
-    source, kernel = sparse_regression.source_of(X, y, np.empty((1000, 0)), None), auto(X[:5], y[:5])[0].kernel
+    source, kernel = sparse_regression.of_memory(Chunk(X, y, np.empty((1000, 0)), None)), auto(X[:5], y[:5])[0].kernel
     assert fit.error_of_points(kernel, source, Params(0.5, 1.0, 0.09), fit.DEFAULT) == 0.0
     assert fit.error_of_points(kernel, source, Params(0.02, 1.0, 0.09), fit.DEFAULT) > 0.02
 

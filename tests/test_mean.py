@@ -19,6 +19,7 @@ from heatgp import (
     Torus,
 )
 from heatgp.errors import InvalidInput
+from heatgp.gp.parameters import Priors
 
 
 def double_cover(x):
@@ -114,7 +115,7 @@ def test_each_column_of_a_mean_is_compared_in_its_own_unit():
 
 def test_rounding_is_no_second_value():
     """sin is zero, up to rounding, at all of these angles and at their periods."""
-    gp = GPRegressor(Torus(1), mean=np.sin, coefficient_scale=1.0, time=0.1, amplitude=1.0, noise=0.1)
+    gp = GPRegressor(Torus(1), mean=np.sin, priors=Priors(coefficients=1.0), time=0.1, amplitude=1.0, noise=0.1)
     assert np.isfinite(gp.fit(np.pi * np.arange(3.0)[:, None], [1.0, 2.0, 3.0]).predict([[0.5]])).all()
 
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import log_ndtr
 from scipy.stats import norm
+from sklearn.multiclass import OneVsRestClassifier
 
 from gp_kernels import RBF, Cosines, Full
 from heatgp import ComplexProjective, Euclidean, GPClassifier, Sphere
@@ -20,7 +21,7 @@ from heatgp.gp.multinomial import Multinomial, largest, probits
 from heatgp.gp.objective import Objective
 from heatgp.gp.parameters import Given, Params
 from heatgp.gp.pivoted import Root
-from heatgp.gp.prior import Prior
+from heatgp.gp.prior import Prior, observations
 from heatgp.gp.probit import Probit
 
 
@@ -210,8 +211,9 @@ def test_derivatives_of_the_likelihood():
 def test_gradients_are_differences(noise, constant):
     X, y = labelled(30, 4)
     likelihood, h = Multinomial(4, noise), 1e-4
-    inference = Approximate(likelihood, expectation_propagation, {"tolerance": 1e-10}, constant)
-    objective = Objective(Prior.of(RBF(), X, 1.0, dense=True), y, Given.of(RBF(), None, None, 0.0), inference)
+    inference = Approximate(likelihood, {"tolerance": 1e-10})
+    data, _ = observations(X, y, "constant" if constant else "zero")
+    objective = Objective(Prior.of(RBF(), X, 1.0, dense=True), data, Given.of(RBF(), None, None, 0.0), inference)
     z = np.log([0.4, 5.0, 0.05][: 2 + (noise is None)])
     differences = [(objective.value(z + e) - objective.value(z - e)) / (2 * h) for e in h * np.eye(len(z))]
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-5, atol=1e-5)
@@ -347,7 +349,7 @@ def test_a_hundred_classes_are_learned_within_a_minute():
     np.testing.assert_allclose(P.sum(axis=1), 1)
     shares = (np.bincount(y[:500]) + 1) / 600
     assert np.log(P[np.arange(200), y[500:]]).mean() > np.log(shares[y[500:]]).mean() + 1
-    assert gp.fits_[0].data == 171
+    assert gp.fit_.data == 171
 
 
 @pytest.mark.slow
@@ -366,16 +368,16 @@ def test_parameters_are_learned_from_affordable_data(monkeypatch, caplog):
     with caplog.at_level("INFO", "heatgp"):
         gp = GPClassifier(Euclidean(2)).fit(X, y)
     assert "60 points in 3 classes: what is learned was learned from 30 random points" in caplog.text
-    assert gp.fits_[0].data == 30
-    assert len(gp.posteriors_[0].X) == 60
+    assert gp.fit_.data == 30
+    assert len(gp.posterior_.X) == 60
     assert "note: parameters were learned from 30 of 60 points" in str(gp.summary())
     assert gp.learned_from_ == 30
     # the evidence and the density are those of all data
-    np.testing.assert_allclose(gp.fits_[0].log_marginal_likelihood, gp.log_marginal_likelihood(), atol=1e-3)
+    np.testing.assert_allclose(gp.fit_.log_marginal_likelihood, gp.log_marginal_likelihood(), atol=1e-3)
     monkeypatch.undo()
     every = GPClassifier(Euclidean(2)).fit(X, y)
-    assert every.fits_[0].data == 60
-    assert every.fits_[0].log_posterior >= gp.fits_[0].log_posterior - 1e-3
+    assert every.fit_.data == 60
+    assert every.fit_.log_posterior >= gp.fit_.log_posterior - 1e-3
     assert "learned from" not in str(every.summary())
     assert every.learned_from_ == 60
 
@@ -388,7 +390,7 @@ def test_long_inference_is_announced_and_hopeless_one_refused(monkeypatch, caplo
         GPClassifier(Euclidean(2), **options).fit(X, y)
     assert "The joint model of 9 points in 3 classes: about 30 s" in caplog.text
     monkeypatch.setattr("heatgp.estimators.classifier.INFERENCE", 90_000 / (3 * 9**3))
-    with pytest.raises(InvalidInput, match=r"would take about 25 hours; more than a day is refused.*one-vs-rest"):
+    with pytest.raises(InvalidInput, match=r"would take about 25 hours; more than a day is refused.*OneVsRest"):
         GPClassifier(Euclidean(2), **options).fit(X, y)
 
 
@@ -405,11 +407,9 @@ def test_the_estimator():
     np.testing.assert_allclose(norm.cdf(decision).sum(axis=1), 1)
     np.testing.assert_allclose(norm.cdf(decision), P, atol=2 * gp.label_noise_)
     given = {"time": gp.time_, "amplitude": gp.amplitude_}
-    rest = GPClassifier(S2, multiclass="one-vs-rest", label_noise=gp.label_noise_, **given).fit(X[:60], y[:60])
-    assert len(rest.time_) == len(rest.posteriors_) == 3
+    rest = OneVsRestClassifier(GPClassifier(S2, label_noise=gp.label_noise_, **given)).fit(X[:60], y[:60])
     assert np.abs(rest.predict_proba(X[60:]) - P).max() < 0.25
     np.testing.assert_array_equal(gp.kernel_error(X[:3]).error, 0)
-    assert len(GPClassifier(S2, inference="laplace", **given).fit(X[:60], y[:60]).posteriors_) == 3
     # the order of the classes is of no consequence
     other = GPClassifier(S2).fit(X[:60], np.array([{"x": "c", "y": "a", "z": "b"}[label] for label in y[:60]]))
     np.testing.assert_allclose(other.predict_proba(X[60:])[:, [2, 0, 1]], P, atol=5e-3)
@@ -438,17 +438,9 @@ def test_labels_without_signal_are_shares():
     assert cross_entropy < -np.log(shares[y[100:]]).mean() + 0.05
 
 
-def test_errors_say_what_to_do():
-    X, y = labelled(9)
-    with pytest.raises(InvalidInput, match=r"multiclass = 'all' is not known\. Use \"auto\", \"joint\" or"):
-        GPClassifier(Euclidean(2), multiclass="all").fit(X, y)
-    with pytest.raises(InvalidInput, match=r"needs inference = \"ep\"\. Use it, or multiclass"):
-        GPClassifier(Euclidean(2), multiclass="joint", inference="laplace").fit(X, y)
-
-
 def test_too_many_classes_for_the_memory(monkeypatch):
     monkeypatch.setattr("heatgp.cost.available_memory", lambda: 1e3)
     monkeypatch.setattr("heatgp.cost.SMALL", 0)
     X, y = labelled(9)
-    with pytest.raises(InvalidInput, match=r"joint model of 9 points in 3 classes.*one-vs-rest"):
+    with pytest.raises(InvalidInput, match=r"joint model of 9 points in 3 classes.*OneVsRest"):
         GPClassifier(Euclidean(2), time=1.0, amplitude=1.0, label_noise=0).fit(X, y)

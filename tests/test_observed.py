@@ -9,14 +9,13 @@ from scipy import stats
 
 from gp_kernels import RBF, Cosines
 from heatgp.gp import search as learning
-from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.inference import Approximate
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.objective import Objective
 from heatgp.gp.parameters import Given, Params
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.posterior import condition
-from heatgp.gp.prior import Prior
+from heatgp.gp.prior import Prior, observations
 from heatgp.gp.regression_likelihood import RegressionLikelihood
 from heatgp.gp.search import Bounds
 from heatgp.gp.student import StudentT
@@ -168,7 +167,7 @@ THREE = np.array([[0.0], [0.5], [2.0]])
 def test_three_points(likelihood, y, law):
     """The textbook's expectation propagation to rounding, and the truth by integration to the error of the method."""
     y, K = np.array(y), 1.2 * RBF().pairs(THREE).at(0.8).value + 2.2
-    posterior = condition(RBF(), THREE, y, Params(0.8, 1.2), "constant", likelihood=likelihood)
+    posterior = condition(RBF(), THREE, y, Params(0.8, 1.2), likelihood=likelihood, coefficient_scale=2.2**0.5)
     found = posterior.inferred
     log_z, mean, variance = sequential_ep(lambda i, f: law(y[i], f), K)
     np.testing.assert_allclose(found.log_evidence, log_z, atol=1e-6)
@@ -211,20 +210,25 @@ def test_posterior_against_markov_chains(kind):
     assert np.all(np.abs(found.variance / variance - 1) < 0.3)
 
 
+def quadratic(X):
+    return np.column_stack([np.ones(len(X)), X[:, 0], X[:, 0] ** 2])
+
+
 @pytest.mark.parametrize("kernel", [RBF(), Normalized(Cosines())], ids=["dense", "low rank"])
 @pytest.mark.parametrize(
     "likelihood, values", [(StudentT(None, None), [0.02, 4.0]), (Poisson(), []), (Normal(), [0.02])], ids=str
 )
-def test_gradients_are_differences(kernel, likelihood, values):
+@pytest.mark.parametrize(
+    "mean, scale", [("constant", None), (quadratic, None), (quadratic, [np.inf, 0.5, 2.0])], ids=["1", "flat", "half"]
+)
+@pytest.mark.parametrize("amplitude", [None, 0.7])
+def test_gradients_are_differences(kernel, likelihood, values, mean, scale, amplitude):
     X, _, y = counted(30) if isinstance(likelihood, Poisson) else with_outliers(30, seed=2)
     prior = Prior.of(kernel, X, 1.0)
-
-    def infer(*arguments, start=None):  # without the sites of the last call, and to more digits
-        return expectation_propagation(*arguments, tolerance=1e-10)
-
-    inference = Approximate(likelihood, infer, constant=True)
-    objective = Objective(prior, y, Given.of(RBF(), None, None, 0.0), inference)
-    z, h = np.log([0.5, 1.3, *values]), 1e-4
+    data, _ = observations(X, y, mean, scale)
+    inference = Approximate(likelihood, {"tolerance": 1e-10})
+    objective = Objective(prior, data, Given.of(RBF(), None, amplitude, 0.0), inference)
+    z, h = np.log([0.5, *([1.3] if amplitude is None else []), *values]), 1e-4
     differences = [(objective.value(z + e) - objective.value(z - e)) / (2 * h) for e in h * np.eye(len(z))]
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-4, atol=1e-5)
 
@@ -303,15 +307,18 @@ def test_intervals_cover_data_of_the_model():
     assert 0.9 - 4 * error < share < 0.97  # whole numbers: the interval has at least the level
 
 
-def student_bound(X, y, z):
+def student_bound(X, y, z, mean="zero"):
     """The variational bound at log time, amplitude, noise and degrees, and its gradient by the objective."""
     prior = Prior.of(RBF(), X, 1.0)
 
     def infer(factorise, likelihood, y, start=None):
         return variational(factorise, likelihood, y, tolerance=1e-10)
 
-    objective = Objective(prior, y, Given.of(RBF(), None, None, 0.0), Approximate(StudentT(None, None), infer))
-    return objective(z)
+    data, _ = observations(X, y, mean)
+    objective = Objective(prior, data, Given.of(RBF(), None, None, 0.0), Approximate(StudentT(None, None)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("heatgp.gp.inference.converging_ep", infer)
+        return objective(z)
 
 
 @pytest.mark.parametrize("degrees", [2.0, 4.0, 2000.0])
@@ -337,11 +344,13 @@ def test_the_variational_bound(degrees):
     assert value < by_integration(lambda f: law.log_density(y, f).sum(axis=-1), K)[0]
 
 
-def test_the_gradient_of_the_variational_bound_is_that_of_differences():
+@pytest.mark.parametrize("mean", ["zero", quadratic])
+def test_the_gradient_of_the_variational_bound_is_that_of_differences(mean):
     X, _, y = with_outliers(20, seed=2)
     z, h = np.log([0.5, 1.3, 0.02, 4.0]), 1e-4
-    differences = [(student_bound(X, y, z + e)[0] - student_bound(X, y, z - e)[0]) / (2 * h) for e in h * np.eye(4)]
-    np.testing.assert_allclose(student_bound(X, y, z)[1], differences, rtol=1e-4, atol=1e-5)
+    ends = [[student_bound(X, y, z + side * e, mean)[0] for side in (-1, 1)] for e in h * np.eye(4)]
+    differences = [(high - low) / (2 * h) for low, high in ends]
+    np.testing.assert_allclose(student_bound(X, y, z, mean)[1], differences, rtol=1e-4, atol=1e-5)
 
 
 def contradicting(seed, share):

@@ -40,10 +40,10 @@ def test_missing_labels_are_no_classes(missing):
 
 @pytest.mark.parametrize("name", ["time", "amplitude", "noise", "mean", "time_bounds", "y"])
 def test_integers_beyond_floating_point_numbers_are_refused(name):
-    options = {"time_bounds": (1, HUGE)} if name == "time_bounds" else {name: HUGE}
+    options = {"y": {}, "time_bounds": {"priors": hg.Priors(time_bounds=(1, HUGE))}}.get(name, {name: HUGE})
     y = [HUGE] * 12 if name == "y" else Y
     with pytest.raises(InvalidInput, match=name.removesuffix("_bounds")):
-        hg.GPRegressor(S2, **({} if name == "y" else options)).fit(X, y)
+        hg.GPRegressor(S2, **options).fit(X, y)
 
 
 REFUSED = {
@@ -65,7 +65,7 @@ REFUSED = {
     "a class for a seed": (lambda: S2.random(np.random.Generator, 3), "rng must be an integer of at least 0"),
     "inference a list": (
         lambda: hg.GPClassifier(S2, inference=[]).fit(X, Y > 0),
-        r"inference = \[\] is not known. Use one of 'auto', 'ep'",
+        r"inference = \[\] is not known. Use one of 'auto', 'dense'",
     ),
     "many samples": (lambda: fitted().sample_y(X, n_samples=10**12), "samples at 12 points needs about 190 TB"),
     "many frames": (

@@ -17,7 +17,7 @@ from heatgp.gp.parameters import Given, Params
 from heatgp.gp.pivoted import pivoted_cholesky
 from heatgp.gp.posterior import condition
 from heatgp.gp.search import Bounds
-from heatgp.gp.sparse.fit import SparseOptions, fit_sparse
+from heatgp.gp.sparse.fit import Problem, SparseOptions, fit_sparse
 from heatgp.gp.sparse.inducing import InducedKernel, Inducing
 from heatgp.gp.sparse.regression import SparseData, condition_sparse, sparse_objective
 from heatgp.gp.sparse.source import Chunk, Source, collected
@@ -154,7 +154,7 @@ def test_predictions_are_those_of_the_dense_model(manifold, options):
     f = np.cos(E @ rng.normal(size=(E.shape[1], 10)) + rng.uniform(0, 6, 10)) @ rng.normal(size=10)
     y = f + 0.3 * rng.standard_normal(700)
     # with a number of inducing points by hand the model is sparse where half of the data are inducing points, too
-    sparse = hg.GPRegressor(manifold, inference="sparse", inducing=600, **options).fit(X[:600], y[:600])
+    sparse = hg.GPRegressor(manifold, inference=hg.Sparse(600), **options).fit(X[:600], y[:600])
     known = {"time": sparse.time_, "amplitude": sparse.amplitude_, "noise": sparse.noise_}
     dense = hg.GPRegressor(manifold, inference="dense", **(options | known)).fit(X[:600], y[:600])
     free = hg.GPRegressor(manifold, inference="dense", **options).fit(X[:600], y[:600])
@@ -183,8 +183,8 @@ def test_a_sum_of_kernels_has_weights_that_are_no_times():
 def test_parts_of_the_data_add_up():
     X, y = problem(600)
     points = X[:150]
-    options = {"inducing": points, "time": 0.3, "amplitude": 1.0, "noise": 0.01}
-    whole = hg.GPRegressor(S2, inference="sparse", **options).fit(X, y)
+    options = {"inference": hg.Sparse(points), "time": 0.3, "amplitude": 1.0, "noise": 0.01}
+    whole = hg.GPRegressor(S2, **options).fit(X, y)
     parts = hg.GPRegressor(S2, **options)
     for start in (0, 100, 350):
         end = {0: 100, 100: 350, 350: 600}[start]
@@ -192,7 +192,9 @@ def test_parts_of_the_data_add_up():
     assert parts.posterior_.count == 600
     for found, expected in zip(parts.predict(X[:20], return_std=True), whole.predict(X[:20], return_std=True)):
         np.testing.assert_allclose(found, expected, rtol=1e-9)
-    learned = hg.GPRegressor(S2, inducing=points).partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+    learned = (
+        hg.GPRegressor(S2, inference=hg.Sparse(points)).partial_fit(X[:200], y[:200]).partial_fit(X[200:], y[200:])
+    )
     best = hg.GPRegressor(S2, inference="dense").fit(X, y)
     np.testing.assert_allclose([learned.time_, learned.noise_], [best.time_, best.noise_], rtol=0.05)
 
@@ -226,7 +228,7 @@ def test_few_inducing_points_are_not_overconfident(time, inducing, known):
     options = {"time": time, "amplitude": 1.0, "noise": noise if known else 0.04, "mean": "zero"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", AccuracyWarning)
-        few = hg.GPRegressor(S2, inference="sparse", inducing=inducing, **options).fit(X, y)
+        few = hg.GPRegressor(S2, inference=hg.Sparse(inducing), **options).fit(X, y)
     dense = hg.GPRegressor(S2, inference="dense", **options).fit(X, y)
     (_, deviation), (_, least) = (gp.predict(new, return_std=True) for gp in (few, dense))
     assert np.all(deviation > 0.95 * least)
@@ -236,11 +238,11 @@ def test_few_inducing_points_are_not_overconfident(time, inducing, known):
 
 def test_points_by_hand_are_judged_by_the_data():
     X, y = problem(600)
-    options = {"inference": "sparse", "time": 0.1, "amplitude": 1.0, "noise": 0.04}
+    options = {"time": 0.1, "amplitude": 1.0, "noise": 0.04}
     with pytest.warns(AccuracyWarning, match="10 inducing points leave"):
-        chosen = hg.GPRegressor(S2, inducing=10, **options).fit(X, y)
+        chosen = hg.GPRegressor(S2, inference=hg.Sparse(10), **options).fit(X, y)
     with pytest.warns(AccuracyWarning, match="10 inducing points leave"):
-        given = hg.GPRegressor(S2, inducing=chosen.posterior_.X, **options).fit(X, y)
+        given = hg.GPRegressor(S2, inference=hg.Sparse(chosen.posterior_.X), **options).fit(X, y)
     for name in ("lower", "upper", "residual"):
         np.testing.assert_allclose(*(getattr(gp.approximation_, name) for gp in (chosen, given)))
     np.testing.assert_allclose(*(gp.predict(X[:20], return_std=True)[1] for gp in (chosen, given)))
@@ -249,7 +251,7 @@ def test_points_by_hand_are_judged_by_the_data():
 def test_few_inducing_points_are_said_and_what_they_miss_counts_as_noise():
     X, y = problem(2600)
     with pytest.warns(AccuracyWarning, match="10 inducing points leave .* larger `inducing`"):
-        few = hg.GPRegressor(S2, inference="sparse", inducing=10).fit(X[:600], y[:600])
+        few = hg.GPRegressor(S2, inference=hg.Sparse(10)).fit(X[:600], y[:600])
     known = {"time": few.time_, "amplitude": few.amplitude_, "noise": few.noise_}
     dense = hg.GPRegressor(S2, inference="dense", **known).fit(X[:600], y[:600])
     (_, deviation), (_, least) = (gp.predict(X, return_std=True) for gp in (few, dense))
@@ -264,13 +266,13 @@ def test_the_shortest_time_is_what_the_number_of_points_allows_and_that_is_said(
     X, _ = problem(5000)
     y = np.sin(5 * X[:, 0]) * np.sin(5 * X[:, 1]) + 0.1 * np.random.default_rng(1).standard_normal(5000)
     free = hg.GPRegressor(S2, inference="sparse").fit(X, y)
-    enough = hg.GPRegressor(S2, inference="sparse", inducing=free.approximation_.inducing - 10).fit(X, y)
+    enough = hg.GPRegressor(S2, inference=hg.Sparse(free.approximation_.inducing - 10)).fit(X, y)
     assert free.approximation_.shortest_time < enough.approximation_.shortest_time < free.time_
     np.testing.assert_allclose(enough.time_, free.time_, rtol=1e-3)
     long = Params(1.0, 1.0, 0.01)
     monkeypatch.setattr("heatgp.gp.sparse.fit.guessed", lambda *_: [long])
     with pytest.warns(AccuracyWarning, match="inducing points are too few for times below .* larger `inducing`"):
-        few = hg.GPRegressor(S2, inference="sparse", inducing=150).fit(X, y)
+        few = hg.GPRegressor(S2, inference=hg.Sparse(150)).fit(X, y)
     assert few.approximation_.inducing < 150
     assert few.time_ > free.time_
 
@@ -278,9 +280,9 @@ def test_the_shortest_time_is_what_the_number_of_points_allows_and_that_is_said(
 def test_the_time_is_learned_with_points_by_hand_as_with_their_number():
     X, y = problem(600)
     with pytest.warns(AccuracyWarning, match="15 inducing points"):
-        chosen = hg.GPRegressor(S2, inference="sparse", inducing=15).fit(X, y)
+        chosen = hg.GPRegressor(S2, inference=hg.Sparse(15)).fit(X, y)
     with pytest.warns(AccuracyWarning, match="15 inducing points"):
-        given = hg.GPRegressor(S2, inference="sparse", inducing=chosen.posterior_.X).fit(X, y)
+        given = hg.GPRegressor(S2, inference=hg.Sparse(chosen.posterior_.X)).fit(X, y)
     np.testing.assert_allclose(given.approximation_.lower, chosen.approximation_.lower, atol=1.0)
     np.testing.assert_allclose(given.time_, chosen.time_, rtol=0.1)
 
@@ -308,21 +310,30 @@ def test_a_sparse_model_is_small_and_the_same_after_pickling():
     ("options", "error", "message"),
     [
         ({"inference": "fast"}, InvalidInput, "inference = 'fast' is not known"),
-        ({"inference": "sparse", "tolerance": 2.0}, InvalidInput, "tolerance = 2.0 must be"),
-        ({"inference": "sparse", "inducing": 0}, InvalidInput, "inducing = 0 must be"),
-        ({"inference": "sparse", "inducing": "all"}, InvalidInput, "inducing = 'all' must be"),
-        ({"inference": "dense", "inducing": 10}, InvalidInput, "inducing has no effect"),
         ({"inference": "sparse", "normalize": False}, Unsupported, "normalize=False"),
         ({"inference": "local", "likelihood": "student-t"}, Unsupported, "not normal"),
-        ({"inference": "sparse", "inducing": np.empty((0, 3))}, InvalidInput, "inducing has no point"),
         ({"inference": "sparse", "noise": 0.0}, Unsupported, "not possible with noise=0"),
-        ({"inference": "sparse", "inducing": [[2.0, 0.0, 0.0]]}, InvalidInput, r"inducing\[0\] is not on Sphere"),
+        ({"inference": hg.Sparse([[2.0, 0.0, 0.0]])}, InvalidInput, r"inducing\[0\] is not on Sphere"),
     ],
 )
 def test_bad_input(options, error, message):
     X, y = problem(30)
     with pytest.raises(error, match=message):
         hg.GPRegressor(S2, **options).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"tolerance": 2.0}, "tolerance = 2.0 must be"),
+        ({"inducing": 0}, "inducing = 0 must be"),
+        ({"inducing": "all"}, "inducing = 'all' must be"),
+        ({"inducing": np.empty((0, 3))}, "inducing has no point"),
+    ],
+)
+def test_options_are_checked_at_once(options, message):
+    with pytest.raises(InvalidInput, match=message):
+        hg.Sparse(**options)
 
 
 def test_a_sparse_model_is_dense_where_all_data_would_be_inducing_points():
@@ -362,8 +373,8 @@ def test_short_times_are_looked_for_where_the_subset_misses_them(monkeypatch):
     given, bounds = Given.of(KERNEL, None, None, None), Bounds((1e-3, 10.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        data, params, fit = fit_sparse(KERNEL, source_of(X, y), bounds, given, options=SparseOptions(always=True))
+        found = fit_sparse(Problem(KERNEL, source_of(X, y), bounds, given), SparseOptions(always=True))
     dense = hg.GPRegressor(S2, inference="dense", priors=None).fit(X, y)
-    np.testing.assert_allclose(params.time, dense.time_, rtol=0.05)
-    assert fit.params == params
-    assert data.statistics.count == 500
+    np.testing.assert_allclose(found.params.time, dense.time_, rtol=0.05)
+    assert found.fit.params == found.params
+    assert found.data.statistics.count == 500

@@ -42,8 +42,10 @@ def test_sparse_is_dense_at_all_times(problem, place, noise, tolerance):
     K = kernel.pairs(both).at(time).value
     f = linalg.cholesky(K + 1e-8 * np.eye(len(both)), lower=True) @ rng.standard_normal(len(both))
     y = f[:NUMBER] + np.sqrt(noise) * rng.standard_normal(NUMBER)
-    options = {"time": time, "amplitude": 1.0, "noise": noise, "mean": "zero", "tolerance": tolerance}
-    mean, std = hg.GPRegressor(M, **options, inference="sparse").fit(X, y).predict(new, return_std=True)
+    options = {"time": time, "amplitude": 1.0, "noise": noise, "mean": "zero"}
+    mean, std = (
+        hg.GPRegressor(M, **options, inference=hg.Sparse(tolerance=tolerance)).fit(X, y).predict(new, return_std=True)
+    )
     expected, expected_std = textbook(K[:NUMBER, :NUMBER], K[NUMBER:, :NUMBER], y, noise)
     assert np.abs(mean - expected).max() < tolerance
     assert np.abs(std / expected_std - 1).max() < 2 * tolerance
@@ -81,7 +83,7 @@ def test_intervals_hold_what_they_say_where_points_are_too_few(problem):
         y = f[:NUMBER] + np.sqrt(noise) * rng.standard_normal(NUMBER)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", AccuracyWarning)
-            gp = hg.GPRegressor(M, time=time, amplitude=1.0, noise=noise, mean="zero", inference="sparse", inducing=100)
+            gp = hg.GPRegressor(M, time=time, amplitude=1.0, noise=noise, mean="zero", inference=hg.Sparse(100))
             mean, std = gp.fit(X, y).predict(new, return_std=True)
         inside.append(np.mean(np.abs(mean - f[NUMBER:]) < norm.ppf(0.95) * std))
     assert np.mean(inside) > 0.9 - 4 * np.std(inside) / np.sqrt(draws)

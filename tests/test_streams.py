@@ -10,7 +10,7 @@ import heatgp as hg
 from heatgp.errors import InputWarning, InvalidInput, OffManifold
 
 S2 = hg.Sphere(2)
-KNOWN = {"time": 1.0, "amplitude": 1.0, "noise": 0.1, "inducing": 60}
+KNOWN = {"time": 1.0, "amplitude": 1.0, "noise": 0.1, "inference": hg.Sparse(60)}
 
 
 def problem(number=5000, seed=0):
@@ -45,8 +45,8 @@ def small_parts(monkeypatch):
 def test_a_model_of_a_file_is_that_of_the_array(mapped, small_parts):
     X, y = problem()
     files = mapped(X.astype(np.float32), y)
-    of_file = hg.GPRegressor(S2, inducing=100).fit(*files)
-    of_array = hg.GPRegressor(S2, inducing=100).fit(X.astype(np.float32), y)
+    of_file = hg.GPRegressor(S2, inference=hg.Sparse(100)).fit(*files)
+    of_array = hg.GPRegressor(S2, inference=hg.Sparse(100)).fit(X.astype(np.float32), y)
     assert of_file.approximation_.inducing == 100
     for name in ("time_", "amplitude_", "noise_", "coefficients_"):
         np.testing.assert_allclose(getattr(of_file, name), getattr(of_array, name), rtol=1e-9)
@@ -79,11 +79,9 @@ def test_weights_covariates_and_known_noise(mapped, small_parts):
     rng = np.random.default_rng(1)
     Z, weights, variances = rng.normal(size=(5000, 2)), rng.integers(0, 3, 5000).astype(float), rng.uniform(1, 2, 5000)
     weights[700:2100] = 0.0  # parts of which nothing is left
-    options = KNOWN | {"noise": variances, "inducing": X[:60]}
+    options = KNOWN | {"noise": variances, "inference": hg.Sparse(X[:60])}
     fits = [
-        hg.GPRegressor(S2, inference="sparse", mean="linear", **options).fit(
-            *(data[:2]), sample_weight=data[2], covariates=data[3]
-        )
+        hg.GPRegressor(S2, mean="linear", **options).fit(*(data[:2]), sample_weight=data[2], covariates=data[3])
         for data in ((X, y, weights, Z), mapped(X, y, weights, Z))
     ]
     assert fits[0].posterior_.count == fits[1].posterior_.count == np.sum(weights > 0)
@@ -96,8 +94,8 @@ def test_weights_covariates_and_known_noise(mapped, small_parts):
 
 def test_parts_of_a_file_are_added(mapped, small_parts):
     X, y = problem()
-    whole = hg.GPRegressor(S2, inference="sparse", **(KNOWN | {"inducing": X[:60]})).fit(X, y)
-    parts, files = hg.GPRegressor(S2, **(KNOWN | {"inducing": X[:60]})), mapped(X, y)
+    whole = hg.GPRegressor(S2, **(KNOWN | {"inference": hg.Sparse(X[:60])})).fit(X, y)
+    parts, files = hg.GPRegressor(S2, **(KNOWN | {"inference": hg.Sparse(X[:60])})), mapped(X, y)
     for start in range(0, 5000, 1000):
         parts.partial_fit(files[0][start : start + 1000], files[1][start : start + 1000])
     assert parts.posterior_.count == 5000
@@ -106,7 +104,7 @@ def test_parts_of_a_file_are_added(mapped, small_parts):
 
 def test_memory_does_not_grow_with_the_number_of_data(mapped, small_parts):
     X, y = mapped(*problem(200_000))
-    gp = hg.GPRegressor(S2, **(KNOWN | {"inducing": np.array(X[:20]), "time": 8.0}))
+    gp = hg.GPRegressor(S2, **(KNOWN | {"inference": hg.Sparse(np.array(X[:20])), "time": 8.0}))
 
     def peak(number):
         tracemalloc.start()
@@ -179,7 +177,7 @@ def test_a_bad_row_of_the_first_look_is_named_by_its_number_in_the_file(mapped):
 
 def test_a_bad_row_of_a_prediction_is_named_by_its_number_in_the_file(mapped, small_parts):
     X, y = problem(1000)
-    gp = hg.GPRegressor(S2, inference="sparse", **KNOWN).fit(X, y)
+    gp = hg.GPRegressor(S2, **KNOWN).fit(X, y)
     with pytest.raises(OffManifold, match=r"X\[777\] is not on"):
         gp.predict(mapped(spoilt(X, 777, 2.0)))
     with pytest.raises(InvalidInput, match="y has 999 rows and X 1000 points"):
@@ -214,7 +212,7 @@ def test_points_with_few_digits_and_points_in_other_layouts(mapped, small_parts)
     X = M.random(rng, 4500)
     y = np.abs(X[:, 0]) + 0.1 * rng.standard_normal(4500)
     flat = np.hstack([X.real, X.imag])
-    options = KNOWN | {"inducing": X[:30]}
+    options = KNOWN | {"inference": hg.Sparse(X[:30])}
     np.testing.assert_allclose(
         hg.GPRegressor(M, **options).fit(*mapped(flat, y)).log_marginal_likelihood(),
         hg.GPRegressor(M, **options).fit(X, y).log_marginal_likelihood(),
@@ -228,7 +226,7 @@ def test_points_with_few_digits_and_points_in_other_layouts(mapped, small_parts)
 def test_classes_of_points_in_a_file(mapped, small_parts):
     X, _ = problem(600)
     labels = np.where(X[:, 0] > 0, "east", "west")
-    options = {"time": 1.0, "amplitude": 4.0, "label_noise": 0.0, "inference": "sparse", "inducing": 40}
+    options = {"time": 1.0, "amplitude": 4.0, "label_noise": 0.0, "inference": hg.Sparse(40)}
     of_file = hg.GPClassifier(S2, **options).fit(mapped(X), labels)
     of_array = hg.GPClassifier(S2, **options).fit(X, labels)
     np.testing.assert_array_equal(of_file.predict(mapped(X)), of_array.predict(X))

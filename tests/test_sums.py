@@ -1,6 +1,7 @@
 """Sums of kernels on some factors of a product, and a time for each coordinate: against scikit-learn and formulas."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from heatgp.gp.exact import Exact
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.multinomial import Multinomial
 from heatgp.gp.objective import Objective
-from heatgp.gp.parameters import Given, Params
+from heatgp.gp.parameters import FLAT, Given, Params, Priors
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.posterior import condition
 from heatgp.gp.prior import Prior, targets
@@ -309,11 +310,11 @@ def test_a_summand_without_effect_has_no_weight_and_no_warning(rng, first):
 
 def test_time_bounds_of_the_user_are_of_the_times(data):
     X, y = data
-    gp = GPRegressor(P, kernel=ADDITIVE, time_bounds=(0.2, 0.3), priors=None)
+    gp = GPRegressor(P, kernel=ADDITIVE, priors=replace(FLAT, time_bounds=(0.2, 0.3)))
     with pytest.warns(BoundWarning, match=r"time\[1\] sits on the upper bound 0\.3 of its search"):
         gp.fit(X, y)
     assert all(0.2 <= t <= 0.3 + 1e-9 for t in gp.time_)
-    gp = GPRegressor(P, kernel=ADDITIVE, time_bounds=((0.1, 1.0), (0.5, 5000.0))).fit(X, y)
+    gp = GPRegressor(P, kernel=ADDITIVE, priors=Priors(time_bounds=((0.1, 1.0), (0.5, 5000.0)))).fit(X, y)
     assert 0.1 <= gp.time_[0] <= 1.0 < gp.time_[1] <= 5000.0
     assert Bounds(((0.1, 1.0),) * 2).times(2).shape == (2, 2)
 
@@ -329,9 +330,8 @@ def test_classification_with_a_sum(data):
     learned = GPClassifier(P, kernel=ADDITIVE, amplitude=3.0).fit(X, labels)
     assert learned.log_marginal_likelihood() > gp.log_marginal_likelihood()
     assert len(learned.time_) == len(learned.weights_) == 2
-    three = GPClassifier(P, kernel=ADDITIVE, time=(0.3, 2.0, 0.5), amplitude=3.0, multiclass="one-vs-rest")
-    three.fit(X, np.digitize(y, [0.5, 1.2]))
-    np.testing.assert_allclose(three.weights_, [(2 / 3, 1 / 3)] * 3)
+    three = GPClassifier(P, kernel=ADDITIVE, time=(0.3, 2.0, 0.5), amplitude=3.0)
+    np.testing.assert_allclose(three.fit(X, np.digitize(y, [0.5, 1.2])).weights_, (2 / 3, 1 / 3))
 
 
 def test_sums_are_saved_pickled_and_cloned(rng, tmp_path):
@@ -415,7 +415,7 @@ def test_the_error_of_a_simulated_summand(rng):
             "has 5 values; the kernel has 2",
         ),
         (
-            lambda: GPRegressor(P, kernel=ADDITIVE, time_bounds=((1, 2),) * 3).fit(np.eye(3), [0, 1, 2]),
+            lambda: GPRegressor(P, kernel=ADDITIVE, priors=Priors(time_bounds=((1, 2),) * 3)).fit(np.eye(3), [0, 1, 2]),
             "neither one interval nor one for each of 2 times",
         ),
     ],

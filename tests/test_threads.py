@@ -41,7 +41,7 @@ def test_large_data_have_all_threads(two_threads, monkeypatch, largest, expected
         model.fit(X, y)
         kernel = Watched(heat_kernel(Euclidean(1)))
         object.__setattr__(kernel, "seen", [])
-        for posterior in model.posteriors_:
+        for posterior in model.mixture_.posteriors:
             object.__setattr__(posterior, "kernel", kernel)
         model.predict(X)
         assert set(kernel.seen) == {expected}

@@ -22,6 +22,7 @@ from heatgp import (
 )
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.estimators.time_bounds import farthest_pair, time_bounds
+from heatgp.gp.parameters import Priors
 from heatgp.heat.composed import ProductKernel
 
 
@@ -287,4 +288,4 @@ def test_no_distance_of_all_data_where_the_embedding_is_large(monkeypatch, rng):
 def test_bounds_beyond_the_times_of_kernels_are_refused(rng):
     X = Sphere(2).random(rng, 20)
     with pytest.raises(InvalidInput, match=r"time_bounds = \(1e-300, 1e\+300\) are not within 1e-100 and 1e\+100"):
-        GPRegressor(Sphere(2), time_bounds=(1e-300, 1e300)).fit(X, X[:, 0])
+        GPRegressor(Sphere(2), priors=Priors(time_bounds=(1e-300, 1e300))).fit(X, X[:, 0])

@@ -26,7 +26,7 @@ def line(number=12):
 
 @pytest.mark.filterwarnings("ignore::heatgp.errors.HeatGPWarning")
 @pytest.mark.parametrize(
-    "options", [{"smoothness": "learn"}, {"inference": "sparse", "inducing": 5}], ids=["smoothness", "sparse"]
+    "options", [{"smoothness": "learn"}, {"inference": hg.Sparse(5)}], ids=["smoothness", "sparse"]
 )
 def test_other_threads_keep_their_warnings_while_a_model_is_fitted(options):
     """A fit waits in the user's mean function, and this thread warns meanwhile."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from threading import RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class HeatGPError(Exception):
@@ -39,10 +39,39 @@ class NotPositiveDefinite(HeatGPError, ValueError):
     """A covariance matrix has an eigenvalue that rounding cannot explain."""
 
 
+class OfRow(NamedTuple):
+    """A message that names a row of the data, for errors and warnings.
+
+    Examples
+    --------
+    >>> error = InvalidInput(OfRow("y[", 3, "] = inf is not finite."))
+    >>> str(error)
+    'y[3] = inf is not finite.'
+    """
+
+    before: str
+    row: int
+    after: str
+
+    def __str__(self) -> str:
+        return f"{self.before}{self.row}{self.after}"
+
+
+def renumbered(message: Any, rows: Any) -> Any:
+    """The message with the number of its row in all data, of which some `rows` were given; others as they are.
+
+    `rows` are the numbers of these rows, or that of the first where they follow each other.
+    """
+    if not isinstance(message, OfRow):
+        return message
+    row = rows + message.row if isinstance(rows, int) else int(rows[message.row])
+    return message._replace(row=row)
+
+
 class Caught(NamedTuple):
     """A warning that `caught_warnings` kept."""
 
-    message: str
+    message: str | OfRow
     category: type[Warning]
 
 
@@ -57,7 +86,7 @@ _CATCHES: ContextVar[tuple[_Catch, ...]] = ContextVar("catches", default=())
 _FILTERS = RLock()
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str | OfRow, category: type[Warning]) -> None:
     """Warn at the line of the user's own code that called the library, or inside `caught_warnings` keep the warning."""
     for catch in reversed(_CATCHES.get()):
         if issubclass(category, catch.category):
@@ -69,7 +98,7 @@ def warn(message: str, category: type[Warning]) -> None:
         if frame.f_globals.get("__name__", "").partition(".")[0] == library:
             caller = level  # the outermost frame of the library so far was called from here
         frame = frame.f_back
-    warnings.warn(message, category, stacklevel=caller)
+    warnings.warn(str(message), category, stacklevel=caller)
 
 
 @contextmanager

@@ -507,7 +507,7 @@ def test_posterior_is_that_of_the_regressor(M, smoothness, rng):
     evidence = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model.train())
     with gpytorch.settings.fast_computations(False, False, False):
         found = 40 * evidence(model(x), model.train_targets).item()
-    assert found == pytest.approx(gp.posteriors_[0].log_marginal_likelihood, abs=1e-7)
+    assert found == pytest.approx(gp.posterior_.log_marginal_likelihood, abs=1e-7)
 
 
 def test_exact_regression_learns(rng):

@@ -152,7 +152,7 @@ def mapped(model: Any, method: str, X: Any, whole: dict[str, Any], options: dict
         if each.shape[:1] != X.shape[:1]:
             raise InvalidInput(f"{name} has shape {each.shape} and X {len(X):,} points: one row for each is needed.")
     one = {name: np.ones((1, *each.shape[1:])) for name, each in whole.items()}
-    example = getattr(model, method)(model.posteriors_[0].X[:1], **options, **one)  # tells what is returned
+    example = getattr(model, method)(model.posterior_.X[:1], **options, **one)  # tells what is returned
     shared, how = _on_all_workers(model), (method, options, tuple(whole))
     blocks, firsts = _blocks([X, *whole.values()]), _firsts(X)
     found = [dask.delayed(_predicted)(shared, how, first, *block) for first, block in zip(firsts, blocks)]

@@ -98,14 +98,13 @@ def run(options: argparse.Namespace) -> None:
         new, *_ = points_of(manifold, read_table(options.predict), options.target, names, options.project)
     if options.train:
         model = train(options, manifold, points, target)
-        model.project, model.moved_ = options.project, moved  # the points of each file are moved once, by points_of
+        model.moved_ = moved  # by points_of: `fit` was given the points after that
         if names is not None:
             model.feature_names_in_ = np.array(names, dtype=object)
     if options.save:
         model.save(options.save)
     if options.predict:
         reader = copy(model)
-        reader.project = False
         vars(reader).pop("feature_names_in_", None)  # the rows were read by the names of their columns: arrays now
         write_columns(options.out, predictions(reader, new))
 
@@ -182,7 +181,9 @@ def train(options: argparse.Namespace, manifold: Manifold, points: np.ndarray, t
     kernel = options.kernel
     if given := known_options(kernel, paths=options.paths, references=options.references):
         kernel = heat_kernel(manifold, kernel, **given)
-    model: Any = process(manifold, task, kernel=kernel, smoothness=options.smoothness).fit(points, target)
+    model: Any = process(manifold, task, kernel=kernel, smoothness=options.smoothness, project=options.project).fit(
+        points, target
+    )
     noise = f", noise {model.noise_:.4g}" if task == "regression" else ""
     print(
         f"# {type(model).__name__} on {manifold!r}: {len(points)} points of {Path(options.train).name}, "

@@ -2,7 +2,8 @@
 
 from .classifier import GPClassifier
 from .files import load_model
+from .plan import Sparse
 from .regressor import GPRegressor
 from .scorer import nlpd_scorer
 
-__all__ = ["GPClassifier", "GPRegressor", "load_model", "nlpd_scorer"]
+__all__ = ["GPClassifier", "GPRegressor", "Sparse", "load_model", "nlpd_scorer"]

@@ -4,59 +4,94 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import wraps
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ..arguments import check_flag, check_jobs, check_seed, is_list, is_number, shown
+from ..arguments import check_flag, check_seed, is_list, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
 from ..gp.integration import check_grid, explored, usual_size
-from ..gp.kernels import Normalized, PlusConstant, Precomputed, gram_kernel, with_rows
+from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
-from ..gp.no_signal import processes
-from ..gp.parameters import Given, Params, checked_priors
+from ..gp.normal import Normal
+from ..gp.parameters import Given, Params, Priors, checked_priors
 from ..gp.posterior import Forgotten
 from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit
 from ..html_table import html_table
+from ..manifolds import Manifold
 from ..manifolds.rows import as_points, projected_points
 from ..threads import on_one_thread
-from .data import check_columns, checked_table, chosen_manifold
+from .data import check_columns, check_function_of_points, checked_table, chosen_manifold
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
-from .kernels import CANDIDATES, chosen_kernel, smoothed, smoothness_of, without_normalization
-from .plan import check
+from .kernels import (
+    CANDIDATES,
+    chosen_kernel,
+    learned_times,
+    learned_weights,
+    smoothed,
+    smoothness_of,
+    without_normalization,
+)
+from .plan import LOCAL, check, chosen_inference
 from .relevance import explained_variances
-from .summary import Parameter, Summary, learned_parameters, search_path
+from .summary import (
+    Parameter,
+    Summary,
+    coefficients,
+    known_variances,
+    learned_parameters,
+    search_path,
+    stated_parameters,
+)
 from .time_bounds import time_bounds
 
-LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_", "signal_")
+LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_")
 """The attributes that notebooks show."""
 of_its_data = on_one_thread(lambda model, posterior, *others, **options: len(posterior.X))
 """For methods of an estimator, of a posterior and more."""
 
 
-def as_fitted(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of a fitted model that sees the arguments of the constructor as they were in the fit.
+@dataclass(frozen=True)
+class Setup:
+    """The checked arguments of a fit. A fitted model goes by these, so that `set_params` changes the next fit alone.
 
-    `set_params` after a fit changes the next fit, not what a fitted model says of itself.
+    Parameters
+    ----------
+    priors : Priors, with the intervals of the search.
+    likelihood : Likelihood with None for what is learned; None as a whole is normal noise.
+    integrate, project : bool, as in the constructor.
+    noise_is_known : bool, whether each observation has a known noise of its own.
+    has_exposure : bool, whether counts came with their exposure.
+    given : Given, the parameters that are held fixed; the noise is 1.0 where each observation has a known one.
+    mean : MeanModel, the basis functions of the mean.
+    by_coordinate : bool, whether each coordinate of R^n has a time of its own.
+    learns_smoothness : bool, whether the smoothness was chosen by evidence.
     """
 
-    @wraps(method)
-    def called(self: Any, *arguments: Any, **options: Any) -> Any:
-        model = copy(self)
-        vars(model).update(vars(self).get("_arguments_of_fit", {}))
-        return method(model, *arguments, **options)
+    priors: Priors
+    likelihood: Any
+    integrate: bool
+    project: bool
+    noise_is_known: bool = False
+    has_exposure: bool = False
+    given: Any = None
+    mean: Any = None
+    by_coordinate: bool = False
+    learns_smoothness: bool = False
 
-    return called
+    @property
+    def learned(self) -> int:
+        """How many parameters are learned."""
+        noises = self.given.noise is None if self.likelihood is None else len(self.likelihood.free)
+        return len(self.given.free) + (self.given.amplitude is None) + noises
 
 
 @dataclass(eq=False, repr=False)
@@ -69,41 +104,39 @@ class HeatGP(BaseEstimator):
     smoothness: Any = math.inf
     time: Any = None
     amplitude: float | None = None
-    normalize: bool = True
-    time_bounds: Any = None
-    amplitude_bounds: Any = None
-    rng: Any = 0
-    n_jobs: int | None = None
-    project: bool = False
-    integrate: Literal["grid"] | None = None
     priors: Any = "weak"
-
-    @abstractmethod
-    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        """The log posterior density of the logs of what is learned, all of them coordinates, and its box."""
-
-    def _again(self, posterior: Any, objective: Any, z: Array, pairs: Any = None) -> Any:
-        """The posterior of the same data at the coordinates z of the objective."""
-        return posterior.again(self.kernel_, objective.params(z), pairs, objective.likelihood(z))
-
-    @abstractmethod
-    def _evidence_of(self, other: Any) -> float:
-        """The log evidence of the kernel and the parameters of another model of the same data, computed as that of
-        this model: dense, sparse or local."""
+    integrate: Literal["grid"] | None = None
+    normalize: bool = True
+    random_state: Any = 0
+    project: bool = False
+    inference: Any = "auto"
 
     @abstractmethod
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
 
-    @as_fitted
+    @property
+    @abstractmethod
+    def _kind(self) -> str:
+        """The kind of the fitted model in `plan`."""
+
+    @property
+    @abstractmethod
+    def _explained_predictions(self) -> Callable[[Array], Array]:
+        """The function of points of whose variance `summary` says what each factor explains."""
+
+    @abstractmethod
+    def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:
+        """What the summary of these parameters says to be careful with."""
+
     def summary(self) -> Summary:
         """The parameters with their intervals, the evidence, how they were found, and what to be careful with.
 
         Intervals of learned parameters have a probability of 90 %. They come from the curvature of the log posterior
         density in the logarithms of the parameters; with integrate="grid" from the grid. They end at the bounds of the
-        search. Coefficients of the mean have a normal law; their rows say its standard deviation too. On a product
-        the last lines say what each factor explains of the predictions, see `explained` of Summary; sparse classifiers
-        keep no data to say it for.
+        search. Coefficients of the mean have a normal posterior; their rows say its standard deviation too. On a
+        product the last lines say what each factor explains of the predictions, see `explained` of Summary; sparse
+        classifiers keep no data to say it for.
 
         Returns
         -------
@@ -127,96 +160,71 @@ class HeatGP(BaseEstimator):
         mean: constant  2      1.21 to 2.79, standard error 0.48
         log evidence  33.526
         """
-        posteriors, mixtures = self._fitted, [processes(mixture) for mixture in self._mixtures]
-        if self.integrate is None:  # without signal there are several, but not a grid
-            mixtures = [Mixture.of(posterior) for posterior in posteriors]
-        labels = [""] if len(posteriors) == 1 else [f"{label}: " for label in self._model_names]
-        parameters: list[Parameter] = []
-        for posterior, mixture, label in zip(posteriors, mixtures, labels):
-            parameters += self._summarised(posterior, mixture, label)
-        parameters += self._smoothness_row + self._mean_rows
-        fits = [fit for fit in self.fits_ if fit is not None]
-        notes = [f"{name} sits on a bound of its search" for fit in fits for name in fit.on_bound]
-        if fits and self.learned_from_ < (number := posteriors[0].count):
-            notes.append(f"parameters were learned from {self.learned_from_:,} of {number:,} points")
+        posterior, form, fit = self._fitted, self.approximation_, self.fit_
+        parameters = [*self._parameters(), *self._smoothness_row, *coefficients(self)]
+        notes = [f"{name} sits on a bound of its search" for name in (fit.on_bound if fit else ())]
+        if self.learned_from_ < posterior.count:
+            notes.append(f"parameters were learned from {self.learned_from_:,} of {posterior.count:,} points")
         if not self._precomputed and self.moved_ > 0:
             notes.append(f"points were moved onto the manifold by up to {self.moved_:.2g}")
-        form = self.approximation_
         where = "a precomputed kernel" if self._precomputed else f"manifold={self.manifold_!r}"
         return Summary(
-            f"{type(self).__name__}({where}), N = {posteriors[0].count}" + (f", {form.words}" if form else ""),
+            f"{type(self).__name__}({where}), N = {posterior.count}" + (f", {form.words}" if form else ""),
             tuple(parameters),
-            self._log_evidence,
-            tuple(search_path(fits, mixtures, self.kernel_.names, self._has_normal_noise)),
+            None if self._kind == LOCAL else posterior.log_marginal_likelihood,
+            tuple(search_path(fit, self.mixture_, self.kernel_.names, self._has_one_noise)),
             (*notes, *self._notes_on(parameters)),
             **self._explained(),
         )
 
     @of_its_data
-    def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        """The parameters of one model."""
-        if not isinstance(posterior.structure, Forgotten):
-            return learned_parameters(*self._objective(posterior), mixture, posterior, about)
-        given, law = self._given(0.0), self._likelihood
-        values = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
-        values += [("amplitude", posterior.params.amplitude, given.amplitude)]
-        values += [(name, vars(posterior.likelihood)[name], vars(law)[name]) for name in law.bounds]
-        words = f"learned from {self.approximation_.learned_from:,} points"
-        return [
-            Parameter(f"{about}{name}", float(value), math.nan, math.nan, True, words)
-            if known is None
-            else Parameter(f"{about}{name}", float(value), float(value), float(value), False)
-            for name, value, known in values
-        ]
+    def _learned_parameters(self, posterior: Any) -> list[Parameter]:
+        return learned_parameters(*self._objective(posterior), self.mixture_, posterior)
+
+    def _parameters(self) -> list[Parameter]:
+        """The rows of the summary, without the coefficients of the mean."""
+        posterior, setup = self._fitted, self._setup
+        if posterior.y.ndim == 2:
+            found = stated_parameters(posterior, setup.given, None, "learned; no interval with several outputs")
+        elif isinstance(posterior.structure, Forgotten):
+            words = f"learned from {self.learned_from_:,} points"
+            found = stated_parameters(posterior, setup.given, setup.likelihood, words)
+        else:
+            found = self._learned_parameters(posterior)
+        if not setup.noise_is_known:
+            return found
+        return [*(each for each in found if not each.name.startswith("noise")), known_variances(self.noise_)]
 
     def _explained(self) -> dict[str, Any]:
         """What each factor explains of the predictions: arguments of Summary."""
-        return {}
-
-    def _explained_by_factors(self, predict: Callable[[Array], Array], points: Array) -> dict[str, Any]:
-        coordinates = isinstance(self.time, str) and self.time == "coordinates"
-        variance, explained = explained_variances(self.manifold_, coordinates, predict, points)
+        posterior = self.posterior_
+        if self._precomputed or isinstance(posterior.structure, Forgotten):
+            return {}
+        variance, explained = explained_variances(
+            self.manifold_, self._setup.by_coordinate, self._explained_predictions, posterior.points_of_data
+        )
         return {"explained": explained, "variance": variance}
 
     @property
     def learned_from_(self) -> int:
         """The number of points that the parameters were learned from; all points where every parameter was given."""
-        number = self._fitted[0].count
-        return min([number, *(fit.data for fit in self.fits_ if fit is not None and fit.data is not None)])
+        count, fit = self._fitted.count, self.fit_
+        return count if fit is None or fit.data is None else min(count, fit.data)
 
     @property
-    def _model_names(self) -> Sequence[Any]:
-        """What tells several models apart."""
-        return range(len(self._fitted))
-
-    @property
-    def _log_evidence(self) -> float:
-        """The log evidence of all data at the parameters used, nan where it is not known."""
-        return sum(posterior.log_marginal_likelihood for posterior in self._fitted)
-
-    def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:
-        """More for the summary of these parameters to say."""
-        return ()
+    def _has_one_noise(self) -> bool:
+        """Whether observations have normal noise of one variance."""
+        return self._setup.likelihood is None and not self._setup.noise_is_known
 
     @property
     def _smoothness_row(self) -> list[Parameter]:
         """The smoothness of the kernel, where it is not that of heat alone."""
-        value, learned = self.smoothness_, isinstance(self.smoothness, str)
+        value, learned = self.smoothness_, self._setup.learns_smoothness
         if math.isinf(value) and not learned:
             return []
         words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence" if learned else ""
         ends = (math.nan,) * 2 if learned else (value,) * 2
         return [Parameter("smoothness", value, *ends, learned, words)]
-
-    @property
-    def _mean_rows(self) -> list[Parameter]:
-        """The coefficients of the mean."""
-        return []
-
-    @property
-    def _has_normal_noise(self) -> bool:
-        """Whether observations have normal noise of one variance."""
-        return False
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, which `heatgp.load_model` reads.
@@ -235,7 +243,6 @@ class HeatGP(BaseEstimator):
         """
         save_model(self, path)
 
-    @as_fitted
     def kernel_error(self, X: Any) -> KernelError:
         """How far the Monte Carlo error of an estimated kernel moves the predictions at X: would more paths help?
 
@@ -264,7 +271,7 @@ class HeatGP(BaseEstimator):
         >>> print(hg.GPRegressor(S2, time=0.5, amplitude=1.0, noise=0.1).fit(X, X[:, 0]).kernel_error(X))
         the kernel is exact: no part of the predictive error comes from it
         """
-        if self._fitted and self._precomputed:
+        if self._precomputed:
             raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
         check("kernel_error", self._kind)
         points = self._points(X)
@@ -273,7 +280,7 @@ class HeatGP(BaseEstimator):
     def _repr_html_inner(self) -> str:
         """What notebooks show: scikit-learn's diagram, and below it what was learned."""
         diagram = super()._repr_html_inner()
-        if "posteriors_" not in vars(self):
+        if "posterior_" not in vars(self):
             return diagram
         values: Any = {name: vars(self).get(name) for name in LEARNED}
         found = {name: [float(f"{x:.4g}") for x in np.ravel(each) if x is not None] for name, each in values.items()}
@@ -288,50 +295,32 @@ class HeatGP(BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
         tags.input_tags.two_d_array = True
         tags.input_tags.three_d_array = True
         return tags
 
     @property
-    def _fitted(self) -> Sequence[Any]:
-        """The Gaussian processes that have seen the data, or NotFittedError."""
-        check_is_fitted(self, "posteriors_")
-        return self.posteriors_
-
-    @property
-    def _mixtures(self) -> Sequence[Mixture]:
-        """For each of these the posteriors over which predictions are averaged."""
-        return self.mixtures_ if self._fitted else []
-
-    @property
-    @abstractmethod
-    def _likelihood(self) -> Any:
-        """The likelihood that the arguments ask for, with None for what is learned; None where it is normal."""
-
-    @property
-    @abstractmethod
-    def _kind(self) -> str:
-        """The kind of the fitted model in `plan`."""
-
-    @property
-    @abstractmethod
-    def _learned_noises(self) -> int:
-        """How many parameters of the law of y given f are learned."""
-
-    @property
-    def _matrices(self) -> int:
-        """How many matrices of N² numbers a posterior keeps: the covariance and its factor."""
-        return 2
+    def _fitted(self) -> Any:
+        """The Gaussian process that has seen the data, or NotFittedError."""
+        check_is_fitted(self, "posterior_")
+        return self.posterior_
 
     @property
     def _precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+        """Whether the kernel of the fitted model is a Gram matrix."""
+        check_is_fitted(self, "kernel_")
+        return isinstance(self.kernel_, Precomputed)
 
-    def _checked(self, X: Any, check: Callable[[Array], Any]) -> tuple[Array, Any]:
-        """Checked points, and what `check` makes of them.
+    def _checked(self, X: Any, check: Callable[[Array], tuple[Setup, Any]], noise: Any = 0.0) -> tuple[Array, Any]:
+        """Checked points, and what `check` makes of them; sets the kernel and what the fitted model goes by.
 
         All arguments are checked before the kernel is made, which may take a simulation.
+
+        Parameters
+        ----------
+        check : function of the points that returns a Setup without what is given, and more.
+        noise : the noise that is given, default 0.
         """
         for name, value in self.get_params(deep=False).items():
             number = isinstance(value, Real) and not isinstance(value, bool)
@@ -342,43 +331,36 @@ class HeatGP(BaseEstimator):
         check_flag("project", self.project)
         if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
             raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
-        if self._precomputed and self.project:
+        precomputed = is_precomputed(self.kernel)
+        if precomputed and self.project:
             raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
-        checked_interval("amplitude_bounds", self.amplitude_bounds)
-        check_seed(self.rng)
-        check_jobs(self.n_jobs)
-        if self._precomputed and self.time is not None:
+        check_seed(self.random_state)
+        if precomputed and self.time is not None:
             raise InvalidInput(f"time = {shown(self.time)}, but a precomputed kernel has none. Leave it None.")
-        if self._precomputed and self.time_bounds is not None:
-            raise InvalidInput(
-                f"time_bounds = {shown(self.time_bounds)}, but a precomputed kernel has no time. Leave it None."
-            )
         X = checked_table(self, X, fitting=True)
-        gram = gram_kernel(X) if self._precomputed else None
+        gram = gram_kernel(X) if precomputed else None
         if gram is None:
             self.manifold_ = chosen_manifold(self.manifold, X)
-            points, self.moved_ = self._on_manifold(X)
+            points, self.moved_ = on_manifold(self.manifold_, X, self.project)
         else:
             points = np.arange(len(gram.gram))
         if not len(points):
             raise InvalidInput(f"X has shape {X.shape}: no point. Give at least one.")
         self.n_features_in_ = math.prod(X.shape[1:])
-        checked = check(points)
+        setup, checked = check(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
-        if self.integrate:
-            check_grid(self._learned_number)
-        self._arguments_of_fit = self.get_params(deep=False)
+        by_name = isinstance(self.time, str)
+        given = Given.of(self.kernel_, None if by_name else self.time, self.amplitude, noise)
+        self._setup = replace(setup, given=given, by_coordinate=by_name and self.time == "coordinates")
+        if setup.integrate:
+            check_grid(self._setup.learned)
+        if gram is None:
+            check_function_of_points(setup.mean.mean, without_normalization(self.kernel_), points)
         return points, checked
 
-    @property
-    def _learned_number(self) -> int:
-        """How many parameters are learned."""
-        given = self._given(0.0)
-        return len(given.free) + (given.amplitude is None) + self._learned_noises
-
     def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.rng, self.n_jobs)
+        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state)
         kernel = smoothed(kernel, self.smoothness).as_positive_definite()
         return Normalized(kernel) if self.normalize else kernel
 
@@ -388,71 +370,97 @@ class HeatGP(BaseEstimator):
         points: Array,
         y: Any,
         pairs: TimeFunction,
-        *,
-        noise: Any = 0.0,
         likelihood: Any = None,
-        about: str = "",
-        noise_is_known: bool = False,
         **options: Any,
     ) -> tuple[Any, Fit | None]:
         """The posterior, and the result of the search for the parameters where some of them are not given."""
-        given, found = self._given(noise), None
-        params = given.params
+        setup, found = self._setup, None
+        params = setup.given.params
         if params is None or (likelihood is not None and likelihood.free):
-            searched = {"likelihood": likelihood, "priors": self.priors, "about": about, **options}
-            found = fit(self.kernel_, points, y, self._bounds(points), given, pairs=pairs, **searched)
+            searched = {"likelihood": likelihood, "priors": setup.priors, **options}
+            found = fit(self.kernel_, points, y, self._bounds(points), setup.given, pairs=pairs, **searched)
             params, likelihood = found.params, found.likelihood
         if likelihood is not None:
             options |= {"likelihood": likelihood, "start": None if found is None else found.sites}
-        elif noise_is_known:
+        elif setup.noise_is_known:
             options["noise_is_known"] = True
         return condition(self.kernel_, points, y, params, pairs=pairs, **options), found
 
-    def _check_priors(self, priors: Any, model: str, *noise: str) -> None:
-        """Raise InvalidInput for priors of what the model does not have; `noise` names what it learns beside f."""
-        if self._precomputed:
-            checked_priors(priors, ("amplitude", *noise), "a precomputed kernel")
-        checked_priors(priors, ("time", "amplitude", *noise), model)
+    def _keep(self, posterior: Any, fit: Fit | None, mixture: Mixture, approximation: Any = None) -> Self:
+        """Set the attributes of a fitted model."""
+        self.posterior_, self.fit_, self.mixture_, self.approximation_ = posterior, fit, mixture, approximation
+        params, likelihood = posterior.params, posterior.likelihood
+        normal = isinstance(likelihood, Normal)
+        self.time_, self.weights_ = learned_times(self.kernel_, params.time), learned_weights(self.kernel_, params.time)
+        self.lengthscale_ = None if self.time_ is None else np.sqrt(self.time_)[()]
+        self.amplitude_ = params.amplitude
+        self.noise_ = params.noise if normal else vars(likelihood).get("noise")
+        self.likelihood_ = None if normal else likelihood.of_predictions()
+        self.coefficients_, self.coefficient_errors_ = posterior.coefficients, posterior.coefficient_errors
+        self.coefficient_names_ = self._setup.mean.names[: len(self.coefficients_)]
+        return self
 
-    def _given(self, noise: Any) -> Given:
-        """The parameters that are held fixed."""
-        time = None if isinstance(self.time, str) else self.time
-        return Given.of(self.kernel_, time, self.amplitude, noise)
+    @property
+    def _sparse_options(self) -> tuple[float, Any]:
+        """The tolerance of a sparse model, and the argument `inducing`."""
+        chosen = chosen_inference(self.inference)[1]
+        return chosen.tolerance, chosen.inducing
+
+    def _checked_priors(self, model: str, *noise: str) -> Priors:
+        """The argument `priors`, without any of what the model does not have; `noise` is what it learns beside f."""
+        priors = checked_priors(self.priors)
+        if is_precomputed(self.kernel):
+            priors.check(("amplitude", *noise), "a precomputed kernel")
+        priors.check(("time", "amplitude", *noise), model)
+        return priors
 
     def _bounds(self, points: Array, count: int | None = None) -> Bounds:
         """Where parameters are searched for; `count` is the number of all data where the points are some of them."""
+        priors: Priors = self._setup.priors
         times: Any = (1.0, 2.0)  # a precomputed kernel has no time
         if not self._precomputed:
-            times = time_bounds(without_normalization(self.kernel_), points, self.time_bounds, count)
-        return Bounds(times, checked_interval("amplitude_bounds", self.amplitude_bounds))
+            count = None if count == len(points) else count
+            times = time_bounds(without_normalization(self.kernel_), points, priors.time_bounds, count)
+        return Bounds(times, priors.amplitude_bounds, priors.noise_bounds or Bounds.noise)
+
+    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
+        """The log posterior density of the logs of what is learned, all of them coordinates, and its box."""
+        setup, points = self._setup, posterior.points_of_data
+        bounds = self._bounds(points, posterior.count)
+        return posterior.objective(bounds, setup.given, setup.priors, pairs, setup.likelihood)
 
     @of_its_data
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
-        if self.integrate is None:
+        if not (self._setup.integrate and self._setup.learned):
             return Mixture.of(posterior)
         objective, box = self._objective(posterior, pairs)
-        if not len(box):
-            return Mixture.of(posterior)
         starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
         found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
         self._check_grid_memory(len(found.weights), len(posterior.X))
         shared = None if pairs is None else remembered(pairs)
-        return Mixture.over(lambda z: self._again(posterior, objective, z, shared), found.points, found.weights)
 
-    def _check_usual_grid(self, size: int, models: int = 1) -> None:
+        def again(z: Array) -> Any:
+            return posterior.again(self.kernel_, objective.params(z), shared, objective.likelihood(z))
+
+        return Mixture.over(again, found.points, found.weights)
+
+    def _check_usual_grid(self, size: int) -> None:
         """Raise InvalidInput where a grid of dense posteriors of so many points will not fit into memory.
 
-        This is before the search. How many posteriors there are is then known for a normal law of the parameters only;
+        This is before the search. How many posteriors there are is then known for normal parameters only;
         `_integrated` checks the true number.
         """
-        if self.integrate and self._learned_number:
-            self._check_grid_memory(models * usual_size(self._learned_number), size, "about ")
+        if self._setup.integrate and self._setup.learned:
+            self._check_grid_memory(usual_size(self._setup.learned), size, "about ")
 
     def _check_grid_memory(self, number: int, size: int, about: str = "") -> None:
         """Raise InvalidInput where so many posteriors of so many points do not fit into memory."""
+        functions = getattr(self._setup.likelihood, "functions", None)
+        # the covariance and its factor; of several functions an inverse and its product with the factor of each too
+        matrices = 2 if functions is None else 2 * functions + 2
         check_memory(
-            8.0 * self._matrices * number * size**2,
+            8.0 * matrices * number * size**2,
             f"integrate='grid': {about}{number} posteriors of {size:,} points",
             "Leave integrate None, give some of the parameters, or fewer points.",
         )
@@ -470,19 +478,15 @@ class HeatGP(BaseEstimator):
         weights = np.log(np.atleast_1d(old.time)[given.free])  # of a sum of kernels, where times alone are given
         return Params(given.times(weights), float(given.amplitude or 0.0), float(given.noise or 0.0))
 
-    def _at(self, X: Any, prior: Any = None) -> tuple[Sequence[Mixture], Array]:
+    def _at(self, X: Any, prior: Any = None) -> tuple[Mixture, Array]:
         """The posteriors, and the points X as these take them; new rows of a Gram matrix are added to the kernel."""
-        mixtures = self._mixtures
+        check_is_fitted(self, "posterior_")
         if isinstance(self.kernel_, Precomputed):
-            kernel, known = (
-                with_rows(self.kernel_, checked_table(self, X, fitting=False), prior),
-                len(self.kernel_.gram),
-            )
-            added = [mixture.with_kernels(lambda old: _like(old, kernel)) for mixture in mixtures]
-            return added, np.arange(known, len(kernel.gram))
+            kernel = with_rows(self.kernel_, checked_table(self, X, fitting=False), prior)
+            return self.mixture_.with_kernel(kernel), np.arange(len(self.kernel_.gram), len(kernel.gram))
         if prior is not None:
             raise InvalidInput("prior is for kernel='precomputed'; other kernels know their own.")
-        return mixtures, self._points(X)
+        return self.mixture_, self._points(X)
 
     def _points(self, X: Any) -> Array:
         """Checked points of the manifold, in a table as that of the fit."""
@@ -492,21 +496,14 @@ class HeatGP(BaseEstimator):
 
     def _on_manifold(self, X: Any, name: str = "X") -> tuple[Array, float]:
         """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
-        return projected_points(self.manifold_, X, name) if self.project else (as_points(self.manifold_, X, name), 0.0)
+        return on_manifold(self.manifold_, X, self._setup.project, name)
 
 
-def _like(old: Kernel, kernel: Kernel) -> Kernel:
-    """The kernel, with a constant added where the old one has it."""
-    return replace(old, kernel=kernel) if isinstance(old, PlusConstant) else kernel
+def on_manifold(manifold: Manifold, X: Any, project: bool, name: str = "X") -> tuple[Array, float]:
+    """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
+    return projected_points(manifold, X, name) if project else (as_points(manifold, X, name), 0.0)
 
 
-def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
-    """Two positive numbers, the smaller first; None stays."""
-    if interval is None:
-        return None
-    pair = isinstance(interval, (tuple, list, np.ndarray)) and np.shape(interval) == (2,)
-    if not (pair and all(map(is_number, interval)) and 0 < interval[0] < interval[1] < np.inf):
-        raise InvalidInput(
-            f"{name} = {shown(interval)} must be two positive numbers, the smaller first, such as (0.01, 100)."
-        )
-    return float(interval[0]), float(interval[1])
+def is_precomputed(kernel: Any) -> bool:
+    """Whether the argument `kernel` of a model asks for a Gram matrix in the place of points."""
+    return isinstance(kernel, str) and kernel == "precomputed"

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_array, validate_data
 from ..arguments import as_array, is_number, refuse_masked, shown
 from ..array import is_jax, namespace
 from ..covariance import Array
-from ..errors import InvalidInput, Unsupported, WrongType, warn
+from ..errors import InvalidInput, OfRow, Unsupported, WrongType, warn
 from ..gp.prior import Mean, basis_values, constant_basis, independent_columns
 from ..manifolds import Euclidean, Manifold
 from ..manifolds.composed.product import flat_size
@@ -246,12 +246,12 @@ def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
         if (off > allowed).any():
             i, k = np.unravel_index(np.argmax(off / allowed), off.shape)
             about = 'mean = "linear"' if isinstance(mean, LinearBasis) else "the function given as mean"
-            raise InvalidInput(
-                f"{about} is not a function of the point: X[{i}] and {shown(others[i].tolist())} are one point for "
-                f"{kernel!r}, and column {k} of the basis changes by {off[i, k]:.3g}. Give mean='constant', or a "
-                "function with equal values there, such as products or absolute values of coordinates, or sines and "
-                "cosines of angles where these are equal."
+            text = (
+                f"] and {shown(others[i].tolist())} are one point for {kernel!r}, and column {k} of the basis changes "
+                f"by {off[i, k]:.3g}. Give mean='constant', or a function with equal values there, such as products or "
+                "absolute values of coordinates, or sines and cosines of angles where these are equal."
             )
+            raise InvalidInput(OfRow(f"{about} is not a function of the point: X[", int(i), text))
 
 
 def _coordinates(manifold: Manifold, points: Array) -> Array:
@@ -315,7 +315,7 @@ class MeanModel:
             before = ", ".join(names) or "it is zero"
             raise InvalidInput(
                 f"{model.names[k]!r} is a combination of the columns of the mean before it ({before}), so that its "
-                "coefficient has no one value. Leave it out, or give a `coefficient_scale`."
+                "coefficient has no one value. Leave it out, or give Priors(coefficients=)."
             )
         return model
 
@@ -341,6 +341,11 @@ class MeanModel:
             raise InvalidInput(f"covariates have {Z.shape[1]} columns; the model was fitted with {self.covariates}.")
         return np.hstack([own, Z])
 
+    @property
+    def known(self) -> float:
+        """The mean, where it is a number."""
+        return float(self.mean) if is_number(self.mean) else 0.0
+
     def core(self, points: Array, covariates: Any) -> Mean:
         """The mean as the functional core takes it."""
         return self.mean if self.covariates is None else self.values(points, covariates)
@@ -351,7 +356,7 @@ class MeanModel:
             {"constant"} if is_number(coefficient_scale) else set()
         ):
             raise InvalidInput(
-                f"coefficient_scale = {shown(coefficient_scale)} has no effect: the mean has no coefficients"
+                f"priors.coefficients = {shown(coefficient_scale)} has no effect: the mean has no coefficients"
                 + (" but the constant, which stays flat. " if self.names else ". ")
                 + "Leave it None, or give mean='linear', a function as mean, or covariates."
             )
@@ -374,7 +379,4 @@ def _first_values(mean: Any, points: Array) -> Array:
 
 def _covariates(covariates: Any, number: int) -> Array:
     """Checked covariates, (N, q)."""
-    try:
-        return basis_values(covariates, number)
-    except InvalidInput as error:
-        raise InvalidInput(str(error).replace("the basis of the mean", "`covariates`")) from None
+    return basis_values(covariates, number, "`covariates`")

@@ -44,7 +44,7 @@ def save_model(model: Any, path: Any) -> None:
     ------
     Unsupported : if the model holds what a file without code cannot hold, such as a function of yours as mean.
     """
-    if not hasattr(model, "posteriors_"):
+    if not hasattr(model, "posterior_"):
         raise InvalidInput(f"this {type(model).__name__} is not fitted. Call fit(X, y) before save(path).")
     writer = _Writer()
     root = writer.encoded(model)

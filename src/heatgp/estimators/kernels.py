@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from copy import copy
+from dataclasses import replace
 from functools import wraps
 from itertools import combinations
 from typing import Any
@@ -26,7 +27,7 @@ OWN_TIMES = ("shared", "each", "coordinates")
 """What `time` may say of the times that are learned."""
 
 
-def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jobs: int | None = None) -> HeatKernel:
+def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0) -> HeatKernel:
     """The kernel of a model; all arguments are checked before the first kernel is made, which may take a simulation.
 
     Parameters
@@ -34,7 +35,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
     manifold : Manifold.
     kernel : name of a method, Method or HeatKernel; or a list of these, one for each factor of a product.
     time : number or None; "shared", "each", "coordinates" or a tuple, see `with_own_times`.
-    rng, n_jobs : for methods given by name that are simulated.
+    rng : for methods given by name that are simulated.
     """
     word = time if isinstance(time, str) else None
     if word is not None and word not in OWN_TIMES:
@@ -48,7 +49,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0, n_jo
         raise InvalidInput(f"a list of {len(kernel)} kernels needs a product of as many; got {manifold!r}.")
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     before = [sum(map(count_simple, factors[:i])) for i in range(len(parts))]
-    choices = [checked_choice(*part, number, rng=rng, n_jobs=n_jobs) for part, number in zip(parts, before)]
+    choices = [checked_choice(*part, number, rng=rng) for part, number in zip(parts, before)]
     several = any(isinstance(choice, HeatKernel) and choice.parameters > 1 for choice in choices)
     inner = without_scale(manifold)
     has_several = isinstance(inner, Product) or several or (isinstance(inner, Euclidean) and word != "each")
@@ -218,10 +219,11 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
                 model.kernel = without_normalization(tried[0][1].kernel_)
             with caught_warnings() as given:
                 fit(model, X, *data, **options)
-            tried.append((sum(each.log_marginal_likelihood for each in model.posteriors_), model, given))
+            tried.append((model.posterior_.log_marginal_likelihood, model, given))
         _, best, given = max(_comparable(tried), key=lambda entry: entry[0])
         warn_again(given)
         take_over(self, best)
+        self._setup = replace(self._setup, learns_smoothness=True)
         return self
 
     return fitted
@@ -232,24 +234,32 @@ def fit_again(self: Any, fit: Callable[..., Any], *data: Any) -> None:
     model = copy(self)
     if isinstance(self.smoothness, str):
         model.smoothness = self.smoothness_
+    learned = self._setup.learns_smoothness
     fit(model, *data)
     take_over(self, model)
+    self._setup = replace(self._setup, learns_smoothness=learned)
 
 
 def take_over(self: Any, model: Any) -> None:
     """Set what another model has learned, but not its arguments."""
     given = self.get_params(deep=False)
     vars(self).update({name: value for name, value in vars(model).items() if name not in given})
-    self._arguments_of_fit = given
 
 
 def _comparable(tried: list[tuple[float, Any, list[Any]]]) -> list[tuple[float, Any, list[Any]]]:
     """The same with evidences of one kind: exact ones where a model is dense, else those of some neighbourhoods where a
     model is local, else the lower bounds of sparse models."""
     models = [model for _, model, _ in tried]
-    local = [m for m in models if isinstance(m.posteriors_[0], LocalPosterior)]
-    dense = [m for m in models if m.posteriors_[0].structure.keeps_data and m not in local]
+    local = [m for m in models if isinstance(m.posterior_, LocalPosterior)]
+    dense = [m for m in models if m.posterior_.structure.keeps_data and m not in local]
     if len(dense) == len(models) or not (dense or local):
         return tried
     chosen = (dense or local)[0]
-    return [(chosen._evidence_of(model), model, given) for _, model, given in tried]
+
+    def evidence_of(model: Any) -> float:
+        """The log evidence of the kernel and the parameters of another model of the same data."""
+        other = model.posterior_
+        again = chosen.posterior_.again(model.kernel_, other.params, likelihood=other.likelihood)
+        return again.log_marginal_likelihood
+
+    return [(evidence_of(model), model, given) for _, model, given in tried]

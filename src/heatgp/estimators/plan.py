@@ -7,12 +7,13 @@ instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from ..arguments import is_list, is_number, shown
 from ..covariance import Array
 from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
+from ..gp.parameters import NO_PRIOR
 from ..gp.poisson import Poisson
 from ..gp.regression_likelihood import RegressionLikelihood, check_log_density
 from ..gp.student import StudentT
@@ -41,18 +42,15 @@ def of_regression(name: str, remedy: str) -> Row:
 
 
 LABELS, LAWS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON, SPARSE_LAWS)
-NOT_BY_LAW = '{name} is not possible with {law}. Leave it None, or use likelihood="normal".'
-MEAN_BY_LAW = (
-    'mean = {value} is not possible with {law}. Use "constant", "zero" or a number; other means need '
-    'likelihood="normal".'
-)
+NOT_BY_LIKELIHOOD = '{name} is not possible with {likelihood}. Leave it None, or use likelihood="normal".'
 MEAN_OF_LABELS = 'mean = {value} is not known. Use "constant" or "zero".'
-NORMAL_ALONE = refused(LAWS, NOT_BY_LAW, InvalidInput)
-OTHER_MEANS = refused(LAWS, MEAN_BY_LAW, InvalidInput) | refused(LABELS, MEAN_OF_LABELS, InvalidInput)
+NORMAL_ALONE = refused(LAWS, NOT_BY_LIKELIHOOD, InvalidInput)
+OTHER_MEANS = refused(LABELS, MEAN_OF_LABELS, InvalidInput)
 NO_METHOD = refused(LABELS, "GPClassifier has no such method. Use predict_proba.")
 OF_LABELS = refused(set(KINDS) - set(LABELS), "GPRegressor has no such method. It is of GPClassifier.")
 ONE_OUTPUT = refused([OUTPUTS], "{call} is for one output, and y has {number} columns. Fit one model for each column.")
 COUNTS = 'exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.'
+NO_EXPOSURE = 'exposure is of counts, likelihood="poisson", not of {likelihood}. Leave it None.'
 PROBABILITIES = "Probabilities state the uncertainty of labels: use predict_proba"
 NO_DATA = "{call} needs all data, which a sparse model does not keep. Use fewer data, dense."
 NO_LOO = (
@@ -77,31 +75,26 @@ PLAN: dict[str, Row] = {
         "sample_weight",
         "Leave it out; a whole number as weight is that many equal rows: numpy.repeat(X, weights, axis=0)",
     ),
-    "fit(covariates=)": NORMAL_ALONE
-    | of_regression(
+    "fit(covariates=)": of_regression(
         "covariates",
         "Make them coordinates of the points: M = Product(manifold, Euclidean(q)), X = M.join(X, covariates)",
     ),
     "fit(exposure=)": refused([NORMAL, OUTPUTS, SPARSE, LOCAL], COUNTS, InvalidInput)
-    | refused([STUDENT], 'exposure is of counts, likelihood="poisson", not of {law}. Leave it None.', InvalidInput)
+    | refused(
+        [STUDENT], 'exposure is of counts, likelihood="poisson", not of {likelihood}. Leave it None.', InvalidInput
+    )
     | of_regression("exposure", 'It is of counts: use GPRegressor(likelihood="poisson")'),
     "noise=array": refused(LAWS, 'Known variances need likelihood="normal".', InvalidInput)
     | of_regression(
         "noise", "Labels have `label_noise`, an argument of GPClassifier: the share of them that is drawn at random"
     ),
-    "noise_bounds=": NORMAL_ALONE
-    | of_regression(
-        "noise_bounds", "Give `label_noise`, or a prior of it: priors=Priors(label_noise=LogNormal(0.01, 1.0))"
-    ),
-    "coefficient_scale=": NORMAL_ALONE
-    | of_regression(
-        "coefficient_scale", 'The mean is "constant" or "zero", without coefficients of covariates. Leave it out'
-    ),
+    "Priors(noise_bounds=)": refused((*LAWS, *LABELS), NO_PRIOR, InvalidInput),
+    "Priors(coefficients=)": refused(LABELS, NO_PRIOR, InvalidInput),
     'likelihood="student-t"': refused([LOCAL], NOT_SPARSE)
-    | refused([OUTPUTS], "With {law} fit one model for each column, y[:, 0].", InvalidInput)
+    | refused([OUTPUTS], "With {likelihood} fit one model for each column, y[:, 0].", InvalidInput)
     | of_regression("likelihood", "Labels have a probit likelihood. Use GPRegressor for numbers and counts"),
     'mean="zero"': {},
-    "mean=number": refused(LABELS, MEAN_OF_LABELS, InvalidInput),
+    "mean=number": OTHER_MEANS,
     'mean="linear"': OTHER_MEANS,
     "mean=function": OTHER_MEANS,
     'smoothness="learn"': {},
@@ -138,7 +131,6 @@ PLAN: dict[str, Row] = {
 
 
 ARGUMENTS = {name: f"fit({name}=)" for name in ("sample_weight", "covariates", "exposure")}
-ARGUMENTS |= {name: f"{name}=" for name in ("noise_bounds", "coefficient_scale")}
 ARGUMENTS |= {name: f"predict({name}=True)" for name in ("return_std", "return_cov")}
 ARGUMENTS |= {"noise": "noise=array", "likelihood": 'likelihood="student-t"'}
 """The rows of arguments that GPClassifier does not have, by their names."""
@@ -151,11 +143,11 @@ def check(row: str, kind: str, **words: Any) -> None:
         raise error(text.format(**{"call": row} | words))
 
 
-def check_arguments(kind: str, law: str, **given: Any) -> None:
+def check_arguments(kind: str, given: dict[str, Any], **words: Any) -> None:
     """Raise the error of an argument that is given and that this kind of model does not have."""
     for name, value in given.items():
         if value is not None:
-            check(ARGUMENTS[name], kind, name=name, law=law)
+            check(ARGUMENTS[name], kind, name=name, **words)
 
 
 def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
@@ -230,38 +222,65 @@ def kind_of(law: RegressionLikelihood | None) -> str:
 
 
 def checked_observations(
-    law: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
+    likelihood: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
 ) -> tuple[RegressionLikelihood, Array]:
     """The likelihood adapted to the data, and the observations as it takes them."""
-    offset, values = known_mean(law, mean), law.check(y)
+    values = likelihood.check(y)
     if values.shape != (len(points),):
         raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-    values = values if exposure is None else law.with_exposure(values, exposure)
-    law = law.adapted(values, offset)
-    check_log_density(law, values)
-    return law, values
+    values = values if exposure is None else likelihood.with_exposure(values, exposure)
+    known = 0.0 if isinstance(mean, str) and mean == "zero" else float(mean) if is_number(mean) else None
+    likelihood = likelihood.adapted(values, known)
+    check_log_density(likelihood, values)
+    return likelihood, values
 
 
-def known_mean(law: RegressionLikelihood, mean: Any) -> float | None:
-    """The prior mean of f, None where a constant is added to it."""
-    if isinstance(mean, str) and mean in ("constant", "zero"):
-        return None if mean == "constant" else 0.0
-    if is_number(mean) and abs(float(mean)) < 1e140:
-        return float(mean)
-    check("mean=function", kind_of(law), value=shown(mean), law=type(law).__name__)
-    raise AssertionError("no other likelihood has these means")
+@dataclass(frozen=True)
+class Sparse:
+    """Inducing points carry the covariance of many data: `inference` of a model, with its options.
+
+    Parameters
+    ----------
+    inducing : int or array, default None. The largest number of inducing points, or these points themselves.
+    tolerance : number, default 0.01. The relative error that standard deviations of f may have.
+
+    Raises
+    ------
+    InvalidInput : if a value is not possible.
+
+    Examples
+    --------
+    >>> import heatgp as hg
+    >>> gp = hg.GPRegressor(hg.Sphere(2), inference=hg.Sparse(inducing=500))
+    """
+
+    inducing: Any = None
+    tolerance: float = 1e-2
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.tolerance) and 0 < self.tolerance < 1):
+            raise InvalidInput(f"tolerance = {shown(self.tolerance)} must be a number between 0 and 1, such as 0.01.")
+        inducing = self.inducing
+        if is_list(inducing) and len(inducing) == 0:
+            raise InvalidInput("inducing has no point. Give some, or None.")
+        whole = is_number(inducing) and float(inducing).is_integer() and inducing >= 1
+        if not (inducing is None or whole or is_list(inducing)):
+            raise InvalidInput(
+                f"inducing = {shown(inducing)} must be None, the largest number of inducing points, or an array of "
+                "them."
+            )
 
 
-def check_inference(inference: Any, tolerance: Any, inducing: Any, known: Sequence[str] = INFERENCES) -> None:
-    """Raise InvalidInput where an argument of the approximation is not possible."""
+@dataclass(frozen=True)
+class Local(Sparse):
+    """inference="local" with another tolerance; to be replaced by nearest neighbors."""
+
+
+def chosen_inference(inference: Any, known: Sequence[str] = INFERENCES) -> tuple[str, Sparse]:
+    """The name of an inference, and the options of a sparse model."""
+    if isinstance(inference, Sparse):
+        return "local" if isinstance(inference, Local) else "sparse", inference
     if not (isinstance(inference, str) and inference in known):
-        raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {', '.join(map(repr, known))}.")
-    if not (is_number(tolerance) and 0 < tolerance < 1):
-        raise InvalidInput(f"tolerance = {shown(tolerance)} must be a number between 0 and 1, such as 0.01.")
-    whole = is_number(inducing) and float(inducing).is_integer() and inducing >= 1
-    if not (inducing is None or whole or is_list(inducing)):
-        raise InvalidInput(
-            f"inducing = {shown(inducing)} must be None, the largest number of inducing points, or an array of them."
-        )
-    if inference not in ("auto", "sparse") and inducing is not None:
-        raise InvalidInput(f'inducing has no effect with inference="{inference}". Leave it None.')
+        names = ", ".join(map(repr, known))
+        raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {names}, or Sparse(...).")
+    return inference, Sparse()

@@ -1,7 +1,6 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -17,13 +16,12 @@ from ..errors import InvalidInput, SmallSampleWarning, Unsupported, caught_warni
 from ..gp.functions import sampled_functions
 from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
-from ..gp.normal import Normal
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
 from ..gp.prior import constant_basis, noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.search import Bounds, free_times, near_rows, time_intervals
-from ..gp.sparse.fit import Collect, NotSparse, inducing_of
+from ..gp.search import free_times, near_rows, time_intervals
+from ..gp.sparse.fit import Collect, inducing_of, should_be_dense
 from ..gp.sparse.inducing import InducedKernel
 from ..gp.sparse.local import LocalPosterior
 from ..gp.sparse.regression import SparseData
@@ -35,25 +33,14 @@ from ..gp.sparse.sites import (
     learned_from_some,
     noise_of,
 )
-from ..gp.sparse.source import Source, collected, random_rows
+from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
 from ..manifolds.gradients import gradients
 from ..progress import heartbeat
 from ..threads import on_one_thread
-from .base import HeatGP, as_fitted, checked_interval
-from .data import (
-    MeanModel,
-    Rows,
-    check_function_of_points,
-    check_lengths,
-    check_size,
-    checked_targets,
-    in_memory,
-    in_parts,
-    rows,
-    table,
-)
-from .kernels import fit_again, learned_times, learned_weights, learns_smoothness, without_normalization
+from .base import HeatGP, Setup, is_precomputed
+from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
+from .kernels import fit_again, learns_smoothness
 from .plan import (
     DENSE,
     LOCAL,
@@ -63,22 +50,15 @@ from .plan import (
     SPARSE_LAWS,
     check,
     check_arguments,
-    check_inference,
     checked_observations,
+    chosen_inference,
     chosen_likelihood,
     is_sparse,
     kind_of,
-    known_mean,
 )
-from .sparse_regression import (
-    extended,
-    options_of,
-    source_of,
-    sparse_fit,
-    warn_of_residual,
-)
-from .streams import Reader, first_look, located, of_rows, streamed, warnings_located
-from .summary import Parameter, coefficient, known_variances
+from .sparse_regression import extended, of_memory, options_of, sparse_fit, warn_of_residual
+from .streams import Reader, first_look, located, of_rows, streamed
+from .summary import Parameter
 
 SPACED = 20_000
 """Data of a stream whose nearest distances bound the time; scaled to the number of all data."""
@@ -122,56 +102,43 @@ class GPRegressor(RegressorMixin, HeatGP):
         others. A function of points returns the values (N,) or (N, q) of basis functions. The mean must have one
         value at each point: on a `Quotient`, and with `shape_kernel`, "linear" is an error, since coordinates differ
         between the arrays that stand for one point.
-    coefficient_scale : number, default None. The prior standard deviation of the coefficients of basis functions and of
-        covariates (`fit`), but not of the constant; an array has one for each coefficient, inf is flat. None is flat
-        for all.
-    priors : "weak" (default), None or Priors. Priors of the parameters that are learned, in their logarithms; None is
-        the plain evidence. The weak ones matter with few data only: that of a time has the bounds of its search at two
-        standard deviations, that of the amplitude is about the mean square of y, that of noise / amplitude about 0.1;
-        weights of a sum of kernels have none.
-    likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The law of y given f.
-        "student-t" is for outliers: noise of Student's t law with 4 degrees of freedom, where `noise` is the square of
-        its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each unit
-        of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
-        propagation; a constant mean has a normal prior.
-    inference : "auto" (default), "dense", "sparse" or "local". "dense" takes time in proportion to N³ and memory to N².
-        "sparse" takes both in proportion to N: inducing points that carry the covariance are chosen among the data
-        until what they leave unexplained is negligible beside the posterior variance (`tolerance`), and a lower bound
-        of the evidence is maximised (Titsias 2009). "local" is for functions that vary over lengths so short that no
-        few points carry them: the data are kept, and new points are predicted from those near them. "auto" is dense up
-        to 4,000 points, sparse beyond, and local where more than 2,000 inducing points would be needed and near data
-        are enough; where neither is accurate, it warns and takes the better one. It stays dense
-        where sparse is not possible: with several outputs, a precomputed kernel, normalize=False or noise=0. With other
-        likelihoods the parameters of a sparse model are learned from at most 2,000 points, and all points are
-        conditioned on; there is no local one.
-        Up to 6,000 points "sparse" is dense where more than half of the data would be inducing points; up to 8,000
-        points "auto" is dense where neither a sparse nor a local model is accurate enough.
-    inducing : int or array, default None. The largest number of inducing points, or these points themselves. Dense
-        models have none.
-    tolerance : number, default 0.01. The relative error of standard deviations of f that "sparse" and "local" may have.
-    normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
-        (2024).
-    amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the noise over
-        that variance, are searched for; by default from 1e-6 to 1e6 times the mean square of y, and from 1e-8 to 1e4.
-    time_bounds : tuple (low, high), or one for each factor, default None. Where the time is searched for, by default
-        from the distances of the data.
-    rng : seed or numpy Generator, default 0. For kernels that are simulated.
-    n_jobs : int, default None. Cores, as in joblib, for kernels that are simulated.
-    project : bool, default False. Move points to the nearest points of the manifold (`manifold.project`), for data with
-        three or four digits. Points further away than the rounding of two decimals are an error.
+    priors : "weak" (default), None or Priors. Priors of the parameters that are learned, of the coefficients of the
+        mean, and where parameters are searched for; None is the plain evidence.
+    likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The distribution of y given f.
+        "student-t" is for outliers: noise of Student's t distribution with 4 degrees of freedom, where `noise` is the
+        square of its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each
+        unit of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
+        propagation.
+    inference : "auto" (default), "dense", "sparse", "local" or Sparse. "dense" takes time in proportion to N³ and
+        memory to N². "sparse" takes both in proportion to N: inducing points that carry the covariance are chosen among
+        the data until what they leave unexplained is negligible beside the posterior variance, and a lower bound of the
+        evidence is maximised (Titsias 2009); Sparse(inducing=500, tolerance=1e-3) has options. "local" is for functions
+        that vary over lengths so short that no few points carry them: the data are kept, and new points are predicted
+        from those near them. "auto" is dense up to 4,000 points, sparse beyond, and local where more than 2,000
+        inducing points would be needed and near data are enough; where neither is accurate, it warns and takes the
+        better one. It stays dense where sparse is not possible: with several outputs, a precomputed kernel,
+        normalize=False or noise=0. With other likelihoods the parameters of a sparse model are learned from at most
+        2,000 points, and all points are conditioned on; there is no local one. Up to 6,000 points "sparse" is dense
+        where more than half of the data would be inducing points; up to 8,000 points "auto" is dense where neither a
+        sparse nor a local model is accurate enough.
     integrate : None (default) or "grid". None uses the best parameters as if they were known; "grid" averages
         predictions over a grid of parameters, weighted by their posterior density, which keeps intervals honest where
         data are few. At most four parameters can be learned so.
+    normalize : bool, default True. Divide p_t by its values on the diagonal; False is the covariance of Ye et al.
+        (2024).
+    random_state : seed or numpy Generator, default 0. For kernels that are simulated.
+    project : bool, default False. Move points to the nearest points of the manifold (`manifold.project`), for data with
+        three or four digits. Points further away than the rounding of two decimals are an error.
 
     Attributes
     ----------
     time_, amplitude_, noise_ : the parameters used; a tuple of several times; the time of a precomputed kernel is None.
-        The noise is that of weight one; of known variances the array.
+        The noise is that of weight one; of known variances the array; None where the likelihood has no such parameter.
+    lengthscale_ : √time, over which f varies; an array of several times.
     smoothness_ : float, the smoothness of the kernel used; of a sum the least.
     weights_ : tuple, of a sum of kernels the share of each in the prior variance; else None.
-    coefficients_, coefficient_errors_ : arrays (q,), the coefficients of the mean and their standard errors. Of p
-        outputs they are (q, p), and amplitude_ and noise_ (p,).
-    coefficient_names_ : list of str, their names.
+    coefficients_, coefficient_errors_, coefficient_names_ : arrays (q,), the coefficients of the mean and their
+        standard errors, and a list of their names. Of p outputs they are (q, p), and amplitude_ and noise_ (p,).
     approximation_ : SparseApproximation of a sparse model: the number of inducing points, a lower and an upper bound of
         the log evidence, what is left unexplained of the prior variance. LocalApproximation of a local one: the number
         of data near a new point, and the error of predictions from them. Else None.
@@ -182,7 +149,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     learned_from_ : int, the number of points that the parameters were learned from. It is less than N for a local
         model: at most 16,384, in neighbourhoods of 256 points.
-    mixtures_ : list of one Mixture: the posteriors that predictions are averaged over; one without `integrate`.
+    mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
     moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
@@ -199,13 +166,9 @@ class GPRegressor(RegressorMixin, HeatGP):
     """
 
     noise: Any = None
-    noise_bounds: Any = None
     mean: Any = "constant"
-    coefficient_scale: Any = None
     likelihood: Any = "normal"
     inference: Any = "auto"
-    inducing: Any = None
-    tolerance: float = 1e-2
 
     @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None) -> Self:
@@ -277,52 +240,45 @@ class GPRegressor(RegressorMixin, HeatGP):
         400
         """
         if not hasattr(self, "posterior_"):
-            return self._fit_first(X, y, sample_weight, covariates)
+            return self._first_fit(X, y, sample_weight, covariates)
         self._check("partial_fit after fit")
-        if not isinstance(self.posterior_.structure, SparseData):
-            return self._made_sparse().partial_fit(X, y, sample_weight, covariates=covariates)
-        if is_list(self.noise):
+        old = self.posterior_
+        if not isinstance(old.structure, SparseData):
+            self._make_sparse()
+            return self.partial_fit(X, y, sample_weight, covariates=covariates)
+        if self._setup.noise_is_known:
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
-        X, y, sample_weight, _, covariates = data
-        if y.ndim == 2:
+        if data.y.ndim == 2:
             check("partial_fit", OUTPUTS)
-        collect: Collect = collected
-        if in_parts(X):
+        if in_parts(data.X):
             source, collect = streamed(data, self._reader)
         else:
-            points = self._points(X)
-            check_lengths(Rows(points, y))
-            kept, scale = noise_scale(len(points), None, sample_weight)
-            if kept is not None:
-                points, y, covariates = points[kept], y[kept], rows(covariates, kept)
-            basis = self._mean_model.values(points, covariates)
-            targets(points, y, basis, scale, np.ones(basis.shape[1]))  # checks them
-            source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, scale)
-        with heartbeat(f"The fit of {self.posterior_.count + source.count} points"):
-            options = options_of(self.tolerance, self.inducing, self._on_manifold)
-            self._arguments_of_fit = self.get_params(deep=False)
-            given = self._given(self.noise)
-            return self._keep(*extended(self.posterior_, source, self._bounds, given, self.priors, options, collect))
+            check_lengths(data)
+            source, collect = of_memory(self._reader.chunk(data._replace(X=self._points(data.X)))), collected
+        with heartbeat(f"The fit of {old.count + source.count} points"):
+            options = options_of(*self._sparse_options, self._on_manifold)
+            setup = self._setup
+            posterior, fit = extended(old, source, self._bounds, setup.given, setup.priors, options, collect)
+            return self._keep_sparse(posterior, fit)
 
-    def _made_sparse(self) -> Self:
-        """The model of the same data, sparse; or Unsupported where a dense one does not keep all of them."""
+    @learns_smoothness
+    def _first_fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
+        """The first call of `partial_fit`."""
+        return self._fit(X, y, sample_weight, covariates, always=True)
+
+    def _make_sparse(self) -> None:
+        """Fit the same data with a sparse model; or Unsupported where a dense one does not keep all of them."""
         old = self.posterior_
         is_sparse("sparse", old.count, {'kernel="precomputed"': self._precomputed})  # or its error
-        if self._mean_model.covariates is not None or old.options["noise_scale"] is not None:
+        if self._setup.mean.covariates is not None or old.options["noise_scale"] is not None:
             raise Unsupported(
                 "this model is dense, and with weights or covariates it cannot be made sparse. Call partial_fit from "
                 'the first data on, or fit with inference="sparse".'
             )
         table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
-        fit_again(self, partial(type(self)._fit, partial_fit=True), old.X, old.y)
+        fit_again(self, partial(type(self)._fit, always=True), old.X, old.y)
         self.__dict__.update(table)  # the data were given in this form
-        return self
-
-    @learns_smoothness
-    def _fit_first(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
-        """The first call of `partial_fit`."""
-        return self._fit(X, y, sample_weight, covariates, partial_fit=True)
 
     def _fit(
         self,
@@ -331,199 +287,181 @@ class GPRegressor(RegressorMixin, HeatGP):
         sample_weight: Any = None,
         covariates: Any = None,
         exposure: Any = None,
-        partial_fit: bool = False,
+        always: bool = False,
     ) -> Self:
-        inference = "sparse" if partial_fit else self.inference
+        """`fit`; with `always` the model is sparse, however few the data are."""
         variances = self.noise if is_list(self.noise) else None
         data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
-        y = data.y
         check_flag("normalize", self.normalize)
-        checked_interval("noise_bounds", self.noise_bounds)
-        check_inference(inference, self.tolerance, self.inducing)
-        law = self._likelihood
-        if partial_fit and (law is not None or y.ndim == 2):
-            check("partial_fit", OUTPUTS if law is None else kind_of(law))
-        sparse = is_sparse(inference, len(y) if y.ndim else 0, self._against_sparse(y, law))
-        parts = sparse and law is None and in_parts(X)
+        inference, _ = chosen_inference(self.inference)
+        likelihood = chosen_likelihood(self.likelihood, self.noise)
+        kind = OUTPUTS if likelihood is None and data.y.ndim == 2 else kind_of(likelihood)
+        if always:
+            check("partial_fit", LOCAL if inference == "local" else kind)
+            inference = "sparse"
+        own = ("GPRegressor", "noise") if likelihood is None else (type(likelihood).__name__,)
+        priors = self._checked_priors(*own, "coefficients")
+        sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against_sparse(data.y, likelihood))
+        parts = sparse and likelihood is None and in_parts(data.X)
         if not parts:
-            check_size(X, DENSE)
+            check_size(data.X, DENSE)
             data = Rows(*map(in_memory, data))
-        X, y, sample_weight, _, covariates = data
-        self._check_priors(self.priors, *(("GPRegressor", "noise") if law is None else (type(law).__name__,)))
-        given = {"sample_weight": sample_weight, "covariates": covariates, "coefficient_scale": self.coefficient_scale}
-        given |= {"noise_bounds": self.noise_bounds} | ({"exposure": exposure} if law is None else {})
-        check_arguments(kind_of(law), type(law).__name__, **given)
-        if self.integrate and law is None and y.ndim == 2:
-            check('integrate="grid"', OUTPUTS, number=y.shape[1])
+        words = {"likelihood": type(likelihood).__name__, "number": np.shape(data.y)[-1:]}
+        given = {"sample_weight": sample_weight, "covariates": covariates, "exposure": exposure}
+        check_arguments(
+            kind, {name: given[name] for name in given if likelihood is None or name != "exposure"}, **words
+        )
+        if self.integrate:
+            check('integrate="grid"', kind, number=np.shape(data.y)[-1])
+        setup = Setup(
+            priors, likelihood, self.integrate is not None, self.project, variances is not None, exposure is not None
+        )
+        noise = 1.0 if variances is not None else self.noise if likelihood is None else 0.0
         if parts:
-            with suppress(NotSparse):
-                return self._fit_parts(data, partial_fit)
+            some, where = first_look(data, self.manifold)
+            with located(where):
+                _, (_, options) = self._checked(some.X, partial(self._observed, some, None, setup), noise)
+            source, collect = streamed(data, self._reader)
+            if (found := self._fit_sparse(source, options, inference, always, collect, False)) is not None:
+                return found
             sparse, data = False, Rows(*map(in_memory, data))
-            X, y, sample_weight, _, covariates = data
-        read = partial(self._checked_data, data) if law is None else partial(self._checked_by, law, y, exposure)
-        points, (self._mean_model, kept, options) = self._checked(X, read)
-        self._check_mean(points)
+        points, (kept, options) = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
+        y, covariates = options.pop("y"), data.covariates
         if kept is not None:
             points, y, covariates = points[kept], y[kept], rows(covariates, kept)
-        if sparse and law is not None:
-            with suppress(NotSparse), heartbeat(f"The fit of {len(points)} points"):
-                return self._fit_sites(points, **options, has_exposure=exposure is not None)
+        if sparse and likelihood is not None:
+            found = self._fit_sites(points, y, options)
         elif sparse:
-            basis = self._mean_model.values(points, covariates)
-            source = source_of(points, np.asarray(y, dtype=float) - self._known_mean, basis, options["noise_scale"])
-            with suppress(NotSparse):
-                return self._fit_sparse(source, options["coefficient_scale"], partial_fit)
+            basis = self._setup.mean.values(points, covariates)
+            chunk = Chunk(points, np.asarray(y, dtype=float) - self._setup.mean.known, basis, options["noise_scale"])
+            found = self._fit_sparse(of_memory(chunk), options, inference, always)
+        else:
+            found = None
+        return self._fit_dense(points, y, options) if found is None else found
+
+    def _observed(
+        self, data: Rows, exposure: Any, setup: Setup, points: Array
+    ) -> tuple[Setup, tuple[Array | None, dict[str, Any]]]:
+        """The setup with the mean and the likelihood of these data; which points are kept; options of the core."""
+        kept, scale = noise_scale(len(points), data.variances, data.weights)
+        some, y, covariates = points, data.y, data.covariates
+        if kept is not None:
+            some, y, covariates = points[kept], rows(y, kept), rows(covariates, kept)
+        manifold, width = None if is_precomputed(self.kernel) else self.manifold_, setup.priors.coefficients
+        mean = MeanModel.of(self.mean, manifold, some, covariates, width is None)
+        options: dict[str, Any] = {"mean": mean.core(some, covariates), "coefficient_scale": mean.scales(width)}
+        if setup.likelihood is None:
+            targets(some, y, noise_scale=scale, **options)
+            return replace(setup, mean=mean), (kept, options | {"noise_scale": scale, "y": data.y})
+        likelihood, y = checked_observations(setup.likelihood, points, y, self.mean, exposure)
+        options["mean"] = (
+            "zero" if is_number(options["mean"]) else options["mean"]
+        )  # y counts from a mean that is known
+        targets(some, likelihood.split(y, 0.0)[0], **options)
+        options |= {"y": y, "likelihood": likelihood}
+        return replace(setup, mean=mean, likelihood=likelihood), (None, options)
+
+    def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
         self._check_usual_grid(len(points))
         pairs = on_one_thread(len)(self.kernel_.pairs)(points)
-        conditioned = condition_outputs if law is None and y.ndim == 2 else condition
-        y = options.pop("y", y)
+        conditioned = condition_outputs if y.ndim == 2 else condition
         with heartbeat(f"The fit of {len(points)} points"):
-            self.posterior_, self.fit_ = self._learned(conditioned, points, y, pairs, **options)
-            maxima = [] if self.fit_ is None else [params for _, params in self.fit_.maxima[1:]]
-            self.mixtures_ = [self._integrated(self.posterior_, maxima, pairs)]
-        self.approximation_: Any = None
-        return self._report(len(points), exposure is not None)
+            posterior, fit = self._learned(conditioned, points, y, pairs, **options)
+            maxima = [] if fit is None else [params for _, params in fit.maxima[1:]]
+            return self._keep(posterior, fit, self._integrated(posterior, maxima, pairs))
 
-    def _check_mean(self, points: Array) -> None:
-        """Raise InvalidInput where the mean is not a function of the point."""
-        if not self._precomputed:
-            check_function_of_points(self._mean_model.mean, without_normalization(self.kernel_), points)
-
-    def _checked_data(self, data: Rows, points: Array) -> tuple[MeanModel, Array | None, dict[str, Any]]:
-        """The mean, which points are kept, and more arguments of the core, from all data or from some."""
-        kept, scale = noise_scale(len(points), data.variances, data.weights)
-        covariates = data.covariates
-        some, covariates = (points, covariates) if kept is None else (points[kept], rows(covariates, kept))
-        manifold, flat = None if self._precomputed else self.manifold_, self.coefficient_scale is None
-        model = MeanModel.of(self.mean, manifold, some, covariates, flat)
-        options = {"noise_scale": scale, "coefficient_scale": model.scales(self.coefficient_scale)}
-        mean = model.core(some, covariates)
-        targets(some, data.y if kept is None else rows(data.y, kept), mean, **options)
-        known = is_list(self.noise)
-        noise = {"noise": 1.0 if known else self.noise, "noise_is_known": known}
-        return model, kept, {"mean": mean, **options, **noise}
-
-    def _checked_by(
-        self, law: RegressionLikelihood, y: Any, exposure: Any, points: Array
-    ) -> tuple[MeanModel, None, dict[str, Any]]:
-        """The same with a likelihood that is not normal."""
-        law, y = checked_observations(law, points, y, self.mean, exposure)
-        constant = isinstance(self.mean, str) and self.mean == "constant"
-        options = {"mean": "constant" if constant else "zero", "y": y, "likelihood": law}
-        return MeanModel.of("zero", None, points, None), None, options
-
-    def _report(self, number: int, has_exposure: bool = False) -> Self:
-        """Set the attributes that say what was learned from so many points."""
-        self.posteriors_, self.fits_ = [self.posterior_], [self.fit_]
-        params, law = self.posterior_.params, self.posterior_.likelihood
-        normal = isinstance(law, Normal)
-        self.time_, self.amplitude_ = learned_times(self.kernel_, params.time), params.amplitude
-        self.weights_ = learned_weights(self.kernel_, params.time)
-        self.likelihood_: RegressionLikelihood | None = None if normal else law.of_predictions()
-        self.noise_ = params.noise if normal else vars(law).get("noise")
-        if normal and is_list(self.noise):
-            self.noise_ = np.asarray(self.noise, dtype=float)
-        self.coefficients_ = self.posterior_.coefficients
-        self.coefficient_errors_ = self.posterior_.coefficient_errors
-        self.coefficient_names_ = self._mean_model.names
-        self._has_exposure = has_exposure
-        if self.fit_ is not None:
-            self._warn_of_few(number)
-        return self
-
-    def _against_sparse(self, y: Array, law: RegressionLikelihood | None) -> dict[str, bool]:
+    def _against_sparse(self, y: Array, likelihood: RegressionLikelihood | None) -> dict[str, bool]:
         """What sparse models do not have, and whether it is asked for."""
+        local = chosen_inference(self.inference)[0] == "local"
         return {
-            'kernel="precomputed"': self._precomputed,
-            "a likelihood that is not normal": law is not None and self.inference == "local",
-            'integrate="grid" and a likelihood that is not normal': law is not None and self.integrate is not None,
+            'kernel="precomputed"': is_precomputed(self.kernel),
+            "a likelihood that is not normal": likelihood is not None and local,
+            'integrate="grid" and a likelihood that is not normal': likelihood is not None and bool(self.integrate),
             OUTPUTS: y.ndim == 2,
             "normalize=False": not self.normalize,
-            "noise=0": is_number(self.noise) and self.noise == 0 and self.inference != "local",
+            "noise=0": is_number(self.noise) and self.noise == 0 and not local,
         }
-
-    def _fit_parts(self, data: Rows, always: bool) -> Self:
-        """`fit` of data that are read in parts: some of them say what the arguments are, all are read in the pass."""
-        some, where = first_look(data, self.manifold)
-        with located(where), warnings_located(where):
-            points, (self._mean_model, _, options) = self._checked(some.X, partial(self._checked_data, some))
-            self._check_mean(points)
-        source, collect = streamed(data, self._reader)
-        return self._fit_sparse(source, options["coefficient_scale"], always, collect, in_memory=False)
 
     @property
     def _reader(self) -> Reader:
-        return Reader(self.manifold_, self.project, self._mean_model, self._known_mean)
+        return Reader(self.manifold_, self._setup.project, self._setup.mean, self._setup.mean.known)
 
     def _fit_sparse(
         self,
         source: Source,
-        coefficient_scale: Any,
+        about: dict[str, Any],
+        inference: str,
         always: bool,
         collect: Collect = collected,
         in_memory: bool = True,
-    ) -> Self:
-        """`fit` with inference="sparse", or "local"."""
-        known, mean = is_list(self.noise), self._mean_model
-        local, kept = self.inference == "local", in_memory and not always
-        if local and not kept:
+    ) -> Self | None:
+        """`fit` with inference="sparse", or "local"; None where the model should be dense."""
+        mean, setup, local = self._setup.mean, self._setup, inference == "local"
+        if local and (always or not in_memory):
             check("partial_fit", LOCAL)
-        if local and self.integrate:
+        if local and setup.integrate:
             check('integrate="grid"', LOCAL)
-        chosen = options_of(self.tolerance, self.inducing, self._on_manifold)
-        possible = self.inference == "auto" and self.inducing is None and kept and self.integrate is None
-        chosen = replace(chosen, always=always, local=possible, cores=source.cores)
-        given = self._given(1.0 if known else self.noise)
+        options = options_of(*self._sparse_options, self._on_manifold)
+        possible = inference == "auto" and in_memory and not always and not setup.integrate
+        options = replace(options, always=always, local=possible, cores=source.cores)
         bounds = self._bounds(source.sample(source.count if in_memory else SPACED).X, source.count)
         with heartbeat(f"The fit of {source.count} points"):
             found = sparse_fit(
                 self.kernel_,
                 source,
                 bounds,
-                given,
-                self._known_mean,
-                self.priors,
-                coefficient_scale,
-                chosen,
-                known,
+                setup.given,
+                mean.known,
+                setup.priors,
+                about["coefficient_scale"],
+                options,
+                setup.noise_is_known,
                 mean.mean if callable(mean.mean) and mean.covariates is None else None,
                 collect,
                 local,
             )
-            return self._keep(*found)
+            return None if found is None else self._keep_sparse(*found)
 
-    def _fit_sites(self, points: Array, y: Array, likelihood: Any, mean: str, has_exposure: bool) -> Self:
-        """`fit` of many observations that are not normal: parameters from some, predictions from all."""
-        few, near, given = random_rows(len(points), LEARNED), None, self._given(0.0)
+    def _fit_sites(self, points: Array, y: Array, options: dict[str, Any]) -> Self | None:
+        """`fit` of many observations that are not normal: parameters from some, predictions from all.
+
+        None where the model should be dense.
+        """
+        few, near, given = random_rows(len(points), LEARNED), None, self._setup.given
         if len(points) >= 2 * NEAR and free_times(self.kernel_, given):
-            _, middle = time_intervals(self.kernel_, self._bounds(points, len(points)), given)
+            _, middle = time_intervals(self.kernel_, self._bounds(points), given)
             near = near_rows(self.kernel_, points, middle, NEAR)[0]
 
-        def learn(rows: Array) -> list[Any]:
-            pairs = on_one_thread(len)(self.kernel_.pairs)(points[rows])
-            return [self._learned(condition, points[rows], y[rows], pairs, mean=mean, likelihood=likelihood)]
+        def learn(some: Array) -> tuple[Any, Any]:
+            pairs = on_one_thread(len)(self.kernel_.pairs)(points[some])
+            mean = options["mean"]
+            own = options | {"mean": mean[some] if isinstance(mean, np.ndarray) else mean}
+            return self._learned(condition, points[some], y[some], pairs, **own)
 
-        with caught_warnings() as caught:  # they are not true where the model becomes dense
-            ((some, self.fit_),), rows = learned_from_some(self.kernel_, given, few, near, learn)
-        options = options_of(self.tolerance, self.inducing, self._on_manifold)
-        kernel = InducedKernel(inducing_of(self.kernel_, points, some.params, noise_of(some), options))
+        with heartbeat(f"The fit of {len(points)} points"), caught_warnings() as caught:
+            (some, fit), _ = learned_from_some(self.kernel_, given, few, near, learn)
+            own = options_of(*self._sparse_options, self._on_manifold)
+            inducing = inducing_of(self.kernel_, points, some.params, noise_of(some), own)
+            if should_be_dense(inducing, len(points), own):  # the warnings are not true of a dense model
+                return None
+            posterior = condition_sparse_sites(
+                InducedKernel(inducing), points, y, some.params, **options | {"likelihood": some.likelihood}
+            )
         warn_again(caught)
-        self.posterior_ = condition_sparse_sites(kernel, points, y, some.params, some.likelihood, mean)
-        self.mixtures_ = [Mixture.of(self.posterior_)]
-        self.approximation_ = SitesApproximation.of([kernel], [some], len(points), len(rows))
-        warn_of_residual(self.approximation_, self.tolerance)
-        return self._report(len(points), has_exposure)
+        form = SitesApproximation.of(inducing, some, len(points))
+        warn_of_residual(form, own.tolerance)
+        return self._keep(posterior, fit, Mixture.of(posterior), form)
 
-    def _keep(self, posterior: Any, fit: Any) -> Self:
-        """Set the attributes of a sparse model."""
-        self.posterior_, self.fit_ = posterior, fit
-        self.mixtures_, self.approximation_ = [self._integrated(posterior, ())], posterior.approximation
-        return self._report(posterior.count)
+    def _keep_sparse(self, posterior: Any, fit: Any) -> Self:
+        return self._keep(posterior, fit, self._integrated(posterior, ()), posterior.approximation)
 
-    @property
-    def _known_mean(self) -> float:
-        """The mean, where it is a number."""
-        return float(self._mean_model.mean) if is_number(self._mean_model.mean) else 0.0
+    def _keep(self, posterior: Any, fit: Any, mixture: Mixture, approximation: Any = None) -> Self:
+        super()._keep(posterior, fit, mixture, approximation)
+        if self._setup.noise_is_known:
+            self.noise_ = np.asarray(self.noise, dtype=float)
+        if fit is not None:
+            warn_of_few(posterior.count, self._setup)
+        return self
 
     @of_rows("noise", "covariates", "exposure", but="return_cov")
     def predict(
@@ -587,7 +525,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         mean = mixture.mean(points)
         return (mean, mixture.covariance(points, noise)) if return_cov else mean
 
-    @as_fitted
     def gradient(self, X: Any, *, covariates: Any = None, return_prediction: bool = False) -> Any:
         """The gradients of the mean and of the standard deviation of f, tangent vectors at the points.
 
@@ -622,10 +559,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> of_mean.round(6), of_std.round(6)  # of exp(-x²/2) and of √(1 - exp(-x²) / 1.1)
         (array([[-0.606531]]), array([[0.409938]]))
         """
-        (mixture,) = self._mixtures
         if self._precomputed:
             raise Unsupported("kernel='precomputed' knows no points: give a kernel to differentiate in them.")
-        points, manifold = self._points(X), self.manifold_
+        points, manifold, mixture, model = self._points(X), self.manifold_, self.mixture_, self._setup.mean
         step, dim = self.kernel_.step_of_differences(self.time_), manifold.dim
 
         def differences(function: Callable[[Array, Any], Array]) -> Array:
@@ -639,14 +575,14 @@ class GPRegressor(RegressorMixin, HeatGP):
             return np.concatenate([part(slice(i, i + rows)) for i in range(0, max(1, len(points)), rows)])
 
         def moments(moved: Array, moving: Any) -> Array:
-            mean, variance = mixture.with_basis(self._mean_model.values(moved, moving)).moments(moved)
+            mean, variance = mixture.with_basis(model.values(moved, moving)).moments(moved)
             return np.stack((mean, np.sqrt(variance)), axis=-1)
 
-        here = self._mean_model.values(points, covariates)
-        if self._mean_model.mean is constant_basis or not callable(self._mean_model.mean):
+        here = model.values(points, covariates)
+        if model.mean is constant_basis or not callable(model.mean):
             of_basis = np.zeros((*here.shape, *manifold.shape), dtype=points.dtype)
         else:
-            of_basis = differences(self._mean_model.values)
+            of_basis = differences(model.values)
         try:
             found: Any = mixture.with_basis(here).gradients(points, of_basis)
         except Unsupported:
@@ -817,7 +753,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         mixture, points = self._mixture_at(X, prior, covariates)
         return np.moveaxis(mixture.sample(points, generator(random_state, "random_state"), n_samples), 0, -1)
 
-    @as_fitted
     def sample_functions(self, n_samples: int = 1, random_state: Any = 0) -> Callable[[Any], Array]:
         """Functions drawn from the posterior that stay the same from call to call.
 
@@ -851,18 +786,17 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> bool((first[1] == second[0]).all())
         True
         """
-        if self._fitted and self._precomputed:
+        if self._precomputed:
             raise Unsupported(
                 "sample_functions needs the covariance of points of several calls, which kernel='precomputed' does not "
                 "have. Ask sample_y for all points at once."
             )
         self._check("sample_functions")
-        if self._mean_model.covariates is not None:
+        if self._setup.mean.covariates is not None:
             raise Unsupported("sample_functions has no covariates of points of earlier calls. Use sample_y.")
-        values = sampled_functions(self._mixtures[0], random_state, n_samples)
+        values = sampled_functions(self.mixture_, random_state, n_samples)
         return lambda X: values(self._points(X)).T
 
-    @as_fitted
     def log_marginal_likelihood(
         self, time: Any = None, amplitude: Any = None, noise: Any = None, *, gradient: bool = False
     ) -> Any:
@@ -899,10 +833,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> round(value, 3), slopes.round(3)
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
-        (posterior,), gradient = self._fitted, check_flag("gradient", gradient)
+        posterior, gradient = self._fitted, check_flag("gradient", gradient)
         if self._kind == LOCAL:
             self._check("log_marginal_likelihood(gradient=True)")
-        if noise is not None and posterior.y.ndim == 1 and is_list(self.noise):
+        if noise is not None and posterior.y.ndim == 1 and self._setup.noise_is_known:
             raise InvalidInput(
                 "the noise of this model is known: leave `noise` None, and fit again with other variances."
             )
@@ -937,7 +871,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         array([2.])
         """
         self._check("loo")
-        mean, variance = averaged(*self._mixtures[0].loo())
+        mean, variance = averaged(*self.mixture_.loo())
         return mean, np.sqrt(variance)
 
     def plot(self) -> Any:
@@ -954,98 +888,42 @@ class GPRegressor(RegressorMixin, HeatGP):
         from ..plots.fits import residuals_figure
 
         self._check("plot")
-        weights, means, variances = self._mixtures[0].loo()
+        weights, means, variances = self.mixture_.loo()
         mean, variance = averaged(weights, means, variances)
         y = self.posterior_.observations
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
-    def _explained(self) -> dict[str, Any]:
-        if self._precomputed:
-            return {}
-        posterior, model = self.posterior_, self._mean_model
-        points = posterior.points_of_data
+    @property
+    def _explained_predictions(self) -> Callable[[Array], Array]:
+        model = self._setup.mean
 
         def predict(moved: Array) -> Array:
             # covariates stay those of the datum, and leave the differences
             covariates = None if model.covariates is None else np.zeros((len(moved), model.covariates))
-            return self._mixtures[0].with_basis(model.values(moved, covariates)).mean(moved)
+            return self.mixture_.with_basis(model.values(moved, covariates)).mean(moved)
 
-        return self._explained_by_factors(predict, points)
+        return predict
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posterior_.count
-        few = self.fit_ is not None and is_few(number, bool(self.integrate))
+        few = self.fit_ is not None and is_few(number, self._setup.integrate)
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
         return notes
 
-    @property
-    def _log_evidence(self) -> float:
-        return float("nan") if self._kind == LOCAL else super()._log_evidence
-
-    def _summarised(self, posterior: Any, mixture: Mixture, about: str) -> list[Parameter]:
-        if posterior.y.ndim == 1:
-            found = super()._summarised(posterior, mixture, about)
-            is_known = self._has_known_noise
-            return [known_variances(self.noise_) if is_known and p.name == "noise" else p for p in found]
-        given = self._given(1.0 if posterior.noise_is_known else self.noise)
-        values: list[Any] = [*zip(given.names, np.atleast_1d(posterior.params.time), given.time)]
-        values += [(f"amplitude[{k}]", value, given.amplitude) for k, value in enumerate(self.amplitude_)]
-        if not self._has_known_noise:
-            values += [(f"noise[{k}]", value, given.noise) for k, value in enumerate(self.noise_)]
-        nan, words = float("nan"), "learned; no interval with several outputs"
-        rows = [
-            Parameter(name, float(value), nan, nan, True, words)
-            if known is None
-            else Parameter(name, float(value), float(value), float(value), False)
-            for name, value, known in values
-        ]
-        return [*rows, known_variances(self.noise_)] if self._has_known_noise else rows
-
-    @property
-    def _has_known_noise(self) -> bool:
-        return self.likelihood_ is None and is_list(self.noise)
-
-    @property
-    def _has_normal_noise(self) -> bool:
-        return self.likelihood_ is None and not self._has_known_noise
-
-    @property
-    def _mean_rows(self) -> list[Parameter]:
-        several = self.coefficients_.ndim == 2
-        found = []
-        for name, values, errors in zip(self.coefficient_names_, self.coefficients_, self.coefficient_errors_):
-            for k, (value, error) in enumerate(zip(np.atleast_1d(values), np.atleast_1d(errors))):
-                found.append(coefficient(f"{name}[{k}]" if several else name, float(value), float(error)))
-        return found
-
-    def _bounds(self, points: Array, count: int | None = None) -> Bounds:
-        bounds, interval = super()._bounds(points, count), checked_interval("noise_bounds", self.noise_bounds)
-        return bounds if interval is None else replace(bounds, noise=interval)
-
     def _check_exposure_of_observations(self, exposure: Any) -> None:
         """Raise InvalidInput where observations had an exposure in the fit, and new ones are given without."""
-        if self._fitted and exposure is None and self._has_exposure:
+        if self._fitted and exposure is None and self._setup.has_exposure:
             raise InvalidInput(
                 "the model was fitted with exposure: its rates are compared with counts whose exposure is known. "
                 "Give `exposure` of these observations, 1.0 where it is one unit."
             )
 
     @property
-    def _learned_noises(self) -> int:
-        law = self._likelihood
-        return int(self.noise is None) if law is None else len(law.free)
-
-    @property
-    def _likelihood(self) -> RegressionLikelihood | None:
-        return chosen_likelihood(self.likelihood, self.noise)
-
-    @property
     def _kind(self) -> str:
-        """The kind of the fitted model in `plan`."""
-        posterior = self._fitted[0]
+        posterior = self._fitted
         if posterior.y.ndim == 2:
             return OUTPUTS
         if isinstance(posterior, LocalPosterior):
@@ -1056,14 +934,14 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _check(self, row: str, **words: Any) -> None:
         """Raise the error of a row of `plan` where this model does not have it."""
-        posterior = self._fitted[0]
+        posterior = self._fitted
         words = {"number": posterior.y.shape[-1], "count": posterior.count, "some": self.learned_from_, **words}
         check(row, self._kind, **words)
 
     def _mixture_at(self, X: Any, prior: Any, covariates: Any, exposure: Any = None) -> tuple[Mixture, Array]:
         """The posteriors, with the mean of f at the points X for observations of this exposure, and these points."""
-        (mixture,), points = self._at(X, prior)
-        mixture = mixture.with_basis(self._mean_model.values(points, covariates))
+        mixture, points = self._at(X, prior)
+        mixture = mixture.with_basis(self._setup.mean.values(points, covariates))
         if exposure is None:
             return mixture, points
         if self.likelihood_ is None:
@@ -1072,22 +950,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         none = np.zeros(len(points))
         _, shift = self.likelihood_.split(self.likelihood_.with_exposure(none, exposure), none)
         return mixture.shifted(shift), points
-
-    def _warn_of_few(self, number: int) -> None:
-        """A SmallSampleWarning where parameters were learned from few points."""
-        times = [None if isinstance(self.time, str) else self.time] if np.ndim(self.time) == 0 else self.time
-        given = {"time": [] if self._precomputed else times, "amplitude": [self.amplitude]}
-        given |= {} if self.noise_ is None else {"noise": [self.noise]}
-        learned = [name for name, values in given.items() if any(value is None for value in values)]
-        warn_of_few(number, learned, bool(self.integrate))
-
-    def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
-        law, points = self._likelihood, posterior.points_of_data
-        if law is not None:
-            law = law.adapted(posterior.y, known_mean(law, self.mean))
-            return posterior.objective(self._bounds(points), self._given(0.0), self.priors, pairs, law)
-        given = self._given(1.0 if posterior.noise_is_known else self.noise)
-        return posterior.objective(self._bounds(points, posterior.count), given, self.priors, pairs)
 
     def _moved(self, old: Any, time: Any, amplitude: Any, noise: Any) -> Any:
         """The posterior of the same data at other parameters, with a likelihood that is not normal; None stays."""
@@ -1098,11 +960,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             law = replace(law, noise=noise)  # checks it
         return old.again(self.kernel_, self._params(old.params, time, amplitude, None), likelihood=law)
 
-    def _evidence_of(self, other: Any) -> float:
-        return self.posterior_.again(other.kernel_, other.posterior_.params).log_marginal_likelihood
-
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        mixture = self.mixtures_[0]
+        mixture = self.mixture_
         again = replace(mixture, posteriors=[old.again(kernel, old.params) for old in mixture.posteriors])
         mean, variance = again.moments(points)
         deviation = np.sqrt(variance)
@@ -1126,15 +985,19 @@ def is_few(number: int, integrated: bool) -> bool:
     return number < (FEW_INTEGRATED if integrated else FEW)
 
 
-def warn_of_few(number: int, learned: Sequence[str], integrated: bool) -> None:
-    """A SmallSampleWarning where parameters of these names were learned from few data.
+def warn_of_few(number: int, setup: Setup) -> None:
+    """A SmallSampleWarning where parameters were learned from few data.
 
     Class probabilities need none: the uncertainty of f makes up for that of the parameters (docs/warnings.md).
     """
-    if not learned or not is_few(number, integrated):
+    given, likelihood = setup.given, setup.likelihood
+    noise = given.noise if likelihood is None else vars(likelihood).get("noise", 0.0)
+    times = any(name.startswith("time") for name in given.time_names)  # weights of a sum do not count
+    learned = {"time": times, "amplitude": given.amplitude is None, "noise": noise is None}
+    if not any(learned.values()) or not is_few(number, setup.integrate):
         return
-    names = ", ".join(learned)
-    if integrated:
+    names = ", ".join(name for name, is_learned in learned.items() if is_learned)
+    if setup.integrate:
         warn(
             f"{names} learned from N = {number} points, fewer than {FEW_INTEGRATED}: intervals are somewhat too narrow "
             "even with integrate='grid', as the scale of the priors comes from the data too. Give priors of your own.",

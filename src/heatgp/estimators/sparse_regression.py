@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..arguments import is_list
 from ..covariance import Array
-from ..errors import AccuracyWarning, InvalidInput, caught_warnings, warn, warn_again
+from ..errors import AccuracyWarning, InvalidInput, OfRow, caught_warnings, warn, warn_again
 from ..gp.parameters import Given, Params
 from ..gp.posterior import Posterior
 from ..gp.search import Bounds, Fit
@@ -19,14 +18,12 @@ from ..gp.sparse.fit import (
     DENSE_AT_LAST,
     SUBSET,
     Collect,
-    NotSparse,
+    Problem,
     SparseOptions,
-    TooRough,
     error_of_points,
     fit_sparse,
     largest_number,
     near_data,
-    rough_params,
     searched,
     shortest_times,
 )
@@ -66,53 +63,44 @@ def sparse_fit(
     function: Any,
     collect: Collect = collected,
     local: bool = False,
-) -> tuple[Posterior | LocalPosterior, Fit | None]:
-    """The posterior and the result of the search.
+) -> tuple[Posterior | LocalPosterior, Fit | None] | None:
+    """The posterior and the result of the search; None where the model should be dense.
 
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
-    to a new point, unless the points lose less than it does. An AccuracyWarning says what is lost. NotSparse is raised
-    where the model should be dense.
+    to a new point, unless the points lose less than it does. An AccuracyWarning says what is lost.
     """
-    rough, fitted = local, None
-    about: dict[str, Any] = {"bounds": bounds, "given": given, "known": known, "priors": priors}
-    about["coefficient_scale"] = coefficient_scale
-    most = source.count if local else near_data(source.count)
-    learn = partial(fit_sparse, kernel, source, function=function, collect=collect, **about)
+    problem = Problem(kernel, source, bounds, given, known, priors, coefficient_scale, function, collect)
     if local:
-        guess = given.params or rough_params(kernel, source.sample(SUBSET), bounds, given, priors, coefficient_scale)
-    else:
-        try:
-            data, params, fit = learn(options=options)
-        except TooRough as found:
-            guess, fitted, rough = found.params, found.fitted, True
+        guess = given.params or problem.dense_params(source.sample(SUBSET))
+        near, fit = fit_local(problem, guess, options.tolerance, source.count, noise_is_known)
+        warn_of_change(near.approximation, options.tolerance, source.count)
+        return near, fit
+    found = fit_sparse(problem, options)
+    if found is None:
+        return None
+    rough, fit = found.rough, found.fit
     if rough:
         with caught_warnings() as caught:
-            near, fit = fit_local(
-                kernel,
-                source.read(slice(None)),
-                guess,
-                tolerance=options.tolerance,
-                most=most,
-                noise_is_known=noise_is_known,
-                function=function,
-                **about,
-            )
+            near, of_near = fit_local(problem, found.params, options.tolerance, near_data(source.count), noise_is_known)
         stated, more_points = near.approximation, replace(options, local=False)
-        accurate = local or stated.error <= options.tolerance
+        accurate = stated.error <= options.tolerance
         if not accurate and source.count <= DENSE_AT_LAST:
-            raise NotSparse
+            return None
         of_points = 0.0 if accurate else error_of_points(kernel, source, near.params, more_points)
         if accurate or stated.error_of_means < of_points:
             warn_again(caught)
             warn_of_change(stated, options.tolerance, source.count)
-            return near, fit
+            return near, of_near
         if of_points > 0:  # too few points learn wrong times: those of the local model are kept
-            data, params, _ = learn(given=fixed(near.params, given), options=more_points)
-        else:
-            if fitted is None or largest_number(source.count, more_points) > largest_number(source.count, options):
-                fitted = learn(options=more_points)
-            data, params, fit = fitted
-    posterior = condition_sparse(data, params, noise_is_known)
+            found = fit_sparse(replace(problem, given=fixed(near.params, given)), more_points)
+            fit = of_near
+        elif found.data is None or largest_number(source.count, more_points) > largest_number(source.count, options):
+            found = fit_sparse(problem, more_points)
+            fit = None if found is None else found.fit
+        if found is None:
+            return None
+    assert found.data is not None  # it is not rough
+    posterior = condition_sparse(found.data, found.params, noise_is_known)
     warn_of_loss(posterior, options, not rough)
     return posterior, fit
 
@@ -136,10 +124,9 @@ def warn_of_change(found: LocalApproximation, tolerance: float, count: int) -> N
 
 def check_positive(noise: Array | None) -> None:
     """Raise InvalidInput where an observation has no noise."""
-    for where in [] if noise is None else np.flatnonzero(noise == 0)[:1]:
-        raise InvalidInput(
-            f'noise[{where}] = 0, and a sparse model needs positive variances. Give a small one, or inference="dense".'
-        )
+    for where in [] if noise is None else np.flatnonzero(noise == 0).tolist():
+        text = '] = 0, and a sparse model needs positive variances. Give a small one, or inference="dense".'
+        raise InvalidInput(OfRow("noise[", where, text))
 
 
 def loses(posterior: Posterior, options: SparseOptions) -> bool:
@@ -203,8 +190,7 @@ def extended(
         if data.limited:
             data = replace(data, limited=tuple(shortest_times(data, params, bounds, given)))
     found = condition_sparse(data, params, posterior.noise_is_known)
-    covariance = old.covariances.at(params.time).value
-    left, variance = seen.unexplained(params.time, covariance)[0], found.approximation.variance
+    left, variance = seen.unexplained(params.time), found.approximation.variance
     if params.amplitude * left > variance:
         warn(
             f"the inducing points leave {left:.1e} of the prior variance of f at the new data unexplained, more than "
@@ -228,7 +214,7 @@ def warn_of_residual(found: SitesApproximation, tolerance: float) -> None:
         )
 
 
-def source_of(points: Array, y: Array, basis: Array, noise: Array | None) -> Source:
+def of_memory(chunk: Chunk) -> Source:
     """Data in memory."""
-    check_positive(noise)
-    return Source(len(points), Chunk(points, y, basis, noise).some)
+    check_positive(chunk.noise)
+    return Source(len(chunk.X), chunk.some)

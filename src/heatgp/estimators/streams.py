@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,20 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import is_list, is_number
 from ..array import is_jax
 from ..covariance import Array
-from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, caught_warnings, warn
+from ..errors import HeatGPError, InputWarning, InvalidInput, Unsupported, caught_warnings, renumbered, warn
 from ..gp.prior import noise_scale, targets
 from ..gp.sparse.fit import SUBSET, Collect
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..manifolds import Manifold
-from ..manifolds.checks import check_points
-from ..manifolds.rows import as_points, projected_points, shaped
+from ..manifolds.checks import check_shape
+from ..manifolds.rows import as_points, from_rows, projected_points, shaped
 from .data import MeanModel, Rows, check_lengths, chosen_manifold, dask, in_parts, is_dask, plain, rows
 from .sparse_regression import check_positive
 
 ROWS = 1 << 16
 """Points of a memory-mapped file that are predicted at one time."""
-PLACE = re.compile(r"\b(X|y|sample_weight|noise)\[(\d+)|(at point) (\d+)")
-"""Where a message names a row."""
 
 
 @dataclass(frozen=True)
@@ -65,12 +62,11 @@ def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
     count = data.X.shape[0]
     numbers = random_rows(count, SUBSET)
     found = dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
-    none = np.asarray(found.X)[:0]
-    try:
-        chosen = chosen_manifold(manifold, none)
-        check_points(chosen, shaped(chosen, none, "X"))
-    except InvalidInput as error:
-        raise type(error)(str(error).replace("(0,", f"({count},")) from None
+    X = np.asarray(found.X)
+    like = np.broadcast_to(np.empty((), X.dtype), data.X.shape)  # errors name the shape of all data
+    chosen = chosen_manifold(manifold, like)
+    if from_rows(chosen, X) is X:  # else they are flattened points, of the right shape
+        check_shape(chosen, shaped(chosen, like, "X").shape, "X")
     if found.weights is None or is_number(found.weights):
         return found, numbers
     kept = np.asarray(found.weights) != 0
@@ -99,31 +95,14 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
 
 @contextmanager
 def located(where: int | Array) -> Iterator[None]:
-    """Errors inside name rows by their numbers in all data: those given, or from the one given on."""
+    """Errors and warnings inside name rows by their numbers in all data: those given, or from the one given on."""
     try:
-        yield
+        with caught_warnings() as given:
+            yield
     except HeatGPError as error:
-        raise type(error)(_moved(str(error), where)) from None
-
-
-@contextmanager
-def warnings_located(where: Array) -> Iterator[None]:
-    """The same of warnings."""
-    with caught_warnings() as given:
-        yield
+        raise type(error)(*(renumbered(each, where) for each in error.args)) from None
     for warning in given:
-        warn(_moved(warning.message, where), warning.category)
-
-
-def _moved(message: str, where: int | Array) -> str:
-    def number(row: str) -> int:
-        return where + int(row) if isinstance(where, int) else int(where[int(row)])
-
-    def place(found: re.Match) -> str:
-        name, row, point, other = found.groups()
-        return f"{name}[{number(row)}" if name else f"{point} {number(other)}"
-
-    return PLACE.sub(place, message)
+        warn(renumbered(warning.message, where), warning.category)
 
 
 def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -140,7 +119,7 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
 
         @wraps(method)
         def predicted(self: Any, X: Any, *others: Any, **options: Any) -> Any:
-            if not in_parts(X) or self._precomputed:
+            if not in_parts(X):
                 return method(self, X, *others, **options)
             given = dict(signature.bind(self, X, *others, **options).arguments)
             del given["self"], given["X"]
@@ -148,7 +127,7 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
                 if is_dask(X):
                     raise Unsupported(f"{but} is of all pairs of points, and X a Dask array. Give X.compute().")
                 return method(self, X, *others, **options)
-            check_is_fitted(self, "posteriors_")
+            check_is_fitted(self, "posterior_")
             whole = {key: given.pop(key) for key in names if is_list(given.get(key))}
             if is_dask(X):
                 return dask().mapped(self, name, X, whole, given)

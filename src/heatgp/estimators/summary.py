@@ -63,8 +63,8 @@ class Summary:
     Attributes
     ----------
     title : str, the model and the number of its data.
-    parameters : tuple of Parameter, of each model where there are several.
-    log_marginal_likelihood : float, the log evidence at the parameters used; nan where it is not known for all data.
+    parameters : tuple of Parameter.
+    log_marginal_likelihood : float, the log evidence at the parameters used; None where it is not known for all data.
     path : tuple of str, how they were found.
     notes : tuple of str, what to be careful with.
     explained : dict, on a product the variance of predictions over the data that each factor explains, by its name;
@@ -77,7 +77,7 @@ class Summary:
 
     title: str
     parameters: tuple[Parameter, ...]
-    log_marginal_likelihood: float
+    log_marginal_likelihood: float | None
     path: tuple[str, ...]
     notes: tuple[str, ...]
     explained: dict[str, Any] = field(default_factory=dict)
@@ -100,9 +100,9 @@ class Summary:
     @property
     def _remarks(self) -> list[str]:
         """What stands below the parameters."""
-        known = not np.isnan(self.log_marginal_likelihood)
-        evidence = [f"log evidence  {self.log_marginal_likelihood:.3f}"] if known else []
-        return [*evidence, *self.path, *self._relevance, *(f"note: {note}" for note in self.notes)]
+        evidence = self.log_marginal_likelihood
+        first = [] if evidence is None else [f"log evidence  {evidence:.3f}"]
+        return [*first, *self.path, *self._relevance, *(f"note: {note}" for note in self.notes)]
 
     @property
     def _relevance(self) -> list[str]:
@@ -120,7 +120,7 @@ class Summary:
         return [*lines, "  effects of several factors together count for each of them"]
 
 
-def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any, about: str) -> list[Parameter]:
+def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any) -> list[Parameter]:
     """Times, amplitude, noise and what the likelihood has, with intervals where they are learned.
 
     Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
@@ -144,9 +144,9 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
             bounds = box[row > 0].sum(axis=0)
             low, high = np.exp(np.log(value) + np.clip(ends, *bounds) - row @ z)
             words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
-            found.append(Parameter(f"{about}{name}", value, float(low), float(high), True, words))
+            found.append(Parameter(name, value, float(low), float(high), True, words))
         else:
-            found.append(Parameter(f"{about}{name}", value, value, value, False))
+            found.append(Parameter(name, value, value, value, False))
     if any(each.words for each in found) and steepest(objective, z, box)[1]:
         return [replace(each, words=NO_MAXIMUM) if each.words else each for each in found]
     return found
@@ -174,10 +174,34 @@ def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[
     return found
 
 
-def coefficient(name: str, value: float, error: float) -> Parameter:
-    """A coefficient of the mean, whose posterior law is normal."""
-    ends = value + float(ndtri(0.5 + LEVEL / 2)) * error * np.array([-1, 1])
-    return Parameter(f"mean: {name}", value, float(ends[0]), float(ends[1]), True, f"standard error {error:.3g}")
+def stated_parameters(posterior: Any, given: Any, likelihood: Any, words: str) -> list[Parameter]:
+    """The rows of parameters without intervals; `words` say why those that are learned have none."""
+    params = posterior.params
+    values: list[tuple[str, Any, Any]] = [*zip(given.names, np.atleast_1d(params.time), given.time)]
+    values.append(("amplitude", params.amplitude, given.amplitude))
+    if likelihood is None:
+        values.append(("noise", params.noise, given.noise))
+    else:
+        own = vars(posterior.likelihood)
+        values += [(name, own[name], vars(likelihood)[name]) for name in likelihood.bounds]
+    rows = []
+    for name, value, known in values:
+        for k, each in enumerate(np.atleast_1d(value).tolist()):
+            about, learned = f"{name}[{k}]" if np.ndim(value) else name, known is None
+            end = np.nan if learned else each
+            rows.append(Parameter(about, each, end, end, learned, words if learned else ""))
+    return rows
+
+
+def coefficients(model: Any) -> list[Parameter]:
+    """The coefficients of the mean of a fitted model, whose posterior is normal."""
+    several, rows = np.ndim(model.coefficients_) == 2, []
+    for name, values, errors in zip(model.coefficient_names_, model.coefficients_, model.coefficient_errors_):
+        for k, (value, error) in enumerate(zip(np.atleast_1d(values).tolist(), np.atleast_1d(errors).tolist())):
+            low, high = value + float(ndtri(0.5 + LEVEL / 2)) * error * np.array([-1, 1])
+            about = f"mean: {name}[{k}]" if several else f"mean: {name}"
+            rows.append(Parameter(about, value, float(low), float(high), True, f"standard error {error:.3g}"))
+    return rows
 
 
 def known_variances(variances: Array) -> Parameter:
@@ -186,14 +210,10 @@ def known_variances(variances: Array) -> Parameter:
     return Parameter("mean noise", float(variances.mean()), *ends, False, "known variances")
 
 
-def search_path(
-    fits: Sequence[Fit | None], mixtures: Sequence[Mixture], names: Sequence[str], has_noise: bool
-) -> list[str]:
+def search_path(fit: Fit | None, mixture: Mixture, names: Sequence[str], has_noise: bool) -> list[str]:
     """How the parameters were found; `names` are those of the numbers that the kernel takes."""
     lines = []
-    for fit in fits:
-        if fit is None:
-            continue
+    if fit is not None:
         others = [value for value, _ in fit.maxima[1:]]
         name, slope = fit.steep
         ended = (
@@ -209,9 +229,8 @@ def search_path(
             values = [*zip(names, np.atleast_1d(params.time)), ("amplitude", params.amplitude)]
             values += [("noise", params.noise)] if has_noise else []
             lines.append("  other maximum: " + ", ".join(f"{name} {_numbers(value)}" for name, value in values))
-    sizes = [len(mixture.weights) for mixture in mixtures]
-    if max(sizes) > 1:
-        lines.append(f"predictions are averaged over {', '.join(map(str, sizes))} sets of parameters")
+    if len(mixture.weights) > 1:
+        lines.append(f"predictions are averaged over {len(mixture.weights)} sets of parameters")
     return lines
 
 

@@ -16,8 +16,7 @@ Factorise = Callable[[Array], Any]
 class Approximation:
     """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
 
-    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)) + implicit' dK a, a = K^-1 mean,
-    where the last term is needed when the approximation is not stationary in its sites (Laplace).
+    The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)), a = K^-1 mean.
 
     Reference: Rasmussen & Williams (2006), eq. 5.27 and Alg. 5.1.
     """
@@ -28,7 +27,6 @@ class Approximation:
     mean: Array
     variance: Array
     log_evidence: float
-    implicit: Array | float = 0.0
     stationary: bool = True  # whether these derivatives are all there is
     in_parameters: Mapping[str, float] | None = None  # of a bound: its derivatives in the logs of the parameters
 
@@ -46,27 +44,23 @@ class Approximation:
     def in_amplitude(self) -> float:
         """The derivative in log amplitude, where dK = K."""
         trace = np.vdot(self.factor.precision, self.variance) - self.factor.levels  # of R K
-        return float(np.vdot(self._left, self.mean) - 0.5 * trace)
+        return float(0.5 * (np.vdot(self.weights, self.mean) - trace))
 
     @property
     def in_constant(self) -> float:
-        """The derivative in the variance of a constant, where every entry of dK is 1."""
+        """The derivative in the variance of a constant of several functions, where every entry of dK is 1."""
         ones = np.ones(self.mean.shape)
-        pulls = self._left.sum(axis=-1) * self.weights.sum(axis=-1) - 0.5 * self.factor.solve(ones).sum(axis=-1)
-        return float(pulls.sum())
+        pulls = self.weights.sum(axis=-1) ** 2 - self.factor.solve(ones).sum(axis=-1)
+        return 0.5 * float(pulls.sum())
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
-        return self.factor.slopes(slopes, self._left, self.weights)
+        return self.factor.slopes(slopes, 0.5 * self.weights, self.weights)
 
     @property
     def cavities(self) -> tuple[Array, Array]:
         """Mean and variance of each f_i without its own observation."""
         return cavity(self.mean, self.variance, self.precision, self.shift)
-
-    @property
-    def _left(self) -> Array:
-        return 0.5 * self.weights + self.implicit
 
 
 def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:

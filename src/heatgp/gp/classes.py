@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput
+from ..errors import InvalidInput, OfRow
 from ..threads import of_posterior
+from .inference import Approximate, constant_variance
 from .multinomial import Multinomial
 from .parameters import Params
 from .posterior import CHUNK, Posterior, condition
-from .prior import Pairs
+from .prior import Mean, Pairs, Prior, observations
 from .probit import Probit
 
 
@@ -24,6 +25,8 @@ class ClassesPosterior(Posterior):
 
     The moments of f have an axis of classes. Reference: Riihimaki, Jylanki & Vehtari (2013), section 3.
     """
+
+    constant: float = 0.0  # the prior variance of the constant that each function has
 
     def again(
         self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Multinomial | None = None
@@ -74,6 +77,17 @@ class ClassesPosterior(Posterior):
             found.append(self.likelihood.probabilities(center, (spread + spread.swapaxes(1, 2)) / 2))
         return np.concatenate(found)
 
+    def _cross(self, Xnew: Any) -> Array:
+        cross = super()._cross(Xnew)
+        if self.factor.of_features:
+            return np.hstack([cross, np.full((len(cross), 1), np.sqrt(self.constant))])
+        return cross + self.constant
+
+    def _unseen(self, points: Any, cross: Array) -> Array:
+        if self.factor.of_features:
+            return super()._unseen(points, cross[:, :-1])
+        return super()._unseen(points, cross) + self.constant
+
     def _given(self, cross: Array, prior: Array) -> tuple[Array, Array]:
         """Mean and covariance at M points, from `cross` (see `_cross`) and the variances that it leaves open."""
         explained, of_level = self.factor.explained(cross)
@@ -82,18 +96,50 @@ class ClassesPosterior(Posterior):
 
 
 def condition_classes(
-    kernel: Kernel, X: Any, y: Any, params: Params, likelihood: Probit | Multinomial, **options: Any
+    kernel: Kernel,
+    X: Any,
+    y: Any,
+    params: Params,
+    likelihood: Probit | Multinomial,
+    mean: Mean = "constant",
+    pairs: Pairs = None,
+    *,
+    start: Array | None = None,
+    coefficient_scale: ArrayLike | None = None,
 ) -> Posterior:
-    """The posterior given labels -1 or 1, or, with a Multinomial, the numbers of classes; options as of `condition`.
+    """The posterior given labels -1 or 1, or, with a Multinomial, the numbers of classes.
+
+    Other arguments are those of `condition`; the mean of several functions is "constant" or "zero".
 
     Raises
     ------
-    InvalidInput : if y holds other values, or the method is not known.
+    InvalidInput : if y holds other values.
     NotConverged : if the inference does not converge.
     """
+    options: dict[str, Any] = {"mean": mean, "coefficient_scale": coefficient_scale}
     if likelihood.functions is None:
-        return condition(kernel, X, labels(X, y), params, likelihood=likelihood, **options)
-    return ClassesPosterior(**vars(condition(kernel, X, y, params, likelihood=likelihood, **options)))
+        return condition(kernel, X, labels(X, y), params, pairs=pairs, likelihood=likelihood, start=start, **options)
+    data, _ = observations(X, y, **options)
+    prior = Prior.of(kernel, X, params.time, pairs, dense=True)
+    values, _ = prior.at(params.time)
+    # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
+    inference = Approximate(likelihood, {} if start is None else {"tolerance": 1e-4})
+    inference.last[:] = [] if start is None else [start]
+    variance = params.amplitude * prior.height(values)
+    found = inference.approximation(prior.form, params.amplitude * values, variance, data, likelihood)
+    return ClassesPosterior(
+        kernel,
+        X,
+        y,
+        params,
+        likelihood,
+        found.factor,
+        found.weights,
+        found.log_evidence,
+        inferred=found,
+        options=options,
+        constant=constant_variance(likelihood, data, variance),
+    )
 
 
 def labels(X: Any, y: ArrayLike) -> Array:
@@ -101,8 +147,8 @@ def labels(X: Any, y: ArrayLike) -> Array:
     signs = np.asarray(y, dtype=float)
     if signs.shape != (len(X),) or not len(X):
         raise InvalidInput(f"y has shape {signs.shape} and X {len(X)} points: one label for each of N >= 1 points.")
-    for where in np.flatnonzero(np.abs(signs) != 1):
-        raise InvalidInput(f"y[{where}] = {signs[where]} is not a label. Labels are -1 and 1.")
+    for where in np.flatnonzero(np.abs(signs) != 1).tolist():
+        raise InvalidInput(OfRow("y[", where, f"] = {signs[where]} is not a label. Labels are -1 and 1."))
     return signs
 
 

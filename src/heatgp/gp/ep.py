@@ -69,8 +69,8 @@ def expectation_propagation(
         sites = next_sites(history, scale, damping)
     raise NotConverged(
         f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the "
-        f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude, with "
-        "Student-t noise a larger noise, or for labels inference='laplace'."
+        f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude, or with "
+        "Student-t noise a larger noise."
     )
 
 

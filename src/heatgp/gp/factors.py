@@ -129,11 +129,6 @@ class Dense(Cholesky):
         """The diagonal of K, or its derivative for a slope of K."""
         return np.diagonal(K if slope is None else slope)
 
-    @staticmethod
-    def plus_constant(K: Array, variance: float) -> Array:
-        """The covariance of f plus a constant of this variance."""
-        return K + variance
-
     @cached_property
     def _inverse(self) -> Array:
         """B^-1 in the upper triangle, zeros below (LAPACK's dpotri on the Fortran-ordered factor, seen transposed)."""
@@ -209,10 +204,6 @@ class LowRank(Cholesky):
     @staticmethod
     def variances(Phi: Array, slope: Array | None = None) -> Array:
         return np.square(Phi).sum(axis=1) if slope is None else 2 * (slope * Phi).sum(axis=1)
-
-    @staticmethod
-    def plus_constant(Phi: Array, variance: float) -> Array:
-        return np.hstack([Phi, np.full((len(Phi), 1), np.sqrt(variance))])
 
     @cached_property
     def _whitened(self) -> Array:

@@ -1,12 +1,11 @@
 """Likelihoods that are not normal: the log evidence from a normal factor, a site, in the place of each observation.
 
-Sites are found by expectation propagation, by a variational approximation where that does not converge, or by Laplace's
-approximation.
+Sites are found by expectation propagation, or by a variational approximation where that does not converge.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
@@ -19,8 +18,7 @@ from .approximation import Approximation, Factorise
 from .coupled import Coupled
 from .coupled_low_rank import CoupledLowRank
 from .ep import expectation_propagation
-from .factors import Economical, LowRank
-from .laplace import laplace
+from .factors import Economical
 from .likelihood import Likelihood, NormalMixture
 from .objective import (
     FLAT,
@@ -37,7 +35,9 @@ from .objective import (
 )
 from .parameters import Given, Laws
 from .pivoted import Root
+from .prior import Targets
 from .variational import variational
+from .with_basis import WithBasis
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
 SHARE = 5  # of more data, one in so many
@@ -51,6 +51,11 @@ LARGE = 2.5e9
 """Functions times N³ up to which parameters of several functions are learned from all data: a search of 20 seconds."""
 REDUCED = 5e8
 """The same for the data from which they are learned where all are too many."""
+WIDE = 1e6
+"""The variance of a prior that stands for a flat one, over the square of the unit of f.
+
+Expectation propagation starts without sites, where a flat prior has no moments. The data are far more precise.
+"""
 
 
 def converging_ep(
@@ -65,16 +70,6 @@ def converging_ep(
     return variational(factorise, likelihood, y)
 
 
-METHODS: dict[str, Callable[..., Approximation]] = {"ep": converging_ep, "laplace": laplace}
-
-
-def method_of(name: Any) -> Callable[..., Approximation]:
-    """The method of this name."""
-    if not (isinstance(name, str) and name in METHODS):
-        raise InvalidInput(f'inference = "{name}" is not known. Use "ep" or "laplace".')
-    return METHODS[name]
-
-
 @dataclass(frozen=True)
 class Approximate(Inference):
     """Inference with any likelihood.
@@ -84,19 +79,14 @@ class Approximate(Inference):
     Parameters
     ----------
     likelihood : Likelihood; its parameters that are None are coordinates.
-    method : function that finds the sites, one of `METHODS`.
-    options : its options.
-    constant : bool, default False. Whether f has a constant added, of variance unit² + prior variance. For two classes
-        the share of a class, Phi(constant / √(1 + prior variance)), then has the uniform law.
+    options : those of `expectation_propagation`.
     is_precise : bool, default True. False leaves out what sites at their bound add to the gradient: a few percent.
     economical : bool, default False. Whether a covariance that few points carry is factored in these.
     last : list of the sites where the next inference starts.
     """
 
     likelihood: Likelihood
-    method: Callable[..., Approximation]
     options: Mapping[str, Any] = field(default_factory=dict)
-    constant: bool = False
     is_precise: bool = True
     economical: bool = False
     last: list[Array] = field(default_factory=list, init=False, compare=False)
@@ -122,26 +112,29 @@ class Approximate(Inference):
         return float(np.exp(at["amplitude"])) if given.amplitude is None else given.amplitude * height
 
     def evidence(
-        self, form: Any, values: Array, height: float, y: Array, given: Given, at: dict[str, float], laws: Laws
+        self, form: Any, values: Array, height: float, data: Targets, given: Given, at: dict[str, float], laws: Laws
     ) -> Found:
         """The evidence at these coordinates."""
         variance, likelihood = self._variance(height, given, at), self.likelihood_at(at)
-        found = self.approximation(form, values, variance, y, likelihood)
+        found = self.approximation(form, values, variance, data, likelihood)
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
-            if self.constant and form is LowRank:
-                slopes = [form.plus_constant(slope, 0.0) for slope in slopes]
             in_times = (variance / height) ** form.power * found.in_times(slopes)
-            in_variance, in_constant = found.in_amplitude, 0.0
-            if self.constant:  # first f without the constant; the variance of the constant is unit² + variance
-                in_variance -= (likelihood.unit**2 + variance) * found.in_constant
-                in_constant = variance * found.in_constant
+            if likelihood.functions is None:
+                in_coefficients = found.factor.in_coefficients(found.shift)
+            else:
+                constant = constant_variance(likelihood, data, variance)
+                in_coefficients = np.full(data.basis.shape[1], constant and constant * found.in_constant)
+            in_variance = found.in_amplitude - float(in_coefficients.sum())  # of f without the mean
+            # the prior of these coefficients has the variance unit² + variance
+            follows = (data.precision == 0) & (not likelihood.flat_mean)
+            in_prior = float(in_coefficients[follows].sum()) * variance / (likelihood.unit**2 + variance)
             own = found.in_parameters
             if own is None and likelihood.free != self.likelihood.free:
                 free = self.likelihood.free
-                own = dict(zip(free, likelihood.in_parameters(y, *found.cavities, free)))
-            in_height = -in_variance if given.amplitude is None else in_constant
-            return in_times, in_height, {"amplitude": in_variance + in_constant} | dict(own or {})
+                own = dict(zip(free, likelihood.in_parameters(data.y, *found.cavities, free)))
+            in_height = -in_variance if given.amplitude is None else in_prior
+            return in_times, in_height, {"amplitude": in_variance + in_prior} | dict(own or {})
 
         amplitude = variance / height
         return Found(
@@ -165,8 +158,8 @@ class Approximate(Inference):
         (low, high), place = intervals["amplitude"], len(objective.given.free)
         if box[place, 1] - z[place] < TOUCHING and objective(z)[1][place] < FLAT:
             high = np.inf  # f is so large that labels have no noise, and a larger one changes nothing
-        if self.constant and chosen is None:
-            low = 1e-100  # f is so small beside the constant that observations do not depend on the points
+        if objective.y.basis.size and chosen is None:
+            low = 1e-100  # f is so small beside its mean that observations do not depend on the points
         return intervals | {"amplitude": (low, high)}
 
     def search(self, objective: Objective, best: Array | None = None) -> Search:
@@ -199,27 +192,55 @@ class Approximate(Inference):
         return values_at(loose, start_points(box, free, objective.names[free:], known))
 
     def approximation(
-        self, form: Any, values: Array, variance: float, y: Array, likelihood: Likelihood
+        self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood
     ) -> Approximation:
         """The normal law of f, from the values of the prior with the amplitude; `variance` is their mean."""
-        values = form.plus_constant(values, likelihood.unit**2 + variance) if self.constant else values
-        functions = likelihood.functions
-        if functions is None:
-            root = Economical.root(form, values) if self.economical else None
-        else:  # one covariance for all functions, and of a low rank: not one for each function
-            root = Root.of(values, len(values) // functions)
-
-        def factorise(precision: Array) -> object:
-            if precision.ndim == 1:
-                return form.of(values, precision) if root is None else Economical.of(root.F, precision)
-            if root is None:
-                return Coupled.of(values, precision, y)
-            return CoupledLowRank.of(root, precision, y)
-
+        factorise = self._of_one if likelihood.functions is None else self._of_several
         start = self.last[-1] if self.last else None
-        found = self.method(factorise, likelihood, y, start=start, **self.options)
+        found = converging_ep(
+            factorise(form, values, variance, data, likelihood), likelihood, data.y, start=start, **self.options
+        )
         self.last[:] = [found.sites]
         return found
+
+    def _of_one(self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood) -> Factorise:
+        root = Economical.root(form, values) if self.economical else None
+        inner, flat = coefficient_prior(likelihood, data, variance)
+
+        def factorise(precision: Array) -> WithBasis:
+            alone = form.of(values, precision) if root is None else Economical.of(root.F, precision)
+            return WithBasis.of(alone, data.basis, inner, flat)
+
+        return factorise
+
+    def _of_several(
+        self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood
+    ) -> Factorise:
+        """One covariance for all functions, and of a low rank: not one for each function."""
+        values = values + constant_variance(likelihood, data, variance)
+        root = Root.of(values, len(values) // (likelihood.functions or 1))
+        if root is None:
+            return lambda precision: Coupled.of(values, precision, data.y)
+        return lambda precision: CoupledLowRank.of(root, precision, data.y)
+
+
+def coefficient_prior(likelihood: Likelihood, data: Targets, variance: float) -> tuple[Array, Array]:
+    """One over the prior variances of the coefficients of `data.basis`, and which of these stand for a flat prior.
+
+    Columns without a prior of their own are orthonormal: times √N they have the mean square one, as a constant. Then
+    their coefficients have the variance unit² + `variance` of f; or, where the prior is flat, one so wide that it is.
+    For two classes the share of one, Phi(constant / √(1 + variance)), then has the uniform law.
+    """
+    unit = likelihood.unit**2
+    own = len(data) * (WIDE * unit if likelihood.flat_mean else unit + variance)
+    return np.where(data.precision == 0, 1.0 / own, data.precision), (data.precision == 0) & likelihood.flat_mean
+
+
+def constant_variance(likelihood: Likelihood, data: Targets, variance: float) -> float:
+    """The prior variance of the constant that several functions have each; 0 where they have none."""
+    if data.basis.shape[1] > 1 or not np.allclose(data.basis, data.basis[:1]):
+        raise InvalidInput('the mean of several functions is "constant" or "zero", not a basis.')
+    return float((data.basis[:1] ** 2 / coefficient_prior(likelihood, data, variance)[0]).sum())
 
 
 def start_points(box: Array, free: int, names: list[str], start: Mapping[str, float]) -> list[Array]:

@@ -1,4 +1,4 @@
-"""Kernels made from the values of another: with a constant added, and from a Gram matrix.
+"""Kernels from a Gram matrix.
 
 Gram matrices take the place of points where kernel="precomputed", as in scikit-learn's support vector machines: a model
 is fitted to k(X, X), N x N, and predicts from k(new, X), one row for each new point. Variances also need the prior
@@ -13,49 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arguments import as_array
-from ..covariance import Array, DerivedKernel, Evaluation, Kernel, Normalized, TimeFunction, combined, constant
+from ..covariance import Array, Kernel, Normalized, TimeFunction, constant
 from ..errors import InvalidInput
 
-__all__ = ["Normalized", "PlusConstant", "Precomputed", "constant", "gram_kernel", "with_rows"]
-
-
-@dataclass(frozen=True)
-class PlusConstant(DerivedKernel):
-    """The kernel of f plus a constant that is not known: k(x, y) + variance.
-
-    Parameters
-    ----------
-    kernel : Kernel, that of f.
-    variance : positive number, that of the constant.
-    """
-
-    variance: float
-
-    def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
-        return self._plus(self.kernel.pairs(X, Y))
-
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
-        return self._plus(self.kernel.matched(X, Y))
-
-    def features(self, X: Any) -> TimeFunction | None:
-        inner = self.kernel.features(X)
-        if inner is None:
-            return None
-        column = constant(np.full((len(X), 1), np.sqrt(self.variance)), self.parameters)
-        return TimeFunction(lambda time: combined(np.hstack, [f.at(time) for f in (inner, column)]))
-
-    def left_out(self, X: Any, time: Any, features: Array) -> Any:
-        return self.kernel.left_out(X, time, features[:, :-1])
-
-    def left_out_pairs(self, X: Any, time: Any, features: Array) -> Any:
-        return self.kernel.left_out_pairs(X, time, features[:, :-1])
-
-    def _plus(self, inner: TimeFunction) -> TimeFunction:
-        def at(time: Any) -> Evaluation:
-            found = inner.at(time)
-            return Evaluation(lambda: found.value + self.variance, lambda: found.slopes)
-
-        return TimeFunction(at)
+__all__ = ["Normalized", "Precomputed", "constant", "gram_kernel", "with_rows"]
 
 
 @dataclass(frozen=True)

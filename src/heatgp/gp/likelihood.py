@@ -1,7 +1,7 @@
 """What a Gaussian process needs of p(y | f), the law of one observation given the value of the latent function.
 
 A likelihood is a frozen dataclass whose fields are its parameters, positive numbers; a parameter that is None is
-learned. Expectation propagation asks for `tilted`, Laplace's approximation for `derivatives`.
+learned. Expectation propagation asks for `tilted`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..covariance import Array
-from ..errors import Unsupported
 from .parameters import EDGE, Laws
 
 STEP = 1e-4
@@ -50,6 +49,11 @@ class Likelihood(ABC):
     """The interval in which the prior variance of f is searched for, in squares of the unit."""
     squares: ClassVar[frozenset[str]] = frozenset()
     """Parameters whose bounds, starts and weak priors are in squares of the unit, as those of the prior variance."""
+    flat_mean: ClassVar[bool] = False
+    """Whether the coefficients of the mean of f have a flat prior by default, as where y is f plus noise.
+
+    Elsewhere, as where all labels are of one class, a flat prior may have no posterior.
+    """
     predicts_f: ClassVar[bool] = True
     """Whether predictions are of the latent function itself."""
 
@@ -75,6 +79,10 @@ class Likelihood(ABC):
     def with_values(self, values: Array) -> Self:
         """The same likelihood, with values in the place of the parameters that are learned."""
         return replace(self, **{name: float(value) for name, value in zip(self.free, values)})
+
+    def of_predictions(self) -> Self:
+        """The same likelihood for the f that predictions are of, without what it has from the data."""
+        return self
 
     def split(self, y: Array, f: Any) -> tuple[Array, Any]:
         """Observations as numbers, and f as they see it."""
@@ -115,14 +123,6 @@ class Likelihood(ABC):
             return float(moved.tilted(y, mean, variance)[0].sum())
 
         return np.array([(total(name, STEP) - total(name, -STEP)) / (2 * STEP) for name in names])
-
-    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """First, minus second, and third derivative of log p(y | f) in f."""
-        raise Unsupported(f"{self!r} has no derivatives for Laplace's approximation. Use inference='ep'.")
-
-    def log_density(self, y: Array, f: Array) -> Array:
-        """log p(y | f)."""
-        raise Unsupported(f"{self!r} has no density for Laplace's approximation. Use inference='ep'.")
 
 
 class NormalMixture(ABC):

@@ -55,9 +55,9 @@ class Mixture:
         kept = np.array([weight for weight, _ in found])
         return cls([posterior for _, posterior in found], kept / kept.sum())
 
-    def with_kernels(self, new: Callable[[Kernel], Kernel]) -> Mixture:
-        """The same with other kernels, each a function of the old one."""
-        return replace(self, posteriors=[replace(p, kernel=new(p.kernel)) for p in self.posteriors])
+    def with_kernel(self, kernel: Kernel) -> Mixture:
+        """The same with another kernel."""
+        return replace(self, posteriors=[replace(p, kernel=kernel) for p in self.posteriors])
 
     def with_basis(self, values: Array) -> Mixture:
         """The same, for new points at which the basis functions of the mean have these values."""

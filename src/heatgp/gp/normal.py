@@ -33,6 +33,7 @@ class Normal(Likelihood):
     noise: Any = None
     several: bool = False
 
+    flat_mean: ClassVar[bool] = True
     expected_increases: ClassVar[bool] = True
 
     def with_noise(self, noise: Any, number: int) -> Self:

@@ -7,7 +7,8 @@ the maximum of log evidence + log density (maximum a posteriori), is one in loga
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -219,43 +220,93 @@ Laws = Mapping[str, LogNormal]
 
 A name that is not there has a flat prior.
 """
+NO_LAWS: Laws = MappingProxyType({})
+
+
+PARAMETERS = ("time", "amplitude", "noise", "label_noise")
+"""The parameters that have a prior in `Priors`."""
+NO_PRIOR = "priors.{name} is given, but not possible with {model}: priors are of {possible}. Leave it out."
+
+
+def is_weak(law: Any) -> bool:
+    """Whether a prior is the default one."""
+    return isinstance(law, str) and law == "weak"
+
+
+def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
+    """Two positive numbers, the smaller first; None stays."""
+    if interval is None:
+        return None
+    pair = isinstance(interval, (tuple, list, np.ndarray)) and np.shape(interval) == (2,)
+    if not (pair and all(map(is_number, interval)) and 0 < interval[0] < interval[1] < np.inf):
+        raise InvalidInput(
+            f"{name} = {shown(interval)} must be two positive numbers, the smaller first, such as (0.01, 100)."
+        )
+    return float(interval[0]), float(interval[1])
 
 
 @dataclass(frozen=True)
 class Priors:
-    """The priors of the parameters that are learned; None, the default, is flat. Priors of given ones are not used.
+    """What is known of the parameters before the data: their priors, and the intervals in which they are searched for.
+
+    A prior is "weak" (the default), a LogNormal, or None: flat. Weak priors matter with few data only: that of a time
+    has the bounds of its search at two standard deviations, that of the amplitude is about the mean square of y, that
+    of noise / amplitude about 0.1; those of other likelihoods are their own. Weights of a sum of kernels have none.
+    Priors and intervals of parameters that are given are not used.
 
     Parameters
     ----------
-    time : LogNormal, or a tuple of one (or None) for each time of the kernel.
-    amplitude : LogNormal, of the prior variance of f (its mean over the data: amplitude times the mean of k(x, x)).
-    noise : LogNormal, of the ratio of the noise to that variance.
-    label_noise : LogNormal, of the rate of wrong labels in classification.
+    time : prior, or a tuple of one for each time of the kernel.
+    amplitude : prior of the prior variance of f (its mean over the data: amplitude times the mean of k(x, x)).
+    noise : prior of the ratio of the noise to that variance.
+    label_noise : prior of the rate of wrong labels in classification.
+    likelihood : "weak", None, or a dict of priors by name: those of other parameters of the likelihood, such as the
+        degrees of Student-t noise.
+    coefficients : number or array (q,), default None: flat. The prior standard deviation of the coefficients of basis
+        functions and covariates, but not of the constant; an array has one for each coefficient, inf is flat.
+    time_bounds : tuple (low, high), or one for each factor, default None: from the distances of the data.
+    amplitude_bounds, noise_bounds : tuples (low, high), default None. Where the prior variance of f, and the ratio of
+        the noise to it, are searched for: from 1e-6 to 1e6 times the mean square of y, and from 1e-8 to 1e4.
 
     Raises
     ------
-    InvalidInput : if a value is neither a LogNormal nor None.
+    InvalidInput : if a value is no prior, or an interval not two positive numbers, the smaller first.
 
     Examples
     --------
-    >>> Priors(time=LogNormal(1.0, 0.5)).amplitude is None
-    True
+    >>> Priors(time=LogNormal(1.0, 0.5), noise=None).amplitude
+    'weak'
     """
 
-    time: LogNormal | tuple[LogNormal | None, ...] | None = None
-    amplitude: LogNormal | None = None
-    noise: LogNormal | None = None
-    label_noise: LogNormal | None = None
+    time: Any = "weak"
+    amplitude: LogNormal | str | None = "weak"
+    noise: LogNormal | str | None = "weak"
+    label_noise: LogNormal | str | None = "weak"
+    likelihood: Any = "weak"
+    coefficients: Any = None
+    time_bounds: Any = None
+    amplitude_bounds: tuple[float, float] | None = None
+    noise_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        for name in (field.name for field in fields(self)):
+        for name in (*PARAMETERS, "likelihood"):
             value = vars(self)[name]
             several = value if name == "time" and isinstance(value, (tuple, list)) else (value,)
-            if not all(law is None or isinstance(law, LogNormal) for law in several):
-                raise InvalidInput(f"priors.{name} = {value!r} must be a LogNormal(median, spread), or None: flat.")
+            for law in value.values() if name == "likelihood" and isinstance(value, dict) else several:
+                if not (law is None or isinstance(law, LogNormal) or is_weak(law)):
+                    raise InvalidInput(
+                        f'priors.{name} = {shown(value)} must be a LogNormal(median, spread), "weak", or None: flat.'
+                    )
+        for name in ("amplitude_bounds", "noise_bounds"):
+            object.__setattr__(self, name, checked_interval(name, vars(self)[name]))
 
     def laws(
-        self, intervals: Mapping[str, Sequence[float]], parameters: int = 1, weights: int = 0
+        self,
+        intervals: Mapping[str, Sequence[float]],
+        parameters: int = 1,
+        weights: int = 0,
+        weak: Laws = NO_LAWS,
+        edge: float = EDGE,
     ) -> dict[str, LogNormal]:
         """The priors of the coordinates that have an interval of search, by name.
 
@@ -264,6 +315,8 @@ class Priors:
         intervals : dict of (low, high), the bounds of what is learned, by the names of `Laws`.
         parameters : int, default 1. How many numbers the kernel takes, times and then weights.
         weights : int, default 0. How many of these are weights; their priors are flat unless `time` has them too.
+        weak : the weak priors by name, default none. They are about the nearest value of the interval.
+        edge : number. Weak priors of times have the bounds at so many standard deviations from their median.
 
         Raises
         ------
@@ -277,63 +330,50 @@ class Priors:
                 "a tuple with one for each."
             )
         names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(own)]
+        searched = {name: intervals[name] for name in names if name in intervals}
+        weak = dict(weak) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
         names += [f"weight[{k}]" for k in range(1, weights + 1)]
-        named = dict(zip(names, times)) | {f.name: vars(self)[f.name] for f in fields(self) if f.name != "time"}
-        laws = {name: law for name, law in named.items() if law is not None and name in intervals}
-        for name, law in laws.items():
+        named = dict(zip(names, times)) | {name: vars(self)[name] for name in PARAMETERS if name != "time"}
+        others = [name for name in intervals if name not in named]
+        named |= self.likelihood if isinstance(self.likelihood, dict) else dict.fromkeys(others, self.likelihood)
+        laws: dict[str, LogNormal] = {}
+        for name, law in named.items():
+            if name not in intervals or law is None or (is_weak(law) and name not in weak):
+                continue
             low, high = intervals[name]
-            if law.mass(low, high) < LEAST_MASS:
+            if is_weak(law):
+                laws[name] = replace(weak[name], median=float(np.clip(weak[name].median, low, high)))
+            elif law.mass(low, high) < LEAST_MASS:
                 raise InvalidInput(
                     f"the prior of {name}, {law}, has a probability of {law.mass(low, high):.1e} between the bounds "
                     f"{low:.3g} and {high:.3g} of its search, less than {LEAST_MASS:g}. Move the prior, or the bounds."
                 )
+            else:
+                laws[name] = law
         return laws
 
-
-PARAMETERS = tuple(field.name for field in fields(Priors))
-
-
-def laws_of(
-    priors: Priors | str | None,
-    intervals: Mapping[str, Sequence[float]],
-    kernel: Kernel,
-    weak: Laws,
-    edge: float = EDGE,
-) -> dict[str, LogNormal]:
-    """The priors of what has an interval of search, by name: those given, none, or "weak" ones.
-
-    Weak priors of times have the bounds of the search at `edge` standard deviations from the middle. Weights of a sum
-    of kernels have none, so that a summand without effect can vanish. Others are those of `weak`, about the nearest
-    value of the interval.
-    """
-    if not isinstance(priors, str):
-        return (priors or Priors()).laws(intervals, kernel.parameters, kernel.weight_parameters)
-    times = kernel.names[: kernel.parameters - kernel.weight_parameters]
-    found = {}
-    for name, (low, high) in intervals.items():
-        if name in times:
-            found[name] = LogNormal.between(low, high, edge)
-        elif name in weak:
-            found[name] = LogNormal(float(np.clip(weak[name].median, low, high)), weak[name].spread)
-    return found
+    def check(self, parameters: Sequence[str], model: str) -> None:
+        """Raise InvalidInput for what is given of other parameters than these of the model: it would have no effect."""
+        possible = " and ".join(filter(None, (", ".join(parameters[:-1]), parameters[-1])))
+        for name in (*PARAMETERS, "coefficients"):
+            given = {name: vars(self)[name], f"{name}_bounds": vars(self).get(f"{name}_bounds")}
+            for what, value in given.items():
+                if name not in parameters and not (value is None or is_weak(value)):
+                    raise InvalidInput(NO_PRIOR.format(name=what, model=model, possible=possible))
 
 
-def checked_priors(priors: Any, parameters: Sequence[str] = PARAMETERS, model: str = "") -> Any:
-    """The argument of estimators: "weak", None or Priors; else InvalidInput.
+FLAT = Priors(time=None, amplitude=None, noise=None, label_noise=None, likelihood=None)
 
-    Priors of something else than these `parameters` of the `model` are an error too: they would have no effect.
-    """
+
+def checked_priors(priors: Any) -> Priors:
+    """The argument of estimators: "weak", None (flat) or Priors."""
     if isinstance(priors, Priors):
-        for name in PARAMETERS:
-            if vars(priors)[name] is not None and name not in parameters:
-                possible = " and ".join(filter(None, (", ".join(parameters[:-1]), parameters[-1])))
-                raise InvalidInput(
-                    f"priors.{name} is given, but not possible with {model}: priors are of {possible}. Leave it None."
-                )
         return priors
-    if priors is None or (isinstance(priors, str) and priors == "weak"):
-        return priors
-    raise InvalidInput(f'priors = {priors!r} is not known. Use "weak", None (plain evidence) or a Priors(...).')
+    if priors is None:
+        return FLAT
+    if is_weak(priors):
+        return Priors()
+    raise InvalidInput(f'priors = {shown(priors)} is not known. Use "weak", None (plain evidence) or a Priors(...).')
 
 
 def log_density(laws: Laws, names: Sequence[str], z: Array) -> tuple[float, Array]:

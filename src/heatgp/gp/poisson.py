@@ -9,7 +9,7 @@ from scipy.special import gammaln, pdtr, wrightomega, xlogy
 
 from ..arguments import EXTREME, is_list, is_number, shown
 from ..covariance import Array
-from ..errors import InvalidInput
+from ..errors import InvalidInput, OfRow
 from .prior import one_each
 from .quadrature import tilted_moments
 from .regression_likelihood import RegressionLikelihood
@@ -47,16 +47,18 @@ class Poisson(RegressionLikelihood):
     def check(self, y: ArrayLike) -> Array:
         """Whole numbers from 0 to a million, or InvalidInput."""
         counts = super().check(y)
-        for where in np.flatnonzero((counts < 0) | (counts != np.floor(counts))):
-            raise InvalidInput(
-                f"y[{where}] = {counts[where]:g} is not a count: Poisson needs whole numbers, 0 or more. For amounts "
-                'use likelihood="normal" or "student-t", perhaps of log(y).'
+        for where in np.flatnonzero((counts < 0) | (counts != np.floor(counts))).tolist():
+            text = (
+                f"] = {counts[where]:g} is not a count: Poisson needs whole numbers, 0 or more. For amounts use "
+                'likelihood="normal" or "student-t", perhaps of log(y).'
             )
-        for where in np.flatnonzero(counts > MOST):
-            raise InvalidInput(
-                f"y[{where}] = {counts[where]:g} is above {MOST:,.0f}. The Poisson noise of such counts is below 0.1 % "
-                'of them and rarely the only one. Use likelihood="normal" for log(y).'
+            raise InvalidInput(OfRow("y[", where, text))
+        for where in np.flatnonzero(counts > MOST).tolist():
+            text = (
+                f"] = {counts[where]:g} is above {MOST:,.0f}. The Poisson noise of such counts is below 0.1 % of them "
+                'and rarely the only one. Use likelihood="normal" for log(y).'
             )
+            raise InvalidInput(OfRow("y[", where, text))
         return counts
 
     def with_exposure(self, y: Array, exposure: Any) -> Array:
@@ -69,15 +71,12 @@ class Poisson(RegressionLikelihood):
                 )
             exposure = np.full(len(y), float(exposure))
         exposures = one_each(exposure, len(y), "exposure")
-        for where in np.flatnonzero(exposures == 0):
-            raise InvalidInput(
-                f"exposure[{where}] = 0: nothing was observed there, so that it says nothing. Leave such points out."
-            )
-        for where in np.flatnonzero((exposures > EXTREME) | (exposures < 1 / EXTREME)):
-            raise InvalidInput(
-                f"exposure[{where}] = {exposures[where]:g} must be between {1 / EXTREME:g} and {EXTREME:g}. Give it in "
-                "another unit."
-            )
+        for where in np.flatnonzero(exposures == 0).tolist():
+            text = "] = 0: nothing was observed there, so that it says nothing. Leave such points out."
+            raise InvalidInput(OfRow("exposure[", where, text))
+        for where in np.flatnonzero((exposures > EXTREME) | (exposures < 1 / EXTREME)).tolist():
+            text = f"] = {exposures[where]:g} must be between {1 / EXTREME:g} and {EXTREME:g}. Give it in another unit."
+            raise InvalidInput(OfRow("exposure[", where, text))
         counted = np.empty(len(y), COUNTED)
         counted["count"], counted["exposure"] = y, exposures
         return counted
@@ -99,11 +98,6 @@ class Poisson(RegressionLikelihood):
         constant = xlogy(y, y) - y - gammaln(y + 1.0)
         with np.errstate(over="ignore", invalid="ignore"):  # the density is 0 where the rate overflows
             return np.where(y > 0, constant - y * (np.expm1(u) - u), -self.rate * np.exp(f))
-
-    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        y, f = self.split(y, f)
-        rate = self.expected(f)
-        return y - rate, rate, -rate
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """By integration around the mode: the solution of y - rate exp(f) = (f - mean) / variance."""

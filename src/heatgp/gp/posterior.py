@@ -18,13 +18,12 @@ from ..threads import of_data, of_posterior, on_all_threads
 from .approximation import Approximation
 from .exact import evidence
 from .factors import JITTER, draw
-from .inference import Approximate, method_of
-from .kernels import PlusConstant
+from .inference import Approximate
 from .likelihood import Likelihood
 from .normal import Normal
 from .objective import Objective
 from .parameters import Given, Params
-from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, one_output, targets
+from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, observations, one_output, targets
 from .search import Bounds, box_of, objective_of
 
 PAIRS = 2**18
@@ -52,8 +51,8 @@ class Structure:
         return posterior.X
 
     def kernel(self, posterior: Posterior) -> Kernel:
-        """The kernel of f, without the constant that is added to it."""
-        return posterior.kernel.kernel if isinstance(posterior.kernel, PlusConstant) else posterior.kernel
+        """The kernel of f."""
+        return posterior.kernel
 
     def approximation(self, posterior: Posterior) -> Any:
         """How good the approximation is."""
@@ -194,7 +193,7 @@ class Posterior:
 
     @property
     def kernel_of_f(self) -> Kernel:
-        """The kernel without the constant that is added to f."""
+        """The kernel of f, where the data are carried by another."""
         return self.structure.kernel(self)
 
     def with_basis(self, values: Array) -> Self:
@@ -427,7 +426,6 @@ def condition(
     pairs: Pairs = None,
     *,
     likelihood: Likelihood | None = None,
-    method: str = "ep",
     start: Array | None = None,
     noise_scale: ArrayLike | None = None,
     noise_is_known: bool = False,
@@ -443,17 +441,18 @@ def condition(
     params : Params. A noise below 1e-10 of the prior variance counts as that much; with a likelihood it is not used.
     mean : "constant" (default), "zero", a number, a function of points that returns basis functions (N, q), or an array
         of their values at X. The coefficients of basis functions (the constant is one) are integrated out: predictive
-        variances include their uncertainty. With a likelihood "constant" or "zero"; the constant then has the prior
-        variance unit² + that of f, `unit` of the likelihood.
+        variances include their uncertainty. With a likelihood, a number is what f = 0 stands for there: f has no mean.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
     likelihood : Likelihood, all of whose parameters have a value; default None: normal noise.
-    method : "ep" (default), expectation propagation, or "laplace"; with a likelihood.
     start : array, default None. The sites where the inference starts, from a fit or from a similar prior.
     noise_scale : array (N,) of numbers of at least 0, default None: ones. Observation i has the noise
         params.noise * noise_scale[i].
     noise_is_known : bool, default False. Whether `noise_scale` are known variances, beside a params.noise of 1. Then
         that of new observations must be told.
-    coefficient_scale : number or array (q,), default None: flat. The prior standard deviation of each coefficient.
+    coefficient_scale : number or array (q,), default None. The prior standard deviation of each coefficient. None, or
+        inf, is a flat prior. With likelihoods whose `flat_mean` is False it is normal: in the coordinates in which the
+        columns have the mean square one and are orthogonal, with the variance unit² + that of f, `unit` of the
+        likelihood.
 
     Returns
     -------
@@ -466,7 +465,7 @@ def condition(
     NotConverged : if the inference does not converge.
     """
     if likelihood is not None:
-        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, method, pairs, start)
+        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, pairs, start, coefficient_scale)
     data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     options = {
         "mean": mean,
@@ -502,34 +501,31 @@ def _conditioned_on_sites(
     y: Any,
     params: Params,
     likelihood: Likelihood,
-    mean: Any,
-    method: str,
+    mean: Mean,
     pairs: Pairs,
     start: Array | None,
+    coefficient_scale: ArrayLike | None,
 ) -> Posterior:
     """`condition` with a likelihood that is not normal."""
-    options: dict[str, Any] = {"mean": mean, "method": method}
-    constant, several = mean == "constant", likelihood.functions is not None
-    prior = Prior.of(kernel, X, params.time, pairs, dense=several)
+    data, basis = observations(X, y, mean, coefficient_scale)
+    prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
-    variance = params.amplitude * prior.height(values)
-    # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
-    tolerance = {"tolerance": 1e-4} if several and start is not None else {}
-    inference = Approximate(likelihood, method_of(method), tolerance, constant)
+    inference = Approximate(likelihood)
     inference.last[:] = [] if start is None else [start]
-    values = params.amplitude**prior.form.power * values
-    found = inference.approximation(prior.form, values, variance, y, likelihood)
-    if constant:
-        kernel = PlusConstant(kernel, (likelihood.unit**2 + variance) / params.amplitude)
+    variance = params.amplitude * prior.height(values)
+    found = inference.approximation(prior.form, params.amplitude**prior.form.power * values, variance, data, likelihood)
     return Posterior(
         kernel,
         X,
         y,
         params,
         likelihood,
-        found.factor,
-        found.weights if several else found.weights[:, None],
+        found.factor.factor,
+        np.column_stack([found.weights, found.factor.solved]),
         found.log_evidence,
+        basis=basis,
+        inner=found.factor.coefficients(found.shift),
+        lower=found.factor.lower,
         inferred=found,
-        options=options,
+        options={"mean": mean, "coefficient_scale": coefficient_scale},
     )

@@ -18,7 +18,7 @@ from scipy import linalg
 
 from ..arguments import as_array, is_number, shown
 from ..covariance import Array, Evaluation, Kernel, TimeFunction
-from ..errors import InvalidInput, NotPositiveDefinite
+from ..errors import InvalidInput, NotPositiveDefinite, OfRow
 from .factors import Dense, LowRank
 
 Pairs = TimeFunction | None
@@ -215,17 +215,17 @@ def constant_basis(X: Any) -> Array:
     return np.ones((len(X), 1))
 
 
-def basis_values(values: Any, number: int) -> Array:
+def basis_values(values: Any, number: int, name: str = "the basis of the mean") -> Array:
     """Checked values of basis functions at so many points, (N, q); one function may have the shape (N,)."""
-    H = as_array(values, "the basis of the mean")
+    H = as_array(values, name)
     H = H[:, None] if H.ndim == 1 else H
     if H.dtype.kind not in "fiub" or H.ndim != 2 or len(H) != number:
         raise InvalidInput(
-            f"the basis of the mean has shape {H.shape}, dtype {H.dtype}; needed are real numbers, ({number}, q), a "
-            "row for each point."
+            f"{name} has shape {H.shape}, dtype {H.dtype}; needed are real numbers, ({number}, q), a row "
+            "for each point."
         )
     for i, j in np.argwhere(~np.isfinite(H)).tolist():
-        raise InvalidInput(f"the basis of the mean holds {H[i, j]} in column {j}, at point {i}. Give finite numbers.")
+        raise InvalidInput(OfRow(f"{name} holds {H[i, j]} in column {j}, at point ", i, ". Give finite numbers."))
     return H.astype(float)
 
 
@@ -236,15 +236,48 @@ def targets(
     noise_scale: ArrayLike | None = None,
     coefficient_scale: ArrayLike | None = None,
 ) -> tuple[Targets, MeanBasis]:
-    """Checked data of N >= 1 points.
+    """Checked data of N >= 1 points with normal noise.
+
+    Parameters
+    ----------
+    X, mean, coefficient_scale : as in `observations`. A number is the mean itself.
+    y : array (N,), or (N, p) for p outputs, of real numbers.
+    noise_scale : array (N,), default None: ones. The variance of each noise over the parameter `noise`.
+
+    Returns
+    -------
+    Targets, MeanBasis. Of y is subtracted what its mean is known to be, and what the flat basis explains.
+
+    Raises
+    ------
+    InvalidInput : if a value is not possible, or basis functions are collinear.
+    """
+    data, basis = observations(X, _checked(len(X), y), mean, coefficient_scale)
+    scales = data.noise if noise_scale is None else _finite(noise_scale, "noise_scale")
+    if scales.shape != (len(X),) or not scales.min() >= 0:
+        raise InvalidInput(f"noise_scale must be {len(X)} numbers of at least 0, one for each point.")
+    known = _level(mean)
+    flat, start, rest = data.precision == 0, data.start.copy(), data.y - known
+    for _ in range(2):  # the second time for the rounding of the first
+        moved = data.basis[:, flat].T @ rest
+        start[flat] += moved
+        rest = rest - data.basis[:, flat] @ moved
+    rounding = 1e-14 * np.linalg.norm(data.y - known, axis=0)
+    rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
+    return replace(data, y=rest, noise=scales, start=start, known=known), basis
+
+
+def observations(
+    X: Any, y: Array, mean: Mean = "constant", coefficient_scale: ArrayLike | None = None
+) -> tuple[Targets, MeanBasis]:
+    """Observations as they are, and the basis of the mean of f.
 
     Parameters
     ----------
     X : array of N points, the first axis.
-    y : array (N,), or (N, p) for p outputs, of real numbers.
-    mean : "constant", "zero", a number, a function of points that returns basis functions (N, q), or an array of their
-        values at X.
-    noise_scale : array (N,), default None: ones. The variance of each noise over the parameter `noise`.
+    y : array, N observations.
+    mean : "constant", "zero", a function of points that returns basis functions (N, q), or an array of their values at
+        X. A number has no basis.
     coefficient_scale : number or array (q,), default None: flat priors. The prior standard deviations of the
         coefficients of the basis functions; inf is flat.
 
@@ -256,19 +289,15 @@ def targets(
     ------
     InvalidInput : if a value is not possible, or basis functions are collinear.
     """
-    number = len(X)
-    y = _checked(number, y)
-    known, function = 0.0, None
+    number, function = len(X), None
     if isinstance(mean, np.ndarray):
         H = basis_values(mean, number)
     elif callable(mean):
         H, function = basis_values(mean(X), number), mean
     elif isinstance(mean, str) and mean == "constant":
         H, function = constant_basis(X), constant_basis
-    elif isinstance(mean, str) and mean == "zero":
+    elif (isinstance(mean, str) and mean == "zero") or (is_number(mean) and abs(_level(mean)) < 1e140):
         H = np.empty((number, 0))
-    elif not isinstance(mean, str) and is_number(mean) and abs(float(mean)) < 1e140:
-        H, known = np.empty((number, 0)), float(mean)
     elif is_number(mean):
         raise InvalidInput(f"mean = {mean} has a square beyond floating point. Change the unit of y.")
     else:
@@ -276,21 +305,17 @@ def targets(
             f'mean = {shown(mean)} is not known. Use "zero", "constant", "linear", a finite number or a function of '
             "points."
         )
-    scales = np.ones(number) if noise_scale is None else _finite(noise_scale, "noise_scale")
-    if scales.shape != (number,) or not scales.min() >= 0:
-        raise InvalidInput(f"noise_scale must be {number} numbers of at least 0, one for each point.")
     precision = _precisions(H.shape[1], coefficient_scale)
     flat = np.flatnonzero(precision == 0)
     columns, transform = H.copy(), np.eye(H.shape[1])
     columns[:, flat], transform[np.ix_(flat, flat)] = _orthonormal(H[:, flat])
-    start, rest = np.zeros((H.shape[1], *y.shape[1:])), y - known
-    for _ in range(2):  # the second time for the rounding of the first
-        moved = columns[:, flat].T @ rest
-        start[flat] += moved
-        rest = rest - columns[:, flat] @ moved
-    rounding = 1e-14 * np.linalg.norm(y - known, axis=0)
-    rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
-    return Targets(rest, columns, precision, scales, start, known), MeanBasis(transform, function)
+    start = np.zeros((H.shape[1], *np.shape(y)[1:]))
+    return Targets(np.asarray(y), columns, precision, np.ones(number), start), MeanBasis(transform, function)
+
+
+def _level(mean: Any) -> float:
+    """The mean where it is a number; else 0."""
+    return float(mean) if is_number(mean) else 0.0
 
 
 def one_output(y: ArrayLike) -> ArrayLike:
@@ -336,8 +361,8 @@ def one_each(values: Any, number: int, name: str) -> Array:
             f"{name} must be {number} real numbers, one for each observation; got shape {array.shape}, dtype "
             f"{array.dtype}."
         )
-    for where in np.flatnonzero(~(np.isfinite(array) & (array >= 0))):
-        raise InvalidInput(f"{name}[{where}] = {array[where]} must be finite and 0 or positive.")
+    for where in np.flatnonzero(~(np.isfinite(array) & (array >= 0))).tolist():
+        raise InvalidInput(OfRow(f"{name}[", where, f"] = {array[where]} must be finite and 0 or positive."))
     return array.astype(float)
 
 
@@ -368,13 +393,13 @@ def _orthonormal(H: Array) -> tuple[Array, Array]:
     if columns > number:
         raise InvalidInput(
             f"the mean has {columns} coefficients and there are {number} points, which cannot determine them. Give "
-            "fewer basis functions, more points, or a `coefficient_scale`."
+            "fewer basis functions, more points, or Priors(coefficients=)."
         )
     kept = independent_columns(H)
     for k in sorted(set(range(columns)) - set(kept.tolist())):
         raise InvalidInput(
             f"column {k} of the basis of the mean is a combination of the columns before it (0 if it is zero), so that "
-            "its coefficient has no one value. Leave it out, or give a `coefficient_scale`."
+            "its coefficient has no one value. Leave it out, or give Priors(coefficients=)."
         )
     sizes = np.linalg.norm(H, axis=0)
     if columns == 1:  # without rounding of its own: a constant stays one
@@ -392,9 +417,10 @@ def _checked(number: int, y: ArrayLike) -> Array:
             f"Labels are for GPClassifier; of several outputs give a table with {number} rows."
         )
     y = y.astype(float)
-    for where in np.argwhere(~np.isfinite(y)).tolist():
-        place = ", ".join(map(str, where))
-        raise InvalidInput(f"y[{place}] = {y[tuple(where)]} is not finite. Remove such observations.")
+    for row, *column in np.argwhere(~np.isfinite(y)).tolist():
+        others = "".join(f", {k}" for k in column)
+        text = f"{others}] = {y[(row, *column)]} is not finite. Remove such observations."
+        raise InvalidInput(OfRow("y[", row, text))
     largest = float(np.abs(y).max())
     if largest and not 1e-140 < largest < 1e140:
         raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
@@ -408,8 +434,8 @@ def _precisions(columns: int, scale: ArrayLike | None) -> Array:
     scales = as_array(scale, "coefficient_scale")
     if scales.dtype.kind not in "iuf" or scales.shape not in ((), (columns,)) or not np.all(scales > 0):
         raise InvalidInput(
-            f"coefficient_scale = {shown(scale)} must be a positive number, or one for each of {columns} coefficients; "
-            "inf is a flat prior."
+            f"priors.coefficients = {shown(scale)} must be a positive number, or one for each of {columns} coefficients"
+            "; inf is a flat prior."
         )
     return np.broadcast_to(1.0 / scales.astype(float) ** 2, (columns,)).copy()
 

@@ -7,7 +7,6 @@ import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
 from ..covariance import Array
-from ..errors import Unsupported
 from .label_noise import in_label_noise, with_label_noise
 from .likelihood import Likelihood
 from .parameters import LogNormal
@@ -56,18 +55,6 @@ class Probit(Likelihood):
         log_z = log_ndtr(y * mean / np.sqrt(1.0 + variance))
         return np.array([in_label_noise(log_z, self._noise, 2).sum() for _ in names])
 
-    def log_density(self, y: Array, f: Array) -> Array:
-        """log Phi(y f), accurate in the far tail."""
-        self.check_without_noise()
-        return log_ndtr(y * f)
-
-    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """Reference: Rasmussen & Williams, eq. 3.16."""
-        self.check_without_noise()
-        z = y * f
-        h = hazard(z)
-        return y * h, h * (z + h), y * h * ((z + 2 * h) * (z + h) - 1.0)
-
     def probability(self, mean: Array, variance: Array) -> Array:
         """The probability of y = 1, averaged over f ~ N(mean, variance).
 
@@ -79,11 +66,6 @@ class Probit(Likelihood):
     def _noise(self) -> float:
         assert self.label_noise is not None  # inference is done at known parameters
         return self.label_noise
-
-    def check_without_noise(self) -> None:
-        """Raise Unsupported where there is label noise, for Laplace's approximation."""
-        if self.label_noise != 0:
-            raise Unsupported("Laplace's approximation has no label noise. Give label_noise=0, or use inference='ep'.")
 
 
 WITHOUT_NOISE = Probit()

@@ -1,4 +1,4 @@
-"""Integrals over one normal variable f, and derivatives by differences: the defaults of likelihoods.
+"""Integrals over one normal variable f: the defaults of likelihoods.
 
 All functions work on arrays of data at once: entry i of every array belongs to observation i.
 """
@@ -14,7 +14,6 @@ Function = Callable[[Array], Array]  # values of f, of any shape that ends with 
 NODES = 64  # of Gauss and Legendre, on each side of the mode
 DROP = 40.0  # the integral ends where the integrand is e^-40 of its maximum: less than rounding
 REACH = 9.0  # in standard deviations of f: a log-concave function falls by DROP < REACH^2 / 2 within it
-STEP = 0.02  # of differences, in units of the width of the log density
 
 
 def tilted_moments(
@@ -87,23 +86,6 @@ def average(function: Function, mean: Array, variance: Array) -> Array:
     node, weight = np.polynomial.hermite_e.hermegauss(NODES)
     node = node.reshape(-1, *(1,) * np.ndim(mean))
     return np.tensordot(weight / weight.sum(), function(mean + np.sqrt(variance) * node), axes=1)
-
-
-def differences(log_density: Function, f: Array) -> tuple[Array, Array, Array]:
-    """First, minus second, and third derivative of a log density, by central differences of seven points.
-
-    The step is a fraction of the width of the density, 1 / sqrt(-second derivative), or of 1 + |f| where that is less.
-    """
-    f = np.asarray(f, dtype=float)
-    rough = 1e-4 * (1.0 + np.abs(f))
-    curvature = np.abs(log_density(f + rough) - 2 * log_density(f) + log_density(f - rough)) / rough**2
-    h = STEP / np.sqrt(np.maximum(curvature, (1.0 + np.abs(f)) ** -2.0))
-    value = np.stack([log_density(f + k * h) for k in range(-3, 4)])
-    first = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60
-    second = np.array([2, -27, 270, -490, 270, -27, 2]) / 180
-    third = np.array([1, -8, 13, 0, -13, 8, -1]) / 8
-    one, two, three = (np.tensordot(rule, value, axes=1) / h**k for k, rule in ((1, first), (2, second), (3, third)))
-    return one, -two, three
 
 
 def quantile(distribution: Callable[[Array], Array], p: float, start: Array, scale: Array, integer: bool) -> Array:

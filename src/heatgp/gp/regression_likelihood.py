@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from ..arguments import EXTREME, as_array, check_flag, is_number
 from ..covariance import Array
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, OfRow, Unsupported
 from .likelihood import Likelihood
 from .parameters import WEAK_AMPLITUDE, Laws, LogNormal
-from .quadrature import average, differences, quantile, tilted_moments
+from .quadrature import average, quantile, tilted_moments
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ class RegressionLikelihood(Likelihood):
                 f"With {type(self).__name__} fit one model for each column, y[:, 0]."
             )
         values = values.astype(float)
-        for where in np.flatnonzero(~np.isfinite(values)):
-            raise InvalidInput(f"y[{where}] = {values[where]} is not finite. Remove such observations.")
+        for where in np.flatnonzero(~np.isfinite(values)).tolist():
+            raise InvalidInput(OfRow("y[", where, f"] = {values[where]} is not finite. Remove such observations."))
         return values
 
     def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
@@ -98,20 +98,12 @@ class RegressionLikelihood(Likelihood):
             raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')
         return self
 
-    def of_predictions(self) -> Self:
-        """The same law for the f that predictions are of, without what `adapted` has set."""
-        return self
-
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """By numerical integration. It is right where p(y | f) is log-concave in f, as most likelihoods are.
 
         One that is not, such as Student's t, needs a formula of its own.
         """
         return tilted_moments(lambda f: self.log_density(y, f), mean, variance)
-
-    def derivatives(self, y: Array, f: Array) -> tuple[Array, Array, Array]:
-        """By differences."""
-        return differences(lambda f: self.log_density(y, f), f)
 
     def mean(self, mean: Array, variance: Array) -> Array:
         """The mean of new observations where f ~ N(mean, variance)."""
@@ -173,10 +165,11 @@ def check_log_density(law: RegressionLikelihood, y: Array) -> None:
             f"{what}(y, f) has shape {values.shape} for y of shape {np.shape(y)} and f of shape {f.shape}; needed is "
             f"{f.shape}. Return one number for each y and f, by functions of NumPy that broadcast, without a sum."
         )
-    for where in np.flatnonzero(~np.isfinite(values).any(axis=0) | (values == np.inf).any(axis=0)):
+    for where in np.flatnonzero(~np.isfinite(values).any(axis=0) | (values == np.inf).any(axis=0)).tolist():
         k = int(np.argmax(values[:, where] == np.inf))  # 0 where none is infinite, as f is there
-        raise InvalidInput(
-            f"{what}(y, f) is {values[k, where]} for y[{where}] = {numbers[where]:g} at f = {f[k, where]:g}"
+        text = (
+            f"] = {numbers[where]:g} at f = {f[k, where]:g}"
             + (". " if values[k, where] == np.inf else ", and at no f a finite number. ")
             + "It must be finite wherever the observation is possible: correct it, or refuse such y in `check`."
         )
+        raise InvalidInput(OfRow(f"{what}(y, f) is {values[k, where]} for y[", where, text))

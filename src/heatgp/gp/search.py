@@ -16,11 +16,11 @@ from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, 
 from ..threads import of_data
 from .exact import Exact
 from .exact_outputs import ExactOutputs
-from .inference import Approximate, method_of
+from .inference import Approximate
 from .likelihood import Likelihood
 from .objective import FLAT, ROUGH, TOUCHING, Function, Objective, Place, Search, attempt
-from .parameters import WEAK_AMPLITUDE, WEAK_NOISE, Given, LogNormal, Params, Priors, Time, checked_priors, laws_of
-from .prior import Mean, Pairs, Prior, Targets, targets
+from .parameters import WEAK_AMPLITUDE, WEAK_NOISE, Given, LogNormal, Params, Priors, Time, checked_priors, is_weak
+from .prior import Mean, Pairs, Prior, Targets, observations, targets
 
 Interval = tuple[float, float]
 CHUNK = 100_000  # data whose covariances with some are computed at one time
@@ -137,7 +137,7 @@ def fit(
     mean : "constant" (default), "zero", a number or an array (N, q) of basis functions, as in `condition`.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
     about : str, default "". How a warning begins.
-    likelihood, method, priors, noise_scale, coefficient_scale : as in `objective_of`.
+    likelihood, priors, noise_scale, coefficient_scale : as in `objective_of`.
 
     Returns
     -------
@@ -195,7 +195,6 @@ def objective_of(
     pairs: Pairs = None,
     *,
     likelihood: Likelihood | None = None,
-    method: str = "ep",
     priors: Priors | str | None = None,
     noise_scale: ArrayLike | None = None,
     coefficient_scale: ArrayLike | None = None,
@@ -205,7 +204,6 @@ def objective_of(
     Parameters
     ----------
     likelihood : Likelihood, default None: normal noise. Its parameters that are None are learned.
-    method : "ep" (default) or "laplace", where the likelihood is not normal.
     priors : Priors; default None, the plain evidence; or "weak". These are log-normal laws: of each time with its
         bounds at two standard deviations, of the prior variance about the mean square of y, of noise / prior variance
         about 0.1; where the likelihood is not normal, its own.
@@ -228,17 +226,18 @@ def objective_of(
     weak = {
         name: replace(law, median=likelihood.in_unit(name, law.median)) for name, law in likelihood.weak_priors.items()
     }
-    laws = laws_of(priors, intervals, kernel, weak, likelihood.time_edge)
+    laws = checked_priors(priors).laws(
+        intervals, kernel.parameters, kernel.weight_parameters, weak, likelihood.time_edge
+    )
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     inference = Approximate(
         likelihood,
-        method_of(method),
-        {"tolerance": 1e-4} if method == "ep" else {},  # its evidence is stationary in the sites, and right to 1e-8
-        constant=mean == "constant",
+        {"tolerance": 1e-4},  # the evidence is stationary in the sites, and right to 1e-8
         is_precise=False,
         economical=True,
     )
-    return Objective(prior, y, given, inference, laws), intervals
+    data, _ = observations(X, np.asarray(y), mean, coefficient_scale)
+    return Objective(prior, data, given, inference, laws), intervals
 
 
 def exact_objective(
@@ -255,20 +254,21 @@ def exact_objective(
     if given.amplitude is None:
         intervals["amplitude"] = float(variance[0].min()), float(variance[1].max())
     weak = {"noise": LogNormal(typical, WEAK_NOISE)}
+    priors, numbers = checked_priors(priors), (kernel.parameters, kernel.weight_parameters)
     if data.y.ndim == 1:
         weak["amplitude"] = LogNormal(float(scale), WEAK_AMPLITUDE)
-        laws = laws_of(checked_priors(priors), intervals, kernel, weak)
+        laws = priors.laws(intervals, *numbers, weak)
         return Objective(prior, data, given, Exact(intervals.get("amplitude", (0.0, 0.0))), laws), intervals
     if not data.is_flat and given.amplitude is None and not given.noise:
         raise Unsupported(
             "coefficient_scale with several outputs whose amplitude and noise are both learned. Give one of them, or "
             "leave coefficient_scale None, or fit one model for each column."
         )
-    laws = laws_of(checked_priors(priors), intervals, kernel, weak)
+    laws = priors.laws(intervals, *numbers, weak)
     if given.amplitude is None:
         arrays: Any = variance
         intervals["amplitude"] = arrays
-    law = (np.log(np.clip(scale, *variance)), WEAK_AMPLITUDE) if isinstance(priors, str) else None
+    law = (np.log(np.clip(scale, *variance)), WEAK_AMPLITUDE) if is_weak(priors.amplitude) else None
     if one := laws.pop("amplitude", None):
         law = np.full(len(scale), np.log(one.median)), one.spread
     return Objective(prior, data, given, ExactOutputs(variance, ratio, law), laws), intervals

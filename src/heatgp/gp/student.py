@@ -53,6 +53,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
     center: float = 0.0
     unit: float = 1.0
 
+    flat_mean: ClassVar[bool] = True
     expected_increases: ClassVar[bool] = True
     from_data: ClassVar = frozenset({"center", "unit"})
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}

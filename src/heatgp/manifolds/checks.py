@@ -14,7 +14,7 @@ import numpy as np
 from ..arguments import EXTREME, MOST, as_array, check_count, generator, is_integer
 from ..array import Array, is_traced, namespace
 from ..cost import check_memory
-from ..errors import InputWarning, InvalidInput, OffManifold, warn
+from ..errors import InputWarning, InvalidInput, OffManifold, OfRow, warn
 
 if TYPE_CHECKING:
     from .contract import Manifold
@@ -113,11 +113,7 @@ def check_points(
     x = as_floats(x, name, kind)
     if not hasattr(x.dtype, "kind") or x.dtype.kind not in "fc":
         raise InvalidInput(f"{name} must be {kind}; its dtype is {x.dtype}.")
-    if x.ndim < len(manifold.shape) or x.shape[x.ndim - len(manifold.shape) :] != manifold.shape:
-        raise InvalidInput(
-            f"{name} has shape {tuple(x.shape)}; points of {manifold!r} have shape {manifold.shape}, "
-            f"so {name} must have shape (..., {', '.join(map(str, manifold.shape))}).{manifold.converter(x.shape)}"
-        )
+    check_shape(manifold, tuple(x.shape), name)
     if x.dtype.kind == "c" and not manifold.is_complex:
         raise InvalidInput(
             f"{name} is complex, but the points of {manifold!r} are real. Pass {name}.real if the imaginary part is 0."
@@ -128,29 +124,37 @@ def check_points(
     axes = tuple(range(x.ndim - len(manifold.shape), x.ndim))
     finite = np.asarray(xp.all(xp.isfinite(x), axis=axes))
     if not finite.all():
-        where = _first(name, ~finite)
-        raise OffManifold(f"{where} is not finite (NaN or infinity). Remove or impute it before the fit.")
+        text = " is not finite (NaN or infinity). Remove or impute it before the fit."
+        raise OffManifold(_of_first(name, ~finite, text))
     if np.isinf(tolerance):
         return x
     large = np.asarray(xp.max(xp.abs(x), axis=axes), dtype=float) if math.prod(x.shape) else np.zeros(1)
     if (large > EXTREME).any():
-        raise InvalidInput(
-            f"{_first(name, large > EXTREME)} has an entry of size {large.max():.1e} > {EXTREME:g}: its square leaves "
-            "floating point. Change the unit."
-        )
+        text = f" has an entry of size {large.max():.1e} > {EXTREME:g}: its square leaves floating point. "
+        raise InvalidInput(_of_first(name, large > EXTREME, f"{text}Change the unit."))
     single = x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) < 8
     limit = max(tolerance, SINGLE_TOLERANCE) if single else tolerance
     defect = np.asarray(manifold.defect(x))
     if (defect > limit).any():
         value = defect.flat[np.argmax(defect > limit)]
         far = " So far off is no rounding: check the data, the units and the order of the columns first."
-        raise OffManifold(
-            f"{_first(name, defect > limit)} is not on {manifold!r}: {manifold.violation} = {value:.1e} > {limit:.0e}. "
-            f"{manifold.remedy}{far if value > FAR_OFF else ''}{manifold.converter(x.shape)}"
+        text = (
+            f" is not on {manifold!r}: {manifold.violation} = {value:.1e} > {limit:.0e}. {manifold.remedy}"
+            f"{far if value > FAR_OFF else ''}{manifold.converter(x.shape)}"
         )
+        raise OffManifold(_of_first(name, defect > limit, text))
     if degrees:
         warn_of_degrees(manifold, x, name)
     return x
+
+
+def check_shape(manifold: Manifold, shape: tuple[int, ...], name: str) -> None:
+    """Raise InvalidInput unless arrays of this shape hold points."""
+    if shape[max(len(shape) - len(manifold.shape), 0) :] != manifold.shape:
+        raise InvalidInput(
+            f"{name} has shape {shape}; points of {manifold!r} have shape {manifold.shape}, "
+            f"so {name} must have shape (..., {', '.join(map(str, manifold.shape))}).{manifold.converter(shape)}"
+        )
 
 
 def points_to_project(manifold: Manifold, x: object) -> np.ndarray:
@@ -162,7 +166,7 @@ def points_to_project(manifold: Manifold, x: object) -> np.ndarray:
 def refuse(manifold: Manifold, bad: np.ndarray, reason: str) -> None:
     """Raise OffManifold, with the first bad place of x and the reason why it has no nearest point, if there is one."""
     if bad.any():
-        raise OffManifold(f"{_first('x', bad)} has no nearest point on {manifold!r}: {reason}. Check or remove it.")
+        raise OffManifold(_of_first("x", bad, f" has no nearest point on {manifold!r}: {reason}. Check or remove it."))
 
 
 def as_floats(x: Any, name: str, kind: str = "numbers") -> Array:
@@ -180,12 +184,11 @@ def warn_of_degrees(manifold: Manifold, x: Array, name: str) -> None:
     angles = np.array([period == 2 * math.pi for period in manifold.periodic])
     beyond = angles & (np.abs(x) > 2 * math.pi * (1 + 1e-9))
     if beyond.any():
-        warn(
-            f"{_first(name, beyond)} = {x.flat[np.argmax(beyond)]:g} is beyond 2 pi, and angles of {manifold!r} are in "
-            f"radians. Pass numpy.radians({name}) if they are in degrees, numpy.remainder({name}, 2 * numpy.pi) if "
-            "they are not.",
-            InputWarning,
+        text = (
+            f" = {x.flat[np.argmax(beyond)]:g} is beyond 2 pi, and angles of {manifold!r} are in radians. Pass "
+            f"numpy.radians({name}) if they are in degrees, numpy.remainder({name}, 2 * numpy.pi) if they are not."
         )
+        warn(_of_first(name, beyond, text), InputWarning)
 
 
 _trusted: ContextVar[bool] = ContextVar("_trusted", default=False)
@@ -310,25 +313,24 @@ def _check_point_and_tangent(manifold: Manifold, x: Array, v: Array, called: str
     name, axes = f"the second argument of {called}", tuple(range(-len(manifold.shape), 0))
     finite = np.isfinite(v).all(axis=axes)
     if not finite.all():
-        raise InvalidInput(f"{_first(name, ~finite)} is not finite (NaN or infinity).")
+        raise InvalidInput(_of_first(name, ~finite, " is not finite (NaN or infinity)."))
     if not v.size:
         return
     large = np.abs(v).max(axis=axes).astype(float)
     if (large > EXTREME).any():
-        raise InvalidInput(
-            f"{_first(name, large > EXTREME)} has an entry of size {large.max():.1e} > {EXTREME:g}: its square leaves "
-            "floating point. Pass a shorter vector."
-        )
+        text = f" has an entry of size {large.max():.1e} > {EXTREME:g}: its square leaves floating point. "
+        raise InvalidInput(_of_first(name, large > EXTREME, f"{text}Pass a shorter vector."))
     off, size = (np.abs(part).max(axis=axes) for part in (v - np.asarray(manifold.to_tangent(x, v)), v))
     rounding = 100 * max(np.finfo(part.dtype).eps for part in (x, v)) * np.abs(x).max(axis=axes, initial=0.0)
     limit = 10 * max(_tolerance(part) for part in (x, v))
     bad = off > limit * size + rounding
     if bad.any():
         part = float((off / np.where(size > 0, size, 1.0))[bad].flat[0])
-        raise OffManifold(
-            f"{_first(name, bad)} is not a tangent vector of {manifold!r}: its normal part is {part:.1e} > {limit:.0e} "
-            "of its size. Use M.to_tangent(x, v), its tangential part."
+        text = (
+            f" is not a tangent vector of {manifold!r}: its normal part is {part:.1e} > {limit:.0e} of its size. Use "
+            "M.to_tangent(x, v), its tangential part."
         )
+        raise OffManifold(_of_first(name, bad, text))
 
 
 def _tolerance(x: np.ndarray) -> float:
@@ -347,7 +349,9 @@ CHECKED: dict[str, Callable[[Any], Callable]] = {
 """The members of a manifold that users call by hand, and how their arguments are checked."""
 
 
-def _first(name: str, bad: np.ndarray) -> str:
-    """`name[3]`, the place of the first True; plain `name` for a single point."""
-    index = ", ".join(str(int(i)) for i in np.unravel_index(np.argmax(bad), bad.shape))
-    return f"{name}[{index}]" if index else name
+def _of_first(name: str, bad: np.ndarray, text: str) -> str | OfRow:
+    """A message of the first True, `name[3]` and the text; of a single point plain `name` and the text."""
+    row, *others = (*map(int, np.unravel_index(np.argmax(bad), bad.shape)), None)
+    if row is None:
+        return f"{name}{text}"
+    return OfRow(f"{name}[", row, "".join(f", {i}" for i in others[:-1]) + f"]{text}")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arguments import as_array
 from ..array import Array, norm
-from ..errors import InvalidInput, OffManifold
+from ..errors import InvalidInput, OffManifold, OfRow
 from .checks import check_points
 from .composed.product import Product, flat_size, unflatten
 from .contract import Manifold
@@ -96,7 +96,7 @@ def projected_points(manifold: Manifold, X: Any, name: str = "X") -> tuple[np.nd
     array = np.asarray(check_points(manifold, shaped(manifold, X, name), name, tolerance=math.inf))
     points = manifold.project(array)
     moved = _moved(manifold, array, points, name)
-    if moved > 0:
+    if moved > 8 * np.finfo(float).eps * np.abs(array).max(initial=1.0):  # more than rounding
         number = int((array != points).reshape(len(points), -1).any(axis=1).sum())
         log.info("%d points of %s were moved onto %r, by at most %.2g", number, name, manifold, moved)
     return points, moved
@@ -112,10 +112,11 @@ def _moved(manifold: Manifold, array: np.ndarray, points: np.ndarray, name: str)
     limit = ROUNDING * math.sqrt(math.prod(manifold.shape)) * float(np.abs(entries).max(initial=0.0))
     if (distance > limit).any():
         where = int(np.argmax(distance > limit))
-        raise OffManifold(
-            f"{name}[{where}] is {distance[where]:.1e} > {limit:.1e} away from the nearest point of {manifold!r}: more "
-            "than the rounding of data with two decimals. Check the data, the units and the order of the columns."
+        text = (
+            f"] is {distance[where]:.1e} > {limit:.1e} away from the nearest point of {manifold!r}: more than the "
+            "rounding of data with two decimals. Check the data, the units and the order of the columns."
         )
+        raise OffManifold(OfRow(f"{name}[", where, text))
     return float(distance.max(initial=0.0))
 
 

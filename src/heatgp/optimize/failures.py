@@ -18,6 +18,7 @@ from scipy.special import ndtr
 from ..array import Array
 from ..errors import HeatGPWarning, caught_warnings
 from ..estimators import GPRegressor
+from ..gp.parameters import Priors
 
 LIKELY = 0.75
 """The least probability of success of a proposal, over the highest one among some points."""
@@ -59,7 +60,7 @@ def likely(
     low, high = np.clip([(length * size) ** 2 for length in LENGTHS], *times).tolist()
     bounds = (low, high) if low < high else None  # else those of the kernel
     with caught_warnings(HeatGPWarning):  # few data are usual here
-        model = GPRegressor(manifold, inference="dense", time_bounds=bounds, **kernel)
+        model = GPRegressor(manifold, inference="dense", priors=Priors(time_bounds=bounds), **kernel)
         model.fit(X, np.where(succeeded, 1.0, -1.0))
 
     def probability(x: Array) -> Array:

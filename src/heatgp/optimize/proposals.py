@@ -9,6 +9,7 @@ import numpy as np
 from ..array import Array
 from ..errors import HeatGPWarning, NotPositiveDefinite, caught_warnings
 from ..estimators import GPRegressor
+from ..gp.parameters import Priors
 from ..manifolds import Euclidean
 from .descent import Function, descend
 from .failures import likely
@@ -176,7 +177,7 @@ def refine(
 
     v, values = near(np.flatnonzero(np.isfinite(y)))
     spread = float(values.std())
-    options: dict[str, Any] = {"time_bounds": tuple(length**2 for length in LENGTHS)}
+    options: dict[str, Any] = {"priors": Priors(time_bounds=tuple(length**2 for length in LENGTHS))}
     if noise is not None:
         options["noise"] = max(noise, EXACT * spread**2) or None
     try:

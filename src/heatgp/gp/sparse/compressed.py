@@ -10,6 +10,7 @@ Reference: Titsias (2009), eq. 9.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -18,24 +19,35 @@ from ..factors import Dense
 
 
 @dataclass(frozen=True)
+class Explained:
+    """Values of `Compressed`, or their derivatives."""
+
+    rows: Array  # (r, r), the covariance of the rows
+    left: float  # the mean prior variance of the data that the features leave unexplained
+
+    __array_ufunc__ = None  # a number of NumPy times this is `__rmul__`, not an array of objects
+
+    def __rmul__(self, factor: float) -> Explained:
+        return Explained(factor * self.rows, factor * self.left)
+
+
+@dataclass(frozen=True)
 class Compressed:
     """A form of a covariance as in `factors`: that of the rows of compressed data of prior variance 1.
 
-    The last row has no part in f. The last number on the diagonal of its values is the mean prior variance of the data
-    that the features leave unexplained.
+    The last row has no part in f.
     """
 
     weight: float  # the sum over data of one over their relative noise
     repeats: int  # how many more observations than one the last row stands for
     power: float = 1.0
 
-    def of(self, values: Array, precision: Array | float) -> CompressedFactor:
-        K, left = without_last(values)
-        dense = Dense.of(K, precision)
-        return CompressedFactor(K, dense.precision, dense.lower, self.weight, left, self.repeats)
+    def of(self, values: Explained, precision: Array | float) -> CompressedFactor:
+        dense = Dense.of(values.rows, precision)
+        return CompressedFactor(values.rows, dense.precision, dense.lower, self.weight, values.left, self.repeats)
 
     @staticmethod
-    def variances(K: Array, slope: Array | None = None) -> Array:
+    def variances(values: Explained, slope: Explained | None = None) -> Array:
         """Those of the data, not of the rows."""
         return np.ones(1) if slope is None else np.zeros(1)
 
@@ -62,13 +74,5 @@ class CompressedFactor(Dense):
         found[-1] += self.precision[-1] * (self.repeats - self.lost)
         return found
 
-    def slope(self, change: Array, u: Array, v: Array) -> float:
-        dK, left = without_last(change)
-        return super().slope(dK, u, v) - 0.5 * float(self.precision[-1]) * self.weight * left
-
-
-def without_last(values: Array) -> tuple[Array, float]:
-    """The values with zero at the end of the diagonal, and what was there."""
-    K = values.copy()
-    K[-1, -1] = 0.0
-    return K, float(values[-1, -1])
+    def slope(self, change: Any, u: Array, v: Array) -> float:
+        return super().slope(change.rows, u, v) - 0.5 * float(self.precision[-1]) * self.weight * change.left

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -60,8 +60,8 @@ DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
 DENSE_AT_LAST = 8000
 """The same where inducing points are too few, and a local model would need too many data or is not accurate enough."""
-NEAR = 1.05
-"""A learned time so near to the shortest one is looked for at shorter times."""
+AT_SHORTEST = 1.05
+"""A learned time up to so many times the shortest one is looked for at shorter times."""
 WORK = 4e12
 """N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
 
@@ -98,121 +98,132 @@ def allowed(tolerance: float, ratio: float, count: int) -> float:
     return STRICT * min(tolerance, MEANS * tolerance**2) * ratio / count
 
 
-class NotSparse(Exception):
-    """So many inducing points are needed that a dense model is faster, or more accurate and as fast."""
+def should_be_dense(inducing: Inducing, count: int, options: SparseOptions) -> bool:
+    """Whether points were chosen freely, and half as many as there are data, which are not too many."""
+    free = options.limit is None and options.points is None and not options.always
+    return free and len(inducing) > count / 2 and count <= DENSE
 
 
-class TooRough(Exception):
-    """More inducing points are needed than there may be.
+@dataclass(frozen=True)
+class Problem:
+    """Data, and what is known of the parameters that are learned from them."""
 
-    `params` are a start for another model; `fitted` is what `fit_sparse` has found with these points, if anything.
+    kernel: Kernel
+    source: Source
+    bounds: Bounds
+    given: Given
+    known: float = 0.0  # the mean that was subtracted from y
+    priors: Priors | str | None = None
+    coefficient_scale: ArrayLike | None = None
+    function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
+    collect: Collect = collected
+
+    def dense_params(self, some: Chunk) -> Params:
+        """Parameters from a dense fit of some data."""
+        options: dict[str, Any] = {"noise_scale": some.noise, "coefficient_scale": self.coefficient_scale}
+        with caught_warnings(BoundWarning):  # of some data alone
+            learned = fit(
+                self.kernel, some.X, some.y, self.bounds, self.given, some.mean, priors=self.priors, **options
+            )
+        return learned.params
+
+    def dense_evidence(self, some: Chunk, params: Params) -> float:
+        """The log evidence of some data, by a dense model."""
+        options: dict[str, Any] = {"noise_scale": some.noise, "coefficient_scale": self.coefficient_scale}
+        return condition(self.kernel, some.X, some.y, params, some.mean, **options).log_marginal_likelihood
+
+    def sparse_data(self, inducing: Inducing, start: Array) -> SparseData:
+        """All data as points see them, in one pass; `start` are coefficients of the basis, to be subtracted from y."""
+        found = self.collect(self.source, inducing, start)
+        return SparseData(inducing, found, start, self.known, self.coefficient_scale, self.function)
+
+
+@dataclass(frozen=True)
+class SparseFit:
+    """What `fit_sparse` has found: data as few points see them, and the parameters of the greatest lower bound.
+
+    `rough` says that more points are needed than there may be, and that a local model may take their place: `params`
+    are then where its search can start.
     """
 
-    def __init__(self, params: Params, fitted: tuple[SparseData, Params, Fit | None] | None = None) -> None:
-        super().__init__()
-        self.params, self.fitted = params, fitted
+    data: SparseData | None  # None where the fit is rough, and no parameters were learned with these points
+    params: Params
+    fit: Fit | None = None  # None where parameters are given
+    rough: bool = False
 
 
-def check_is_sparse(inducing: Inducing, count: int, options: SparseOptions) -> None:
-    """Raise NotSparse where points were chosen freely, and half as many as there are data, which are not too many."""
-    free = options.limit is None and options.points is None and not options.always
-    if free and len(inducing) > count / 2 and count <= DENSE:
-        raise NotSparse
-
-
-def fit_sparse(
-    kernel: Kernel,
-    source: Source,
-    bounds: Bounds,
-    given: Given,
-    known: float = 0.0,
-    priors: Priors | str | None = None,
-    coefficient_scale: ArrayLike | None = None,
-    options: SparseOptions = DEFAULT,
-    function: Callable[[Any], Array] | None = None,
-    collect: Collect = collected,
-) -> tuple[SparseData, Params, Fit | None]:
-    """The data as few points see them, and the parameters of the greatest lower bound of the evidence.
+def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit | None:
+    """The data as few points see them, and the parameters learned from them; None where the model should be dense.
 
     A dense fit of a random subset says where times are. Points are chosen for half that time, and the statistics of all
     data are collected in one pass. Where the best time turns out to be as short as that, this is done again with
-    shorter times; where points are too few, with the best time itself.
-
-    Raises
-    ------
-    InvalidInput : if an argument is not possible.
-    NotSparse : if the model should be dense.
-    TooRough : if the points are too few, and `options.local`.
+    shorter times; where points are too few, with the best time itself. With `options.local` the fit ends where points
+    are too few, as `rough`.
     """
+    kernel, source, bounds, given = problem.kernel, problem.source, problem.bounds, problem.given
     subset = source.sample(SUBSET)
-    start = _start(subset, coefficient_scale)
-    params = given.params
+    start = _start(subset, problem.coefficient_scale)
     candidates = candidates_of(source)
-    guesses = [params] if params else guessed(kernel, subset, candidates, bounds, given, priors, coefficient_scale)
+    guesses = [given.params] if given.params else guessed(problem, subset, candidates)
     guess = guesses[0]
     # where many data are near, a local model is the last resort: it takes more time
     many = options.local and near_share(kernel, candidates.X, guess.time) * source.count > near_data(source.count)
-    try_local, options = options.local, replace(options, local=options.local and not many)
+    local = options.local and not many
     tolerance = allowed(options.tolerance, noise_ratio(guess, subset), source.count)
-    limit = largest_number(source.count, options)
-    times, low = np.atleast_1d(guess.time).astype(float), np.atleast_1d(guess.time).astype(float)
-    lowest, learned = bounds.times(kernel.parameters)[:, 0], free_times(kernel, given)
-    for k in learned:
-        low[k] = max(times[k] / SHORTER, lowest[k])
-    data, fit, last, short = None, None, low, []
+    limit = largest_number(source.count, replace(options, local=local))
+    times, learned = np.atleast_1d(guess.time).astype(float), free_times(kernel, given)
+    low, lowest = times.copy(), bounds.times(kernel.parameters)[:, 0]
+    low[learned] = np.maximum(times / SHORTER, lowest)[learned]
+    data, fit, last, short, rough = None, None, low, [], False
     grown = False  # whether shorter times were found to need too many points
     for _ in range(ROUNDS):
         inducing = _inducing(kernel, candidates.X, candidates.noise, low, times, tolerance, limit, options)
+        if should_be_dense(inducing, source.count, options):
+            return None
         s = np.atleast_1d(inducing.time).astype(float)
         full = is_full(inducing, limit, tolerance, options)
         starved = full or np.any(s[learned] > low[learned])
-        check_is_sparse(inducing, source.count, options)
         if data is not None and not grown and np.all((s * (1.0 + TOUCHING) >= last)[learned]):
-            assert fit is not None  # and no shorter time is possible
-            if options.local:
-                raise TooRough(guess, (replace(data, limited=tuple(short)), guess, fit))
-            break
-        if many and full and source.count <= DENSE_AT_LAST:
-            raise NotSparse
-        if try_local and full:
-            raise TooRough(guess)
-        data = SparseData(inducing, collect(source, inducing, start), start, known, coefficient_scale, function)
-        if params is not None:
-            return data, params, None
+            rough = local
+            break  # no shorter time is possible
+        if options.local and full:
+            return None if many and source.count <= DENSE_AT_LAST else SparseFit(None, guess, rough=True)
+        data = problem.sparse_data(inducing, start)
+        if given.params:
+            return SparseFit(data, given.params)
         last, low = s, s.copy()
         with caught_warnings() as caught:
-            fit = searched(data, bounds, given, priors, guesses)
-        times = np.atleast_1d(fit.params.time).astype(float)
-        near = 1.0 + TOUCHING if starved else NEAR  # a maximum above s is one, and shorter times need too many points
-        short = shortest_times(data, fit.params, bounds, given, near)
-        if options.local and short and starved:
-            raise TooRough(fit.params, (replace(data, limited=tuple(short)), fit.params, fit))
+            fit = searched(data, bounds, given, problem.priors, guesses)
+        guess, guesses = fit.params, [fit.params]
+        times = np.atleast_1d(guess.time).astype(float)
+        near = 1.0 + TOUCHING if starved else AT_SHORTEST  # above s is a maximum, and shorter times need more points
+        short = shortest_times(data, guess, bounds, given, near)
+        rough = local and bool(short) and bool(starved)
         # with too few points the interpolant at s is right for functions of the time s alone
-        long = [k for k in learned if full and times[k] > NEAR * low[k]]
-        if not long and (not short or starved or grown):
+        long = [k for k in learned if full and times[k] > AT_SHORTEST * low[k]]
+        if rough or (not long and (not short or starved or grown)):
             break
-        guess, grown = fit.params, grown or bool(long)
+        grown = grown or bool(long)
         weights = slice(kernel.parameters - kernel.weight_parameters, None)
         low[weights] = times[weights]
-        guesses = [guess]
-        for k in long:
-            low[k] = times[k]
-        for k in [] if starved else short:
-            low[k] = max(low[k] / SHORTER, lowest[k])
+        low[long] = times[long]
+        if not starved:
+            low[short] = np.maximum(low / SHORTER, lowest)[short]
     assert data is not None
     assert fit is not None
+    if rough:
+        return SparseFit(replace(data, limited=tuple(short)), guess, fit, rough)
     warn_again(caught)  # of the last search alone
-    if not grown and (limited := shortest_times(data, fit.params, bounds, given)):
+    if not grown and (limited := shortest_times(data, guess, bounds, given)):
         data = replace(data, limited=tuple(limited))
-    return data, fit.params, fit
+    return SparseFit(data, guess, fit)
 
 
 def is_full(inducing: Inducing, limit: int, tolerance: float, options: SparseOptions) -> bool:
     """Whether there are as many points as there may be; or, of points by hand, too few for their own time."""
     if options.points is None:
         return len(inducing) >= limit
-    left, _ = inducing.unexplained(inducing.time, inducing.covariances.at(inducing.time).value)
-    return left > max(tolerance * len(inducing), SAFE)
+    return inducing.unexplained(inducing.time) > max(tolerance * len(inducing), SAFE)
 
 
 def shortest_times(
@@ -221,7 +232,7 @@ def shortest_times(
     """The numbers of learned times that are the shortest which the points carry, and not the shortest of the search."""
     kernel, low, times = data.inducing.kernel, np.atleast_1d(data.inducing.time), np.atleast_1d(params.time)
     lowest = bounds.times(kernel.parameters)[:, 0]
-    return [k for k in free_times(kernel, given) if times[k] < near * low[k] and low[k] > NEAR * lowest[k]]
+    return [k for k in free_times(kernel, given) if times[k] < near * low[k] and low[k] > AT_SHORTEST * lowest[k]]
 
 
 def candidates_of(source: Source) -> Chunk:
@@ -255,9 +266,8 @@ def error_of_points(kernel: Kernel, source: Source, params: Params, options: Spa
     inducing = Inducing.of(kernel, candidates.X, params.time, tolerance, limit, candidates.noise)
     if len(inducing) < limit:
         return 0.0
-    left, _ = inducing.unexplained(params.time, inducing.covariances.at(params.time).value)
     others = max(1.0 - len(inducing) / len(candidates.X), 0.1)
-    return LARGEST_OF_32 * float(np.sqrt(left / others / (1.0 + ratio)))
+    return LARGEST_OF_32 * float(np.sqrt(inducing.unexplained(params.time) / others / (1.0 + ratio)))
 
 
 def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
@@ -271,9 +281,7 @@ def inducing_of(kernel: Kernel, points: Array, params: Params, noise: float, opt
     ratio = max(noise / params.amplitude, JITTER)
     tolerance = allowed(options.tolerance, ratio, len(points))
     time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
-    found = _inducing(kernel, points[rows], None, time, time, tolerance, limit, options)
-    check_is_sparse(found, len(points), options)
-    return found
+    return _inducing(kernel, points[rows], None, time, time, tolerance, limit, options)
 
 
 def _inducing(
@@ -313,68 +321,29 @@ def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | st
     return fit_from(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), guesses)
 
 
-def rough_params(
-    kernel: Kernel,
-    subset: Chunk,
-    bounds: Bounds,
-    given: Given,
-    priors: Priors | str | None,
-    coefficient_scale: ArrayLike | None,
-) -> Params:
-    """Parameters from a dense fit of some data."""
-    mean = subset.basis if subset.basis.shape[1] else "zero"
-    with caught_warnings(BoundWarning):  # of the subset alone
-        return fit(
-            kernel,
-            subset.X,
-            subset.y,
-            bounds,
-            given,
-            mean,
-            priors=priors,
-            noise_scale=subset.noise,
-            coefficient_scale=coefficient_scale,
-        ).params
-
-
-def guessed(
-    kernel: Kernel,
-    subset: Chunk,
-    candidates: Chunk,
-    bounds: Bounds,
-    given: Given,
-    priors: Priors | str | None,
-    coefficient_scale: ArrayLike | None,
-) -> list[Params]:
+def guessed(problem: Problem, subset: Chunk, candidates: Chunk) -> list[Params]:
     """Parameters from dense fits, those with the shortest times first.
 
     One is of random data. These are far from each other and see nothing of short lengths. So another one is of data
     near each other. It counts where times are shorter and its own data are much more likely with it.
     """
-    learn = partial(rough_params, bounds=bounds, given=given, priors=priors, coefficient_scale=coefficient_scale)
-    guess = learn(kernel, subset)
+    kernel, given = problem.kernel, problem.given
+    guess = problem.dense_params(subset)
     if len(candidates.y) < 2 * SUBSET or not given.free:
         return [guess]
     near = candidates.some(near_rows(kernel, candidates.X, guess.time, SUBSET)[0])
     try:
-        other = learn(kernel, near)
-        there = [evidence_of(kernel, near, params, coefficient_scale) for params in (guess, other)]
+        other = problem.dense_params(near)
+        gain = problem.dense_evidence(near, other) - problem.dense_evidence(near, guess)
     except NotPositiveDefinite:  # a column of the mean may be constant there
         return [guess]
-    return [other, guess] if is_shorter(kernel, given, other, guess) and there[1] > there[0] + LIKELIER else [guess]
+    return [other, guess] if is_shorter(kernel, given, other, guess) and gain > LIKELIER else [guess]
 
 
 def is_shorter(kernel: Kernel, given: Given, params: Params, other: Params) -> bool:
     """Whether a learned time is much shorter than that of other parameters."""
     times = (np.atleast_1d(each.time)[free_times(kernel, given)] for each in (other, params))
     return bool(np.any(np.divide(*times) > SHORTER))
-
-
-def evidence_of(kernel: Kernel, data: Chunk, params: Params, coefficient_scale: ArrayLike | None) -> float:
-    """The log evidence of some data, by a dense model."""
-    mean = data.basis if data.basis.shape[1] else "zero"
-    found = condition(kernel, data.X, data.y, params, mean, noise_scale=data.noise, coefficient_scale=coefficient_scale)
-    return found.log_marginal_likelihood
 
 
 def _start(chunk: Chunk, coefficient_scale: ArrayLike | None) -> Array:

@@ -117,22 +117,26 @@ class Inducing:
         values = self.features(self.sample).T
         return linalg.solve_triangular(self.lower, values, lower=True, trans=1, check_finite=False)
 
-    def unexplained(self, time: Time, covariance: Array, slopes: Array | None = None) -> tuple[float, Array]:
-        """The mean share of the prior variance that is not in the interpolant, and its derivatives in the log times.
+    @cached_property
+    def weighted(self) -> Array:
+        """The same for means over the sample, (m, n): data count with their precision, one over the noise."""
+        return self.interpolation / (self.noise * np.sum(1.0 / self.noise))
 
-        Data count with their precision, one over the noise.
+    def unexplained(self, time: Time) -> float:
+        """The mean share of the prior variance that is not in the interpolant.
 
         With A = k_s(Z, Z)^-1 k_s(Z, x) it is the variance of f(x) - A' f(Z),
         k_t(x, x) - 2 A' k_t(Z, x) + A' k_t(Z, Z) A.
         """
-        A, found = self.interpolation, self.cross.at(time)
-        weighted = A / (self.noise * np.sum(1.0 / self.noise))
-        in_cross = None if slopes is None else found.slopes
-        left = 1.0 + np.vdot(weighted, covariance @ A) - 2 * np.vdot(found.value.T, weighted)
-        if slopes is None or in_cross is None:
-            return max(left, 0.0), np.empty(0)
-        in_times = [np.vdot(weighted, dP @ A) - 2 * np.vdot(dk.T, weighted) for dP, dk in zip(slopes, in_cross)]
-        return max(left, 0.0), np.array(in_times) * (left > 0)
+        return self.unexplained_of(self.covariances.at(time).value, self.cross.at(time).value)
+
+    def unexplained_of(self, covariance: Array, cross: Array) -> float:
+        """The same, for k_t(Z, Z) and k_t(sample, Z)."""
+        return max(1.0 + self.beside_prior(covariance, cross), 0.0)
+
+    def beside_prior(self, covariance: Array, cross: Array) -> float:
+        """The mean of A' k_t(Z, Z) A - 2 A' k_t(Z, x), or its derivative, for those of both covariances."""
+        return float(np.vdot(self.weighted, covariance @ self.interpolation) - 2 * np.vdot(cross.T, self.weighted))
 
     def missed_as_noise(self, time: Time, count: int) -> float:
         """The variance, over the prior variance, of a noise that hides f from `count` data as what Z miss of f does.

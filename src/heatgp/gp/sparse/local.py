@@ -11,7 +11,7 @@ References: Stein, Chi & Welty (2004), Varin, Reid & Firth (2011) for the eviden
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
@@ -32,7 +32,7 @@ from ..posterior import Posterior, condition
 from ..prior import MeanBasis, Prior, Targets, targets, typical_noise
 from ..search import Bounds, Fit, Interval, box_of, exact_objective, fit_from
 from .blocks import Blocks
-from .fit import allowed, noise_ratio
+from .fit import Problem, allowed, noise_ratio
 from .inducing import Inducing
 from .regression import SparseData, condition_sparse
 from .source import Chunk, Source, statistics_of
@@ -320,8 +320,7 @@ def local_evidence(posterior: LocalPosterior) -> tuple[Evidence, Targets, MeanBa
 
 def _targets(posterior: LocalPosterior) -> tuple[Targets, MeanBasis]:
     some = posterior.data.some(posterior.rows.ravel())
-    mean = some.basis if some.basis.shape[1] else "zero"
-    return targets(some.X, some.y, mean, some.noise, posterior.coefficient_scale)
+    return targets(some.X, some.y, some.mean, some.noise, posterior.coefficient_scale)
 
 
 def _prior(posterior: LocalPosterior) -> Prior:
@@ -337,23 +336,14 @@ def _prior(posterior: LocalPosterior) -> Prior:
 
 
 def fit_local(
-    kernel: Kernel,
-    data: Chunk,
-    guess: Params,
-    bounds: Bounds,
-    given: Given,
-    known: float = 0.0,
-    priors: Priors | str | None = None,
-    coefficient_scale: ArrayLike | None = None,
-    tolerance: float = 1e-2,
-    most: float = np.inf,
-    noise_is_known: bool = False,
-    function: Callable[[Any], Array] | None = None,
+    problem: Problem, guess: Params, tolerance: float, most: float = np.inf, noise_is_known: bool = False
 ) -> tuple[LocalPosterior, Fit | None]:
     """The local model of data in memory, and the parameters of the greatest evidence of its neighbourhoods.
 
     New points are predicted from so many near data at most.
     """
+    kernel, bounds, given = problem.kernel, problem.bounds, problem.given
+    data = problem.source.read(slice(None))
     posterior = LocalPosterior(
         kernel,
         data.X,
@@ -363,16 +353,16 @@ def fit_local(
         Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0))),
         np.empty((0, 1 + data.basis.shape[1])),
         np.nan,
-        known,
-        MeanBasis(np.eye(data.basis.shape[1]), function),
+        problem.known,
+        MeanBasis(np.eye(data.basis.shape[1]), problem.function),
         data=data,
         rows=neighbourhoods(kernel, data.X, bounds),
         tolerance=tolerance,
-        coefficient_scale=coefficient_scale,
+        coefficient_scale=problem.coefficient_scale,
     )
     fit = None
     if given.params is None:
-        objective, intervals = local_objective(posterior, bounds, given, priors)
+        objective, intervals = local_objective(posterior, bounds, given, problem.priors)
         guesses = [guess, replace(guess, time=_shorter(kernel, guess.time))] if given.free else [guess]
         fit = fit_from(kernel, objective, intervals, box_of(objective, intervals), guesses)
         fit = replace(fit, data=posterior.rows.size)

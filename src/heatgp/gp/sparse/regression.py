@@ -21,7 +21,7 @@ from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior, Structure
 from ..prior import MeanBasis, Prior, Targets, targets
 from ..search import Bounds, Interval, box_of, exact_objective, free_times
-from .compressed import Compressed, CompressedFactor
+from .compressed import Compressed, CompressedFactor, Explained
 from .inducing import InducedKernel, Inducing
 from .statistics import Statistics
 
@@ -93,12 +93,11 @@ class SparseData(Structure):
     def approximation(self, posterior: Posterior) -> SparseApproximation:
         """How good the approximation is."""
         inducing, params, factor = self.inducing, posterior.params, posterior.factor
-        covariance = inducing.covariances.at(params.time).value
-        left = inducing.unexplained(params.time, covariance)[0]
+        left = inducing.unexplained(params.time)
         bound = LowRank.of(factor.values, 1.0 / _noise(params, len(factor.values)))
         variance = float(np.square(bound.whiten(bound.values)).sum()) / self.statistics.weight
         ends = posterior.log_marginal_likelihood, upper_bound(self, params)
-        return SparseApproximation(len(inducing), inducing.time, *ends, float(left), variance, params.amplitude)
+        return SparseApproximation(len(inducing), inducing.time, *ends, left, variance, params.amplitude)
 
     def again(
         self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Any = None, likelihood: Any = None
@@ -152,20 +151,21 @@ class SparseData(Structure):
         to_rows = linalg.solve_triangular(inducing.lower, features.T, lower=True, trans=1, check_finite=False).T
 
         def at(time: Any) -> Evaluation:
-            found, left = inducing.covariances.at(time), []
+            own, cross = inducing.covariances.at(time), inducing.cross.at(time)
 
-            def slopes() -> Array:
-                changes = to_rows @ found.slopes @ to_rows.T
-                share, changes[:, -1, -1] = inducing.unexplained(time, found.value, found.slopes)
-                left.append(share)
-                return changes
+            def value() -> Any:
+                left = inducing.unexplained_of(own.value, cross.value)
+                return Explained(to_rows @ own.value @ to_rows.T, left)
 
-            def value() -> Array:
-                K = to_rows @ found.value @ to_rows.T
-                K[-1, -1] = left[0] if left else inducing.unexplained(time, found.value)[0]
-                return K
+            def slopes() -> Any:
+                changes = zip(own.slopes, cross.slopes)  # asked before the values: some kernels compute both
+                positive = found.value.left > 0
+                return [
+                    Explained(to_rows @ dK @ to_rows.T, positive * inducing.beside_prior(dK, dk)) for dK, dk in changes
+                ]
 
-            return Evaluation(value, slopes)
+            found: Any = Evaluation(value, slopes)
+            return found
 
         form = Compressed(self.statistics.weight, self.statistics.count - len(features))
         return Prior(TimeFunction(at), form)

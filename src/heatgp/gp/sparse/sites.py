@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn_again
@@ -16,14 +17,15 @@ from ..classes import ClassesPosterior
 from ..coupled_low_rank import CoupledFeatures, CoupledLowRank
 from ..ep import expectation_propagation
 from ..factors import LowRank
-from ..kernels import PlusConstant
+from ..inference import constant_variance
 from ..likelihood import Likelihood
 from ..parameters import Given, Params
 from ..pivoted import Root
 from ..posterior import Forgotten, Posterior, condition
+from ..prior import Mean, observations
 from ..search import Fit, free_times
 from .fit import LIKELIER, is_shorter
-from .inducing import InducedKernel
+from .inducing import InducedKernel, Inducing
 
 TOLERANCE = 1e-4
 """The change of a site, in standard deviations of f, at which the inference of many labels ends."""
@@ -34,40 +36,32 @@ INFORMED = 0.9
 NEAR = 1000
 """Data near each other that are looked at: some seconds."""
 
-Learned = list[tuple[Posterior, Fit | None]]
-"""One or several models, and the searches for their parameters."""
+Learned = tuple[Posterior, Fit | None]
+"""A model, and the search for its parameters."""
 
 
 @dataclass(frozen=True)
 class SitesApproximation:
-    """How good a sparse approximation is, of one or several models.
+    """How good a sparse approximation is.
 
     Attributes
     ----------
-    inducing : int, the number of inducing points; the least of several models.
-    residual : float, the mean share of the prior variance of f that they leave unexplained; the largest.
-    residual_share : float, the same over the order of the posterior variance; the largest.
-    learned_from : int, the number of data that the parameters were learned from.
+    inducing : int, the number of inducing points.
+    residual : float, the mean share of the prior variance of f that they leave unexplained.
+    residual_share : float, the same over the order of the posterior variance.
     """
 
     inducing: int
     residual: float
     residual_share: float
-    learned_from: int
 
     @classmethod
-    def of(
-        cls, kernels: Sequence[InducedKernel], learned: Sequence[Posterior], count: int, learned_from: int
-    ) -> SitesApproximation:
-        """From models of some data, and the inducing points of `count` data for each of them."""
-        models = [(kernel.inducing, each) for kernel, each in zip(kernels, learned)]
-        left = []
-        for points, each in models:
-            time = each.params.time
-            left.append(points.unexplained(time, points.covariances.at(time).value)[0])
-        size = [min(noise_of(each) / each.params.amplitude * len(points) / count, 1.0) for points, each in models]
-        shares = [part / whole for part, whole in zip(left, size)]
-        return cls(min(len(points) for points, _ in models), float(max(left)), float(max(shares)), learned_from)
+    def of(cls, inducing: Inducing, learned: Posterior, count: int) -> SitesApproximation:
+        """From the inducing points of `count` data, and the model of the data that parameters were learned from."""
+        params = learned.params
+        left = inducing.unexplained(params.time)
+        size = min(noise_of(learned) / params.amplitude * len(inducing) / count, 1.0)
+        return cls(len(inducing), float(left), float(left / size))
 
     @property
     def words(self) -> str:
@@ -104,10 +98,10 @@ def learned_from_some(
     failures = NotConverged, NotPositiveDefinite, InvalidInput
     with caught_warnings() as caught, contextlib.suppress(*failures):
         other = learn(near)
-        both = [(new, old) for (new, _), (old, _) in zip(other, found)]
-        known = (new.again(kernel, old.params, likelihood=old.likelihood) for new, old in both)
-        gain = sum(new.log_marginal_likelihood - same.log_marginal_likelihood for (new, _), same in zip(both, known))
-        if gain > LIKELIER and any(is_shorter(kernel, given, new.params, old.params) for new, old in both):
+        new, old = other[0], found[0]
+        same = new.again(kernel, old.params, likelihood=old.likelihood)
+        gain = new.log_marginal_likelihood - same.log_marginal_likelihood
+        if gain > LIKELIER and is_shorter(kernel, given, new.params, old.params):
             warn_again(caught)
             return other, near
     return found, few
@@ -115,12 +109,18 @@ def learned_from_some(
 
 @of_data
 def condition_sparse_sites(
-    kernel: InducedKernel, X: Any, y: Array, params: Params, likelihood: Likelihood, mean: str
+    kernel: InducedKernel,
+    X: Any,
+    y: Array,
+    params: Params,
+    likelihood: Likelihood,
+    mean: Mean,
+    coefficient_scale: ArrayLike | None = None,
 ) -> Posterior:
     """The posterior given many observations as the likelihood takes them, as `condition`; the data are not kept."""
     kept: dict[str, Any] = {"X": kernel.inducing.points, "y": y[:0], "inferred": None, "structure": Forgotten(len(y))}
     if likelihood.functions is None:
-        found = condition(kernel, X, y, params, mean, likelihood=likelihood)
+        found = condition(kernel, X, y, params, mean, likelihood=likelihood, coefficient_scale=coefficient_scale)
         factor = found.factor
         if not factor.of_features:  # there are as many features as data
             features = found.kernel.features(X)
@@ -128,22 +128,24 @@ def condition_sparse_sites(
             factor = LowRank.of(np.sqrt(params.amplitude) * features.at(params.time).value, factor.precision)
         rank, weights = len(factor.lower), factor.reduced(found.weights)
         return replace(found, factor=LowRank(np.eye(rank), np.ones(rank), factor.lower), weights=weights, **kept)
-    full: Kernel = kernel
-    if mean == "constant":
-        full = PlusConstant(kernel, (likelihood.unit**2 + params.amplitude) / params.amplitude)
-    features = full.features(X)
+    data, _ = observations(X, y, mean)
+    constant = constant_variance(likelihood, data, params.amplitude)
+    features = kernel.features(X)
     assert features is not None
-    root = Root(np.empty((0, 0)), np.sqrt(params.amplitude) * features.at(params.time).value, np.empty(0, int))
+    values = np.sqrt(params.amplitude) * features.at(params.time).value
+    values = np.hstack([values, np.full((len(values), 1), np.sqrt(constant))])
+    root = Root(np.empty((0, 0)), values, np.empty(0, int))
     joint = expectation_propagation(
         lambda precision: CoupledLowRank.of(root, precision, y), likelihood, y, tolerance=TOLERANCE
     )
     return ClassesPosterior(
-        full,
+        kernel,
         params=params,
         likelihood=likelihood,
         factor=CoupledFeatures(joint.factor.lower),
         weights=joint.weights @ root.F,
         log_marginal_likelihood=joint.log_evidence,
-        options={"mean": mean, "method": "ep"},
+        options={"mean": mean},
+        constant=constant,
         **kept,
     )

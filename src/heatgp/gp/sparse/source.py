@@ -27,6 +27,11 @@ class Chunk(NamedTuple):
     basis: Array  # (n, q), of the mean
     noise: Array | None  # (n,), relative variances of the noise; None where all are one
 
+    @property
+    def mean(self) -> Any:
+        """The mean as a dense model takes it: values of basis functions, or "zero"."""
+        return self.basis if self.basis.shape[1] else "zero"
+
     def some(self, rows: Any) -> Chunk:
         """A slice of the rows, or those of these numbers."""
         return Chunk(self.X[rows], self.y[rows], self.basis[rows], None if self.noise is None else self.noise[rows])
