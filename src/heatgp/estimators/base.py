@@ -24,6 +24,7 @@ from ..gp.parameters import Given, Params, Priors, checked_priors
 from ..gp.posterior import Forgotten
 from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit
+from ..gp.sparse.fit import SparseOptions
 from ..html_table import html_table
 from ..manifolds import Manifold
 from ..manifolds.rows import as_points, projected_points
@@ -42,6 +43,7 @@ from .kernels import (
 )
 from .plan import LOCAL, check, chosen_inference
 from .relevance import explained_variances
+from .sparse_regression import warn_of_residual
 from .summary import (
     Parameter,
     Summary,
@@ -400,11 +402,21 @@ class HeatGP(BaseEstimator):
         self.coefficient_names_ = self._setup.mean.names[: len(self.coefficients_)]
         return self
 
+    def _keep_sites(self, found: Any) -> Self | None:
+        """`_keep` of what `fit_sites` returns; None stays."""
+        if found is None:
+            return None
+        posterior, fit, approximation = found
+        warn_of_residual(approximation, self._sparse.tolerance)
+        return self._keep(posterior, fit, Mixture.of(posterior), approximation)
+
     @property
-    def _sparse_options(self) -> tuple[float, Any]:
-        """The tolerance of a sparse model, and the argument `inducing`."""
-        chosen = chosen_inference(self.inference)[1]
-        return chosen.tolerance, chosen.inducing
+    def _sparse(self) -> SparseOptions:
+        """The options of a sparse model, with checked inducing points."""
+        _, chosen = chosen_inference(self.inference)
+        if is_list(chosen.inducing):
+            return SparseOptions(chosen.tolerance, points=self._on_manifold(chosen.inducing, "inducing")[0])
+        return SparseOptions(chosen.tolerance, chosen.inducing and int(chosen.inducing))
 
     def _checked_priors(self, model: str, *noise: str) -> Priors:
         """The argument `priors`, without any of what the model does not have; `noise` is what it learns beside f."""

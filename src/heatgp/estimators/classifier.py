@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
 from ..cost import Cost
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, NotConverged, caught_warnings, warn_again
+from ..errors import InvalidInput, NotConverged
 from ..gp.classes import condition_classes
 from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture
@@ -19,16 +19,7 @@ from ..gp.objective import TOUCHING
 from ..gp.posterior import Posterior
 from ..gp.probit import Probit
 from ..gp.search import Fit, free_times, near_rows, time_intervals
-from ..gp.sparse.fit import inducing_of, should_be_dense
-from ..gp.sparse.inducing import InducedKernel
-from ..gp.sparse.sites import (
-    LEARNED,
-    NEAR,
-    SitesApproximation,
-    condition_sparse_sites,
-    learned_from_some,
-    noise_of,
-)
+from ..gp.sparse.sites import LEARNED, NEAR, fit_sites
 from ..progress import heartbeat, log
 from ..threads import on_one_thread
 from .base import HeatGP, Setup
@@ -36,7 +27,6 @@ from .data import MeanModel, checked_targets, in_memory
 from .kernels import learns_smoothness
 from .plan import CLASSES, SPARSE_CLASSES, check, chosen_inference, is_sparse
 from .regression_only import names_remedies
-from .sparse_regression import options_of, warn_of_residual
 from .streams import of_rows
 from .summary import Parameter
 
@@ -214,20 +204,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
         def learn(rows: Array) -> tuple[Posterior, Fit | None]:
             return self._model(points[rows], y[rows], on_one_thread(len)(self.kernel_.pairs)(points[rows]))
 
-        options = options_of(*self._sparse_options, self._on_manifold)
-        with caught_warnings() as caught:  # they are not true where the model becomes dense
-            (some, fit), _ = learned_from_some(self.kernel_, given, few, near, learn)
-        inducing = inducing_of(self.kernel_, points, some.params, noise_of(some), options)
-        if should_be_dense(inducing, len(points), options):
+        found = fit_sites(self.kernel_, points, y, given, few, near, learn, self._sparse, mean=self.mean)
+        if found is None:
             self._setup = setup
-            return None
-        warn_again(caught)
-        posterior = condition_sparse_sites(
-            InducedKernel(inducing), points, y, some.params, likelihood=some.likelihood, mean=self.mean
-        )
-        form = SitesApproximation.of(inducing, some, len(points))
-        warn_of_residual(form, options.tolerance)
-        return self._keep(posterior, fit, Mixture.of(posterior), form)
+        return self._keep_sites(found)
 
     def _keep(self, posterior: Any, fit: Any, mixture: Mixture, approximation: Any = None) -> Self:
         self.label_noise_ = float(posterior.likelihood.label_noise)

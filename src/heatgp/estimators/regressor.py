@@ -12,7 +12,7 @@ from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, Kernel
-from ..errors import InvalidInput, SmallSampleWarning, Unsupported, caught_warnings, warn, warn_again
+from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
 from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
@@ -21,18 +21,10 @@ from ..gp.posterior import condition
 from ..gp.prior import constant_basis, noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.search import free_times, near_rows, time_intervals
-from ..gp.sparse.fit import Collect, inducing_of, should_be_dense
-from ..gp.sparse.inducing import InducedKernel
+from ..gp.sparse.fit import Collect, Problem
 from ..gp.sparse.local import LocalPosterior
 from ..gp.sparse.regression import SparseData
-from ..gp.sparse.sites import (
-    LEARNED,
-    NEAR,
-    SitesApproximation,
-    condition_sparse_sites,
-    learned_from_some,
-    noise_of,
-)
+from ..gp.sparse.sites import LEARNED, NEAR, fit_sites
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
 from ..manifolds.gradients import gradients
@@ -56,7 +48,7 @@ from .plan import (
     is_sparse,
     kind_of,
 )
-from .sparse_regression import extended, of_memory, options_of, sparse_fit, warn_of_residual
+from .sparse_regression import extended, of_memory, sparse_fit
 from .streams import Reader, first_look, located, of_rows, streamed
 from .summary import Parameter
 
@@ -257,9 +249,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             check_lengths(data)
             source, collect = of_memory(self._reader.chunk(data._replace(X=self._points(data.X)))), collected
         with heartbeat(f"The fit of {old.count + source.count} points"):
-            options = options_of(*self._sparse_options, self._on_manifold)
             setup = self._setup
-            posterior, fit = extended(old, source, self._bounds, setup.given, setup.priors, options, collect)
+            posterior, fit = extended(old, source, self._bounds, setup.given, setup.priors, self._sparse, collect)
             return self._keep_sparse(posterior, fit)
 
     @learns_smoothness
@@ -401,25 +392,14 @@ class GPRegressor(RegressorMixin, HeatGP):
             check("partial_fit", LOCAL)
         if local and setup.integrate:
             check('integrate="grid"', LOCAL)
-        options = options_of(*self._sparse_options, self._on_manifold)
         possible = inference == "auto" and in_memory and not always and not setup.integrate
-        options = replace(options, always=always, local=possible, cores=source.cores)
+        options = replace(self._sparse, always=always, local=possible, cores=source.cores)
         bounds = self._bounds(source.sample(source.count if in_memory else SPACED).X, source.count)
+        function = mean.mean if callable(mean.mean) and mean.covariates is None else None
+        scale, given, priors = about["coefficient_scale"], setup.given, setup.priors
+        problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
         with heartbeat(f"The fit of {source.count} points"):
-            found = sparse_fit(
-                self.kernel_,
-                source,
-                bounds,
-                setup.given,
-                mean.known,
-                setup.priors,
-                about["coefficient_scale"],
-                options,
-                setup.noise_is_known,
-                mean.mean if callable(mean.mean) and mean.covariates is None else None,
-                collect,
-                local,
-            )
+            found = sparse_fit(problem, options, setup.noise_is_known, local)
             return None if found is None else self._keep_sparse(*found)
 
     def _fit_sites(self, points: Array, y: Array, options: dict[str, Any]) -> Self | None:
@@ -438,19 +418,9 @@ class GPRegressor(RegressorMixin, HeatGP):
             own = options | {"mean": mean[some] if isinstance(mean, np.ndarray) else mean}
             return self._learned(condition, points[some], y[some], pairs, **own)
 
-        with heartbeat(f"The fit of {len(points)} points"), caught_warnings() as caught:
-            (some, fit), _ = learned_from_some(self.kernel_, given, few, near, learn)
-            own = options_of(*self._sparse_options, self._on_manifold)
-            inducing = inducing_of(self.kernel_, points, some.params, noise_of(some), own)
-            if should_be_dense(inducing, len(points), own):  # the warnings are not true of a dense model
-                return None
-            posterior = condition_sparse_sites(
-                InducedKernel(inducing), points, y, some.params, **options | {"likelihood": some.likelihood}
-            )
-        warn_again(caught)
-        form = SitesApproximation.of(inducing, some, len(points))
-        warn_of_residual(form, own.tolerance)
-        return self._keep(posterior, fit, Mixture.of(posterior), form)
+        own = {name: options[name] for name in ("mean", "coefficient_scale")}
+        with heartbeat(f"The fit of {len(points)} points"):
+            return self._keep_sites(fit_sites(self.kernel_, points, y, given, few, near, learn, self._sparse, **own))
 
     def _keep_sparse(self, posterior: Any, fit: Any) -> Self:
         return self._keep(posterior, fit, self._integrated(posterior, ()), posterior.approximation)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..arguments import is_list
 from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, OfRow, caught_warnings, warn, warn_again
 from ..gp.parameters import Given, Params
@@ -39,37 +38,15 @@ DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
 
 
-def options_of(
-    tolerance: float, inducing: Any, on_manifold: Callable[[Any, str], tuple[Array, float]]
-) -> SparseOptions:
-    """The arguments of an estimator as the core takes them; `on_manifold` checks points of a name."""
-    if is_list(inducing):
-        if len(inducing) == 0:
-            raise InvalidInput("inducing has no point. Give some, or None.")
-        return SparseOptions(tolerance, points=on_manifold(inducing, "inducing")[0])
-    return SparseOptions(tolerance, None if inducing is None else int(inducing))
-
-
 def sparse_fit(
-    kernel: Any,
-    source: Source,
-    bounds: Bounds,
-    given: Given,
-    known: float,
-    priors: Any,
-    coefficient_scale: Any,
-    options: SparseOptions,
-    noise_is_known: bool,
-    function: Any,
-    collect: Collect = collected,
-    local: bool = False,
+    problem: Problem, options: SparseOptions, noise_is_known: bool, local: bool = False
 ) -> tuple[Posterior | LocalPosterior, Fit | None] | None:
     """The posterior and the result of the search; None where the model should be dense.
 
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
     to a new point, unless the points lose less than it does. An AccuracyWarning says what is lost.
     """
-    problem = Problem(kernel, source, bounds, given, known, priors, coefficient_scale, function, collect)
+    source, given = problem.source, problem.given
     if local:
         guess = given.params or problem.dense_params(source.sample(SUBSET))
         near, fit = fit_local(problem, guess, options.tolerance, source.count, noise_is_known)
@@ -86,7 +63,7 @@ def sparse_fit(
         accurate = stated.error <= options.tolerance
         if not accurate and source.count <= DENSE_AT_LAST:
             return None
-        of_points = 0.0 if accurate else error_of_points(kernel, source, near.params, more_points)
+        of_points = 0.0 if accurate else error_of_points(problem.kernel, source, near.params, more_points)
         if accurate or stated.error_of_means < of_points:
             warn_again(caught)
             warn_of_change(stated, options.tolerance, source.count)

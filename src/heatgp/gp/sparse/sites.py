@@ -24,7 +24,7 @@ from ..pivoted import Root
 from ..posterior import Forgotten, Posterior, condition
 from ..prior import Mean, observations
 from ..search import Fit, free_times
-from .fit import LIKELIER, is_shorter
+from .fit import LIKELIER, SparseOptions, inducing_of, is_shorter, should_be_dense
 from .inducing import InducedKernel, Inducing
 
 TOLERANCE = 1e-4
@@ -105,6 +105,36 @@ def learned_from_some(
             warn_again(caught)
             return other, near
     return found, few
+
+
+def fit_sites(
+    kernel: Kernel,
+    X: Any,
+    y: Array,
+    given: Given,
+    few: Array,
+    near: Array | None,
+    learn: Callable[[Array], Learned],
+    sparse: SparseOptions,
+    **options: Any,
+) -> tuple[Posterior, Fit | None, SitesApproximation] | None:
+    """Parameters from some of the data, and the posterior given all of them; None where the model should be dense.
+
+    Parameters
+    ----------
+    few, near, learn : as in `learned_from_some`.
+    sparse : SparseOptions
+    options : `mean` and `coefficient_scale` of `condition_sparse_sites`.
+    """
+    with caught_warnings() as caught:  # they are not true of a model that becomes dense
+        (some, fit), _ = learned_from_some(kernel, given, few, near, learn)
+    inducing = inducing_of(kernel, X, some.params, noise_of(some), sparse)
+    if should_be_dense(inducing, len(X), sparse):
+        return None
+    warn_again(caught)
+    induced = InducedKernel(inducing)
+    posterior = condition_sparse_sites(induced, X, y, some.params, likelihood=some.likelihood, **options)
+    return posterior, fit, SitesApproximation.of(inducing, some, len(X))
 
 
 @of_data
