@@ -18,7 +18,7 @@ from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
-from ..gp.prior import constant_basis, noise_scale, targets
+from ..gp.prior import noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.search import free_times, near_rows, time_intervals
 from ..gp.sparse.fit import Collect, Problem
@@ -27,11 +27,11 @@ from ..gp.sparse.regression import SparseData
 from ..gp.sparse.sites import LEARNED, NEAR, fit_sites
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
-from ..manifolds.gradients import gradients
 from ..progress import heartbeat
 from ..threads import on_one_thread
 from .base import HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
+from .gradients import prediction_gradients
 from .kernels import fit_again, learns_smoothness
 from .plan import (
     DENSE,
@@ -59,9 +59,6 @@ FEW = 20
 
 FEW_INTEGRATED = 5
 """The same with integrate="grid": 84 % at N = 3, 89 % at N = 5."""
-
-MOST_MOVED = 20_000
-"""Predictions at once, for gradients."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -531,34 +528,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         if self._precomputed:
             raise Unsupported("kernel='precomputed' knows no points: give a kernel to differentiate in them.")
-        points, manifold, mixture, model = self._points(X), self.manifold_, self.mixture_, self._setup.mean
-        step, dim = self.kernel_.step_of_differences(self.time_), manifold.dim
-
-        def differences(function: Callable[[Array, Any], Array]) -> Array:
-            """Gradients of a function of points and their covariates."""
-
-            def part(own: slice) -> Array:
-                moving = None if covariates is None else np.repeat(np.asarray(covariates)[own], dim, axis=0)
-                return gradients(manifold, lambda moved: function(moved, moving), points[own], step)
-
-            rows = max(1, MOST_MOVED // dim)
-            return np.concatenate([part(slice(i, i + rows)) for i in range(0, max(1, len(points)), rows)])
-
-        def moments(moved: Array, moving: Any) -> Array:
-            mean, variance = mixture.with_basis(model.values(moved, moving)).moments(moved)
-            return np.stack((mean, np.sqrt(variance)), axis=-1)
-
-        here = model.values(points, covariates)
-        if model.mean is constant_basis or not callable(model.mean):
-            of_basis = np.zeros((*here.shape, *manifold.shape), dtype=points.dtype)
-        else:
-            of_basis = differences(model.values)
-        try:
-            found: Any = mixture.with_basis(here).gradients(points, of_basis)
-        except Unsupported:
-            of_mean, of_std = np.moveaxis(differences(moments), -1 - len(manifold.shape), 0)
-            mean, std = np.moveaxis(moments(points, covariates), -1, 0) if return_prediction else (None, None)
-            found = mean, std, of_mean, of_std
+        points, step = self._points(X), self.kernel_.step_of_differences(self.time_)
+        found = prediction_gradients(self.mixture_, self._setup.mean, self.manifold_, points, covariates, step)
         return found if return_prediction else found[2:]
 
     @of_rows("noise", "covariates", "exposure")

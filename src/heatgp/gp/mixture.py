@@ -85,6 +85,11 @@ class Mixture:
         """Mean and variance: the mean variance plus the variance of the means."""
         return averaged(self.weights[:, None], *self.parts(points, noise))
 
+    @property
+    def has_gradients(self) -> bool:
+        """Whether `gradients` is possible."""
+        return bool(self.posteriors[0].has_gradients)
+
     def gradients(self, points: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
         """Mean and standard deviation of f, (M,), and their gradients, (M, *shape); see `Posterior.gradients`."""
         parts = [np.stack(part) for part in zip(*(p.gradients(points, of_basis) for p in self.posteriors))]

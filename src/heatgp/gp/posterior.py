@@ -338,6 +338,11 @@ class Posterior:
             return self.likelihood.tilted(self.y, *self.inferred.cavities)[0]
         return Normal(0.0).tilted(self.y, *self.loo())[0]
 
+    @property
+    def has_gradients(self) -> bool:
+        """Whether `gradients` are those of predictions: of one output, and of f itself."""
+        return self.likelihood.predicts_f and self.y.ndim == 1
+
     @of_posterior
     def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
         """Mean and variance of f, (M,), and their gradients in the points, (M, *shape).
@@ -346,8 +351,6 @@ class Posterior:
         precision of the coefficients, the gradient of the variance is that of k(x, x) less 2 (Rk + RH u)' ∇k, plus
         2 u' ∇h.
         """
-        if not self.likelihood.predicts_f:
-            raise Unsupported("predictions of what is observed are differentiated by differences.")
         columns = self.basis.at(Xnew)
         of_columns = np.einsum("mq...,qr->mr...", of_basis, self.basis.transform)
         rows = max(1, PAIRS // max(1, len(self.X)))
