@@ -15,7 +15,7 @@ from heatgp.estimators import plan, sparse_regression
 from heatgp.estimators.plan import Local
 from heatgp.gp.factors import Dense
 from heatgp.gp.parameters import Params
-from heatgp.gp.posterior import Posterior, Structure
+from heatgp.gp.posterior import AllData, Posterior
 from heatgp.gp.sparse import fit, local
 from heatgp.gp.sparse.blocks import Blocks
 from heatgp.gp.sparse.local import LocalPosterior
@@ -267,7 +267,7 @@ def check_is_learned_and_covered(manifold, time, number, kind, smoothness=np.inf
     X, y, new, truth = problem(manifold, time, number, smoothness=smoothness)
     gp = hg.GPRegressor(manifold, smoothness=smoothness).fit(X, y)
     assert type(gp.posterior_) is kind
-    assert type(gp.posterior_.structure) is Structure
+    assert type(gp.posterior_.structure) is AllData
     assert 0.7 < gp.time_ / time < 1.4
     mean, std = gp.predict(new, return_std=True)
     covered = np.mean(np.abs(mean - truth) < 1.6448536 * std)
@@ -345,7 +345,7 @@ def test_a_dense_model_is_the_last_one_of_not_too_many_data(few_points):
         few_points.setattr(module, "DENSE_AT_LAST", 1000)
     model, _ = auto(X, y)
     assert type(model) is Posterior
-    assert type(model.structure) is Structure
+    assert type(model.structure) is AllData
 
 
 @pytest.mark.slow

@@ -11,9 +11,10 @@ import heatgp as hg
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.estimators.files import MODEL
 from heatgp.gp.parameters import LogNormal, Priors
-from heatgp.gp.posterior import Forgotten, Structure
+from heatgp.gp.posterior import AllData
 from heatgp.gp.sparse.local import LocalPosterior
 from heatgp.gp.sparse.regression import SparseData
+from heatgp.gp.structure import Forgotten
 from heatgp.gp.student import StudentT
 
 S2, R1 = hg.Sphere(2), hg.Euclidean(1)
@@ -65,7 +66,7 @@ def test_a_model_comes_back_with_the_same_bits(name, tmp_path):
     gp = MODELS[name]()
     gp.save(tmp_path / "model")
     again = hg.load_model(tmp_path / "model")
-    assert KINDS.get(name, Structure) in (type(gp.posterior_), type(gp.posterior_.structure))
+    assert KINDS.get(name, AllData) in (type(gp.posterior_), type(gp.posterior_.structure))
     points = {"times of factors": XP[:9], "sum": XP[:9], "precomputed": np.eye(60)[:9]}.get(name, X[:9])
     np.testing.assert_array_equal(predicted(again, points), predicted(gp, points))
     assert set(vars(again)) == set(vars(gp))

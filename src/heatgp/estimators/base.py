@@ -21,7 +21,6 @@ from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.normal import Normal
 from ..gp.parameters import Given, Params, Priors, checked_priors
-from ..gp.posterior import Forgotten
 from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit
 from ..gp.sparse.fit import SparseOptions
@@ -188,7 +187,7 @@ class HeatGP(BaseEstimator):
         posterior, setup = self._fitted, self._setup
         if posterior.y.ndim == 2:
             found = stated_parameters(posterior, setup.given, None, "learned; no interval with several outputs")
-        elif isinstance(posterior.structure, Forgotten):
+        elif not posterior.structure.keeps_evidence:
             words = f"learned from {self.learned_from_:,} points"
             found = stated_parameters(posterior, setup.given, setup.likelihood, words)
         else:
@@ -200,7 +199,7 @@ class HeatGP(BaseEstimator):
     def _explained(self) -> dict[str, Any]:
         """What each factor explains of the predictions: arguments of Summary."""
         posterior = self.posterior_
-        if self._precomputed or isinstance(posterior.structure, Forgotten):
+        if self._precomputed or not posterior.structure.keeps_evidence:
             return {}
         variance, explained = explained_variances(
             self.manifold_, self._setup.by_coordinate, self._explained_predictions, posterior.points_of_data

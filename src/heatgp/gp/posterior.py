@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,6 +25,7 @@ from .objective import Objective
 from .parameters import Given, Params
 from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, observations, one_output, targets
 from .search import Bounds, box_of, objective_of
+from .structure import Structure
 
 PAIRS = 2**18
 """Pairs whose gradients are in memory at one time."""
@@ -33,71 +34,25 @@ CHUNK = 2**22
 
 
 @dataclass(frozen=True)
-class Structure:
-    """How a posterior carries its data. This one keeps them, and their covariance as a matrix or as features.
-
-    Other structures derive from it: in few points (`sparse.regression.SparseData`), or not at all (`Forgotten`).
-    """
-
-    keeps_data: ClassVar[bool] = True
-    """Whether X and y of the posterior are the data."""
+class AllData(Structure):
+    """All data are kept, and their covariance as a matrix or as features."""
 
     def count(self, posterior: Posterior) -> int:
-        """How many data there are."""
         return len(posterior.X)
 
-    def points(self, posterior: Posterior) -> Any:
-        """The points of the data, or of a random part of them."""
-        return posterior.X
-
-    def kernel(self, posterior: Posterior) -> Kernel:
-        """The kernel of f."""
-        return posterior.kernel
-
-    def approximation(self, posterior: Posterior) -> Any:
-        """How good the approximation is."""
-        return None
-
     def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
-        """The posterior of the same data with another kernel, other parameters or another likelihood."""
         known = None if isinstance(posterior.likelihood, Normal) else likelihood or posterior.likelihood
         return condition(kernel, posterior.X, posterior.y, params, pairs=pairs, likelihood=known, **posterior.options)
 
     def objective(
         self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Pairs, likelihood: Any
     ) -> tuple[Objective, Array]:
-        """As `Posterior.objective`."""
         options = {name: value for name, value in posterior.options.items() if name != "noise_is_known"}
         options |= {"pairs": pairs, "priors": priors, "likelihood": likelihood}
         kernel = self.kernel(posterior)
         objective, intervals = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options)
         objective = objective.inference.with_all_coordinates(objective)
         return objective, box_of(objective, intervals)
-
-
-@dataclass(frozen=True)
-class Forgotten(Structure):
-    """Data that are not kept, nor anything that another model could be made from."""
-
-    number: int
-
-    keeps_data: ClassVar[bool] = False
-
-    def count(self, posterior: Posterior) -> int:
-        return self.number
-
-    def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
-        raise without_data("a model with other parameters")
-
-    def objective(
-        self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Pairs, likelihood: Any
-    ) -> tuple[Objective, Array]:
-        raise without_data("the evidence at other parameters")
-
-
-def without_data(what: str) -> Unsupported:
-    """The error for what needs data that a model does not keep."""
-    return Unsupported(f"{what} needs all data, which a sparse model does not keep. Use fewer data, dense.")
 
 
 @dataclass(frozen=True)
@@ -125,7 +80,7 @@ class Posterior:
     lower: Array = field(default_factory=lambda: np.empty((0, 0)))  # (q, q), L L' is their posterior precision
     inferred: Approximation | None = None  # the sites of observations that are not normal
     options: Mapping[str, Any] = field(default_factory=dict)  # those of `condition`
-    structure: Any = field(default_factory=lambda: Structure())
+    structure: Any = field(default_factory=AllData)
 
     @property
     def count(self) -> int:

@@ -18,9 +18,10 @@ from ..factors import JITTER, Dense, LowRank
 from ..normal import Normal
 from ..objective import Objective
 from ..parameters import Given, Params, Priors, Time
-from ..posterior import Posterior, Structure
+from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
 from ..search import Bounds, Interval, box_of, exact_objective, free_times
+from ..structure import Structure
 from .compressed import Compressed, CompressedFactor, Explained
 from .inducing import InducedKernel, Inducing
 from .statistics import Statistics

@@ -21,9 +21,10 @@ from ..inference import constant_variance
 from ..likelihood import Likelihood
 from ..parameters import Given, Params
 from ..pivoted import Root
-from ..posterior import Forgotten, Posterior, condition
+from ..posterior import Posterior, condition
 from ..prior import Mean, observations
 from ..search import Fit, free_times
+from ..structure import Forgotten
 from .fit import LIKELIER, SparseOptions, inducing_of, is_shorter, should_be_dense
 from .inducing import InducedKernel, Inducing
 
