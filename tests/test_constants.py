@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "heatgp"
-ROOMS = (
+PACKAGES = (
     *("arguments.py", "array.py", "cost.py", "covariance.py", "progress.py", "threads.py"),
     *("adapters", "estimators", "gp", "heat", "manifolds", "optimize", "paths", "testing"),
 )
@@ -49,7 +49,7 @@ def number(node):
 def in_code():
     """(name, module) -> value of every constant in upper case, those of classes with the name of the class."""
     found = {}
-    files = [file for room in ROOMS for file in [SOURCE / room, *(SOURCE / room).rglob("*.py")] if file.is_file()]
+    files = [file for name in PACKAGES for file in [SOURCE / name, *(SOURCE / name).rglob("*.py")] if file.is_file()]
     for file in files:
         tree = ast.parse(file.read_text())
         classes = [(f"{node.name}.", node) for node in tree.body if isinstance(node, ast.ClassDef)]

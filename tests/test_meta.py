@@ -92,15 +92,15 @@ def test_layers(file):
 
 
 SHARED = {"kernel", "special"}
-"""What the rooms of `heat` may import of it besides themselves; names for types alone do not count."""
+"""What the packages of `heat` may import of it besides themselves; names for types alone do not count."""
 
 
 @pytest.mark.parametrize("file", sorted((SOURCE / "heat").glob("*/*.py")), ids=path_of)
-def test_rooms_of_heat_meet_in_the_kernel_only(file):
-    room = file.parent.name
+def test_packages_of_heat_share_the_kernel_only(file):
+    package = file.parent.name
     inner = {name.split(".")[2] for name in runtime_imports(file) if name.startswith("heatgp.heat.")}
-    assert inner <= SHARED | {room}
-    if room == "special":
+    assert inner <= SHARED | {package}
+    if package == "special":
         assert inner <= {"special"}
 
 
@@ -155,7 +155,7 @@ def test_public_names_have_their_homes():
     for name, module in seen.items():
         assert getattr(heatgp, name) is getattr(importlib.import_module(module), name)
     shown = {name for name in dir(heatgp) if not name.startswith("__")}
-    assert shown - set(heatgp._ROOMS) == set(heatgp.__all__) - {"__version__"}
+    assert shown - set(heatgp._PACKAGES) == set(heatgp.__all__) - {"__version__"}
     assert {"errors", "testing", "__version__"} <= set(dir(heatgp))
     with pytest.raises(AttributeError, match="module 'heatgp' has no attribute 'Sphre'"):
         _ = heatgp.Sphre

@@ -126,14 +126,14 @@ _HOMES = {
     "points": ("landmarks_to_shape", "product_to_spd", "spd_to_product"),
 }
 """The modules of the public names; all others are manifolds."""
-_ROOMS = ("baselines", "datasets", "errors", "estimators", "manifolds", "optimize", "plots", "points", "testing")
+_PACKAGES = ("baselines", "datasets", "errors", "estimators", "manifolds", "optimize", "plots", "points", "testing")
 """The modules that are attributes too: heatgp.points is there without an import of its own."""
 
 
 if not TYPE_CHECKING:  # which would take every name for a public one
 
     def __getattr__(name: str) -> Any:
-        if name in _ROOMS:
+        if name in _PACKAGES:
             return import_module(f"{__name__}.{name}")
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -143,4 +143,4 @@ if not TYPE_CHECKING:  # which would take every name for a public one
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_ROOMS, *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__all__, *_PACKAGES, *(name for name in globals() if name.startswith("__"))})

@@ -1,1 +1,1 @@
-"""Special functions and fast tables that the rooms of `heat` share."""
+"""Special functions and fast tables that the packages of `heat` share."""
