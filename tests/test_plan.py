@@ -35,7 +35,7 @@ from heatgp.estimators.plan import (
     POISSON,
     SPARSE,
     SPARSE_CLASSES,
-    SPARSE_LAWS,
+    SPARSE_LIKELIHOODS,
     STUDENT,
     Local,
     table,
@@ -46,7 +46,7 @@ from plan_answers import POISSON_LAW, Integrated, Kriging, Orthants, correlation
 
 LINEAR = (NORMAL, OUTPUTS, SPARSE, LOCAL)
 """Kinds with normal noise."""
-REGRESSIONS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LAWS, LOCAL)
+REGRESSIONS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LIKELIHOODS, LOCAL)
 LABELS = (CLASSES, SPARSE_CLASSES)
 
 S2 = hg.Sphere(2)
@@ -250,7 +250,7 @@ CASES = {
         Case("normal", {"noise": NOISE}, X, np.column_stack([Y, Y**2]), 1e-8, 1e-8, 1e-8, np.column_stack([ROUGH, Y]))
     ],
     SPARSE: [Case("normal", {"noise": NOISE, "inference": hg.Sparse(X)}, X, Y, 1e-7, 1e-8, 1e-7, ROUGH)],
-    SPARSE_LAWS: SPARSE_CASES,
+    SPARSE_LIKELIHOODS: SPARSE_CASES,
     LOCAL: [Case("normal", {"noise": NOISE, "inference": Local(tolerance=0.5)}, X, Y, 1e-8, 1e-8, 1e-8, ROUGH)],
     CLASSES: cases_of_labels(),
     SPARSE_CLASSES: cases_of_labels(sparse=True),
@@ -380,7 +380,7 @@ def check_covariates(case):
     has_coefficients(case, model, answers)
 
 
-@checks("fit(exposure=)", POISSON, SPARSE_LAWS)
+@checks("fit(exposure=)", POISSON, SPARSE_LIKELIHOODS)
 def check_exposure(case):
     if case.law != "poisson":  # an error, of which the column Student-t is about
         return
@@ -429,7 +429,7 @@ def check_coefficient_scale(case):
     agrees(case, model, case.answers(mean=case.linear, scale=0.3), case.inside)
 
 
-@checks('likelihood="student-t"', NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LAWS)
+@checks('likelihood="student-t"', NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LIKELIHOODS)
 def check_student(case):
     options = {"likelihood": "student-t", "noise": NOISE}
     inducing = {"inference": hg.Sparse(TWO)} if isinstance(case.options.get("inference"), hg.Sparse) else {}
@@ -657,7 +657,7 @@ def check_sample(case):
     are_drawn(case, draws)
 
 
-@checks("sample_functions", NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LAWS, LOCAL)
+@checks("sample_functions", NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LIKELIHOODS, LOCAL)
 def check_functions(case):
     """Values at points of two calls have the joint law."""
     functions = case.fit().sample_functions(n_samples=4000)
@@ -821,9 +821,9 @@ REFUSED = {
 
 def refused_models(kind):
     """Models of a kind that are not fitted, with data."""
-    law = {STUDENT: "student-t", SPARSE_LAWS: "student-t", POISSON: "poisson"}.get(kind, "normal")
+    law = {STUDENT: "student-t", SPARSE_LIKELIHOODS: "student-t", POISSON: "poisson"}.get(kind, "normal")
     given = {"manifold": S2, "time": TIME, "amplitude": AMPLITUDE}
-    if kind in (SPARSE, SPARSE_LAWS, SPARSE_CLASSES):
+    if kind in (SPARSE, SPARSE_LIKELIHOODS, SPARSE_CLASSES):
         given |= {"inference": hg.Sparse(X)}
     if kind == LOCAL:
         given |= {"inference": Local(tolerance=0.5)}

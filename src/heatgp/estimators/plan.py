@@ -15,13 +15,13 @@ from ..covariance import Array
 from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
 from ..gp.parameters import NO_PRIOR
 from ..gp.poisson import Poisson
-from ..gp.regression_likelihood import RegressionLikelihood, check_log_density
+from ..gp.regression_likelihood import NO_EXPOSURE, RegressionLikelihood, check_log_density
 from ..gp.student import StudentT
 
 NORMAL, STUDENT, POISSON, OUTPUTS = "normal", "Student-t", "Poisson", "several outputs"
-SPARSE, SPARSE_LAWS, LOCAL = "sparse", "Student-t or Poisson, sparse", "local"
+SPARSE, SPARSE_LIKELIHOODS, LOCAL = "sparse", "Student-t or Poisson, sparse", "local"
 CLASSES, SPARSE_CLASSES = "classes", "classes, sparse"
-KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LAWS, LOCAL, CLASSES, SPARSE_CLASSES)
+KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LIKELIHOODS, LOCAL, CLASSES, SPARSE_CLASSES)
 """GPRegressor by its likelihood, with several outputs and by structure, and GPClassifier."""
 INFERENCES = ("auto", "dense", "sparse", "local")
 """What `inference` of GPRegressor may be."""
@@ -41,16 +41,15 @@ def of_regression(name: str, remedy: str) -> Row:
     return refused(LABELS, f"{{call}} has no argument {name}; only GPRegressor has it. {remedy}.", InvalidInput)
 
 
-LABELS, LAWS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON, SPARSE_LAWS)
+LABELS, LIKELIHOODS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON, SPARSE_LIKELIHOODS)
 NOT_BY_LIKELIHOOD = '{name} is not possible with {likelihood}. Leave it None, or use likelihood="normal".'
 MEAN_OF_LABELS = 'mean = {value} is not known. Use "constant" or "zero".'
-NORMAL_ALONE = refused(LAWS, NOT_BY_LIKELIHOOD, InvalidInput)
+NORMAL_ALONE = refused(LIKELIHOODS, NOT_BY_LIKELIHOOD, InvalidInput)
 OTHER_MEANS = refused(LABELS, MEAN_OF_LABELS, InvalidInput)
 NO_METHOD = refused(LABELS, "GPClassifier has no such method. Use predict_proba.")
 OF_LABELS = refused(set(KINDS) - set(LABELS), "GPRegressor has no such method. It is of GPClassifier.")
 ONE_OUTPUT = refused([OUTPUTS], "{call} is for one output, and y has {number} columns. Fit one model for each column.")
-COUNTS = 'exposure is of counts: it needs likelihood="poisson". Leave it None, or divide y by it.'
-NO_EXPOSURE = 'exposure is of counts, likelihood="poisson", not of {likelihood}. Leave it None.'
+COUNTS = 'exposure is for counts, and it needs likelihood="poisson". Leave it None, or divide y by it.'
 PROBABILITIES = "Probabilities state the uncertainty of labels: use predict_proba"
 NO_DATA = "{call} needs all data, which a sparse model does not keep. Use fewer data, dense."
 NO_LOO = (
@@ -64,7 +63,9 @@ NOT_IN_PARTS = (
     "give all data as NumPy arrays, such as numpy.asarray(X)."
 )
 ADDED = (
-    refused(LAWS, "partial_fit adds data to a sparse model, and these have normal noise. Give all data to one fit.")
+    refused(
+        LIKELIHOODS, "partial_fit adds data to a sparse model, and these have normal noise. Give all data to one fit."
+    )
     | refused([OUTPUTS], "partial_fit adds data to a sparse model, and these have one output. Fit one for each column.")
     | NO_METHOD
 )
@@ -80,15 +81,13 @@ PLAN: dict[str, Row] = {
         "Make them coordinates of the points: M = Product(manifold, Euclidean(q)), X = M.join(X, covariates)",
     ),
     "fit(exposure=)": refused([NORMAL, OUTPUTS, SPARSE, LOCAL], COUNTS, InvalidInput)
-    | refused(
-        [STUDENT], 'exposure is of counts, likelihood="poisson", not of {likelihood}. Leave it None.', InvalidInput
-    )
-    | of_regression("exposure", 'It is of counts: use GPRegressor(likelihood="poisson")'),
-    "noise=array": refused(LAWS, 'Known variances need likelihood="normal".', InvalidInput)
+    | refused([STUDENT], NO_EXPOSURE, InvalidInput)
+    | of_regression("exposure", 'For counts use GPRegressor(likelihood="poisson")'),
+    "noise=array": refused(LIKELIHOODS, 'Known variances need likelihood="normal".', InvalidInput)
     | of_regression(
         "noise", "Labels have `label_noise`, an argument of GPClassifier: the share of them that is drawn at random"
     ),
-    "Priors(noise_bounds=)": refused((*LAWS, *LABELS), NO_PRIOR, InvalidInput),
+    "Priors(noise_bounds=)": refused((*LIKELIHOODS, *LABELS), NO_PRIOR, InvalidInput),
     "Priors(coefficients=)": refused(LABELS, NO_PRIOR, InvalidInput),
     'likelihood="student-t"': refused([LOCAL], NOT_SPARSE)
     | refused([OUTPUTS], "With {likelihood} fit one model for each column, y[:, 0].", InvalidInput)
@@ -98,15 +97,15 @@ PLAN: dict[str, Row] = {
     'mean="linear"': OTHER_MEANS,
     "mean=function": OTHER_MEANS,
     'smoothness="learn"': {},
-    'kernel="precomputed"': refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    'kernel="precomputed"': refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
     "kernel=k1 + k2": {},
-    "normalize=False": refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    "normalize=False": refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
     "partial_fit": ADDED | refused([LOCAL], NOT_IN_PARTS),
     "partial_fit after fit": ADDED
     | refused([LOCAL], 'this model is local: fit all data, or start with partial_fit or inference="sparse".'),
     'integrate="grid"': ONE_OUTPUT
     | refused([LOCAL], 'inference="local" is not for parameters that are integrated over. Use "sparse".')
-    | refused([SPARSE_LAWS, SPARSE_CLASSES], NOT_SPARSE),
+    | refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NOT_SPARSE),
     "predict(return_std=True)": of_regression("return_std", PROBABILITIES),
     "predict(return_cov=True)": of_regression("return_cov", PROBABILITIES),
     "predict_proba, decision_function": OF_LABELS,
@@ -116,17 +115,17 @@ PLAN: dict[str, Row] = {
     "gradient": NO_METHOD,
     "sample_y": NO_METHOD,
     "sample_functions": ONE_OUTPUT | NO_METHOD,
-    "loo": refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "loo": refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NO_LOO),
     "summary": {},
-    "plot": ONE_OUTPUT | refused([SPARSE, SPARSE_LAWS, LOCAL, SPARSE_CLASSES], NO_LOO),
-    "kernel_error": refused([SPARSE_LAWS, SPARSE_CLASSES], NO_DATA),
+    "plot": ONE_OUTPUT | refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "kernel_error": refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_DATA),
     "log_marginal_likelihood(gradient=True)": ONE_OUTPUT
     | refused(
         [LOCAL],
         "the evidence of all {count:,} points is not known for a local model, whose parameters are learned from "
         '{some:,} of them. Compare models by cross-validation with nlpd_scorer, or use inference="sparse" or "dense".',
     )
-    | refused([SPARSE_LAWS, SPARSE_CLASSES], NO_DATA),
+    | refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_DATA),
 }
 
 
@@ -216,9 +215,9 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
-def kind_of(law: RegressionLikelihood | None) -> str:
+def kind_of(likelihood: RegressionLikelihood | None) -> str:
     """The kind of model in `plan`; likelihoods of one's own count as one of these."""
-    return NORMAL if law is None else POISSON if law.is_discrete else STUDENT
+    return NORMAL if likelihood is None else POISSON if likelihood.is_discrete else STUDENT
 
 
 def checked_observations(

@@ -39,7 +39,7 @@ from .plan import (
     NORMAL,
     OUTPUTS,
     SPARSE,
-    SPARSE_LAWS,
+    SPARSE_LIKELIHOODS,
     check,
     check_arguments,
     checked_observations,
@@ -556,7 +556,7 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         Returns
         -------
-        lower, upper : arrays (M,), as from `interval` of the laws of scipy.stats.
+        lower, upper : arrays (M,), as from `interval` of the distributions of scipy.stats.
 
         Raises
         ------
@@ -647,20 +647,20 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         mixture, points = self._mixture_at(X, prior, covariates)
         self._check_exposure_of_observations(exposure)
-        law = self.likelihood_
-        of_f = law is not None and not check_flag("noise", noise)
-        if of_f and not isinstance(law, StudentT):
+        likelihood = self.likelihood_
+        of_f = likelihood is not None and not check_flag("noise", noise)
+        if of_f and not isinstance(likelihood, StudentT):
             raise Unsupported(
-                f"log_density(noise=False) is the density of f at y, and with {type(law).__name__} y is not f with "
-                "noise added. Leave noise True, or ask predict_interval(noise=False)."
+                f"log_density(noise=False) is the density of f at y, and with {type(likelihood).__name__} y is not "
+                "f with noise added. Leave noise True, or ask predict_interval(noise=False)."
             )
-        values = np.asarray(law.check(y) if law is not None else targets(points, y, "zero")[0].y)
+        values = np.asarray(likelihood.check(y) if likelihood is not None else targets(points, y, "zero")[0].y)
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        if exposure is not None and (law is None or of_f):
+        if exposure is not None and (likelihood is None or of_f):
             check("fit(exposure=)", NORMAL)
-        values = values if law is None or exposure is None else law.with_exposure(values, exposure)
+        values = values if likelihood is None or exposure is None else likelihood.with_exposure(values, exposure)
         return mixture.log_density(points, values, noise)
 
     def sample_y(
@@ -698,9 +698,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         """Functions drawn from the posterior that stay the same from call to call.
 
         The values at new points are drawn given the values at all points that the functions were asked for before. So
-        two calls have the law of one call with all points, and a point that is asked again has its value again. The
-        method is exact; the memory and the time of a call grow with the square and the cube of the number of points
-        so far, less those that others determine.
+        two calls have the distribution of one call with all points, and a point that is asked again has its value
+        again. The method is exact; the memory and the time of a call grow with the square and the cube of the number of
+        points so far, less those that others determine.
 
         Parameters
         ----------
@@ -871,7 +871,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             return LOCAL
         if posterior.structure.keeps_data:
             return kind_of(self.likelihood_)
-        return SPARSE if self.likelihood_ is None else SPARSE_LAWS
+        return SPARSE if self.likelihood_ is None else SPARSE_LIKELIHOODS
 
     def _check(self, row: str, **words: Any) -> None:
         """Raise the error of a row of `plan` where this model does not have it."""
@@ -894,12 +894,12 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _moved(self, old: Any, time: Any, amplitude: Any, noise: Any) -> Any:
         """The posterior of the same data at other parameters, with a likelihood that is not normal; None stays."""
-        law = old.likelihood
+        likelihood = old.likelihood
         if noise is not None:
-            if not isinstance(law, StudentT):
-                raise InvalidInput(f"noise = {shown(noise)}, but {type(law).__name__} has none. Leave it None.")
-            law = replace(law, noise=noise)  # checks it
-        return old.again(self.kernel_, self._params(old.params, time, amplitude, None), likelihood=law)
+            if not isinstance(likelihood, StudentT):
+                raise InvalidInput(f"noise = {shown(noise)}, but {type(likelihood).__name__} has none. Leave it None.")
+            likelihood = replace(likelihood, noise=noise)  # checks it
+        return old.again(self.kernel_, self._params(old.params, time, amplitude, None), likelihood=likelihood)
 
     def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
         mixture = self.mixture_

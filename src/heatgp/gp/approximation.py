@@ -1,4 +1,4 @@
-"""Normal approximations of the law of f given observations that are not normal."""
+"""Normal approximations of the distribution of f given observations that are not normal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Factorise = Callable[[Array], Any]
 
 @dataclass(frozen=True)
 class Approximation:
-    """p(f | y) as the normal law with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
+    """p(f | y) as the normal distribution with precision K^-1 + S and mean Sigma shift; K includes the amplitude.
 
     The derivative of the log evidence along dK is 1/2 (a' dK a - tr(R dK)), a = K^-1 mean.
 

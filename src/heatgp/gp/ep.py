@@ -92,10 +92,10 @@ def next_sites(history: list[tuple[Array, Array]], scale: Array, damping: float)
 
 
 def matching_sites(mean: Array, variance: Array, first: Array, curvature: Array) -> Array:
-    """The sites, (2, N), that give the cavity the moments of the tilted law, from the derivatives of log Z.
+    """The sites, (2, N), that give the cavity the moments of the tilted distribution, from the derivatives of log Z.
 
-    The tilted law has mean m + v g and variance v (1 - v d), g the first derivative and d the curvature. So the site's
-    precision is d / (1 - v d), without a difference of large numbers; d < 0 counts as 0.
+    The tilted distribution has mean m + v g and variance v (1 - v d), g the first derivative and d the curvature. So
+    the site's precision is d / (1 - v d), without a difference of large numbers; d < 0 counts as 0.
 
     Reference: Rasmussen & Williams, eq. 3.58, 3.59.
     """

@@ -18,11 +18,12 @@ DETERMINED = 1e-12
 class Functions:
     """Functions of one posterior, each given by its values at points where it was asked so far.
 
-    The values at new points are drawn given all earlier ones, so calls with parts of a set of points have the law of
-    one call with all of them. With C the posterior covariance at the points kept and L L' = C, their values are
-    mean + L e with standard normal e. New points have the mean W' e, W = L^-1 C(kept, new), beside their own, and the
-    covariance C(new, new) - W' W, which a Cholesky factorisation with pivots extends L by. Points whose values are
-    determined by the others are not kept, so that L stays small and well conditioned where functions are smooth.
+    The values at new points are drawn given all earlier ones, so calls with parts of a set of points have the
+    distribution of one call with all of them. With C the posterior covariance at the points kept and L L' = C, their
+    values are mean + L e with standard normal e. New points have the mean W' e, W = L^-1 C(kept, new), beside their
+    own, and the covariance C(new, new) - W' W, which a Cholesky factorisation with pivots extends L by. Points whose
+    values are determined by the others are not kept, so that L stays small and well conditioned where functions are
+    smooth.
 
     Reference: Rasmussen & Williams (2006), eq. A.6; Higham (2002), section 10.3, for the pivots.
     """

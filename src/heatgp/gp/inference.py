@@ -177,11 +177,11 @@ class Approximate(Inference):
 
     def _scan(self, objective: Objective, box: Array) -> list[Place]:
         """Loose values over a grid of times and prior variances, for each of the likelihood's starts."""
-        law = self.likelihood
-        starts = [start for start in law.starts if not start.keys().isdisjoint(law.free)]
+        likelihood = self.likelihood
+        starts = [start for start in likelihood.starts if not start.keys().isdisjoint(likelihood.free)]
         found: list[Place] = []
         for start in starts or [{}]:
-            known = {name: law.in_unit(name, value) for name, value in start.items()}
+            known = {name: likelihood.in_unit(name, value) for name, value in start.items()}
             values = self._scan_near(objective, box, known)
             found += [max(values, key=lambda pair: pair[0])] if len(starts) > 1 else values
         return found
@@ -194,7 +194,7 @@ class Approximate(Inference):
     def approximation(
         self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood
     ) -> Approximation:
-        """The normal law of f, from the values of the prior with the amplitude; `variance` is their mean."""
+        """The normal distribution of f, from the values of the prior with the amplitude; `variance` is their mean."""
         factorise = self._of_one if likelihood.functions is None else self._of_several
         start = self.last[-1] if self.last else None
         found = converging_ep(
@@ -229,7 +229,7 @@ def coefficient_prior(likelihood: Likelihood, data: Targets, variance: float) ->
 
     Columns without a prior of their own are orthonormal: times √N they have the mean square one, as a constant. Then
     their coefficients have the variance unit² + `variance` of f; or, where the prior is flat, one so wide that it is.
-    For two classes the share of one, Phi(constant / √(1 + variance)), then has the uniform law.
+    For two classes the share of one, Phi(constant / √(1 + variance)), then has the uniform distribution.
     """
     unit = likelihood.unit**2
     own = len(data) * (WIDE * unit if likelihood.flat_mean else unit + variance)

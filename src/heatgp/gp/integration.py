@@ -1,4 +1,5 @@
-"""Parameters beyond the best guess: their curvature-based spread, and a grid of points that stands for their law.
+"""Parameters beyond the best guess: their curvature-based spread, and a grid of points that stands for their
+distribution.
 
 An objective goes from the logs z of the parameters that are learned to their log posterior density and its gradient.
 """
@@ -26,7 +27,7 @@ SPACING = 1.5
 LONGEST = 1.8
 """The largest such distance in log parameters: a factor of 6."""
 OUTSIDE = 0.01
-"""Share of a normal law that may be beyond the points whose neighbours are explored."""
+"""Share of a normal distribution that may be beyond the points whose neighbours are explored."""
 MOST = 1000
 """Grid points at most; those of the highest density come first."""
 LIGHT = 2e-3
@@ -37,7 +38,7 @@ MOST_PARAMETERS = 4
 
 @dataclass(frozen=True)
 class Grid:
-    """Points that stand for the law of the log parameters.
+    """Points that stand for the distribution of the log parameters.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
     """The points of a lattice around the first start where the density is not negligible, and their weights.
 
     From the starts the lattice is explored neighbour by neighbour, the highest density first, until the density is as
-    low as at the border of all but `OUTSIDE` of a normal law. Points stand for equal volumes, so weights are
+    low as at the border of all but `OUTSIDE` of a normal distribution. Points stand for equal volumes, so weights are
     proportional to densities; only where a cell is cut by the bounds it counts less.
 
     Parameters
@@ -116,7 +117,7 @@ def grid(value: Callable[[Array], float], starts: Sequence[Array], steps: Array,
         for k in range(d):
             for side in (-1, 1):
                 visit((*place[:k], place[k] + side, *place[k + 1 :]))
-    places = [place for place, height in seen.items() if height > best + np.log(LIGHT)]
+    places = [place for place, value in seen.items() if value > best + np.log(LIGHT)]
     places.sort(key=lambda place: -seen[place])
     points = origin + np.array(places, dtype=float).reshape(-1, d) @ steps.T
     half = np.abs(np.diagonal(steps)) / 2
@@ -135,7 +136,7 @@ def check_grid(parameters: int) -> None:
 
 
 def usual_size(parameters: int) -> int:
-    """How many points the grid of so many parameters has where their law is normal and no bound cuts it.
+    """How many points the grid of so many parameters has where their distribution is normal and no bound cuts it.
 
     This is the volume, in cells of the lattice, of the ball where the density is more than `LIGHT` of the highest.
 

@@ -1,4 +1,5 @@
-"""What a Gaussian process needs of p(y | f), the law of one observation given the value of the latent function.
+"""What a Gaussian process needs of p(y | f), the distribution of one observation given the value of the latent
+function.
 
 A likelihood is a frozen dataclass whose fields are its parameters, positive numbers; a parameter that is None is
 learned. Expectation propagation asks for `tilted`.
@@ -22,7 +23,7 @@ STEP = 1e-4
 
 @dataclass(frozen=True)
 class Likelihood(ABC):
-    """The law of one observation y given f; observations are independent given the latent function.
+    """The distribution of one observation y given f; observations are independent given the latent function.
 
     Arrays have the shape (N,), one number for each observation. A likelihood of several latent functions has means and
     variances of shape (functions, N).
@@ -38,7 +39,7 @@ class Likelihood(ABC):
     """
 
     limits: ClassVar[frozenset[str]] = frozenset()
-    """Parameters whose bounds are laws of their own: sitting on one is an answer, and needs no warning."""
+    """Parameters whose bounds are special cases: sitting on one is an answer, and needs no warning."""
 
     weak_priors: ClassVar[Laws] = {}
     """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
@@ -126,7 +127,7 @@ class Likelihood(ABC):
 
 
 class NormalMixture(ABC):
-    """A likelihood that is a mixture of normal laws N(y; f, noise / lambda): it has a `variational` approximation."""
+    """A mixture of normal distributions N(y; f, noise / lambda): it has a `variational` approximation."""
 
     @abstractmethod
     def normal_sites(self, y: Array, mean: Array, variance: Array) -> Array:

@@ -21,7 +21,7 @@ from .quadrature import quantile
 
 @dataclass(frozen=True)
 class Mixture:
-    """Posteriors of the same data at several parameters; the law of a prediction is the mixture of theirs.
+    """Posteriors of the same data at several parameters; the distribution of a prediction is the mixture of theirs.
 
     Parameters
     ----------
@@ -115,21 +115,21 @@ class Mixture:
 
         Without `noise` it is what the mean of an observation given f does not exceed: that mean at the quantile of f.
         """
-        law = self.posteriors[0].likelihood
-        if is_false(noise) and not law.expected_increases:
-            name = type(law).__name__
+        likelihood = self.posteriors[0].likelihood
+        if is_false(noise) and not likelihood.expected_increases:
+            name = type(likelihood).__name__
             raise Unsupported(
                 f"with {name} intervals are of new observations, noise=True. Where {name}.expected(f) increases with f "
                 "and depends on no parameter that is learned, set expected_increases = True in the class."
             )
-        if is_false(noise) or isinstance(law, Normal):
+        if is_false(noise) or isinstance(likelihood, Normal):
             means, variances = self.latent(points)
             if not is_false(noise):
                 laws = (p.likelihood.with_noise(noise, len(points)) for p in self.posteriors)
                 variances = np.stack([each.variance(*latent) for each, *latent in zip(laws, means, variances)])
             deviations = np.sqrt(variances)
-            return [law.expected(normal_quantile(self.weights, means, deviations, p)) for p in probabilities]
-        law.with_noise(noise, len(points))  # checks it
+            return [likelihood.expected(normal_quantile(self.weights, means, deviations, p)) for p in probabilities]
+        likelihood.with_noise(noise, len(points))  # checks it
         return [self._quantile(points, p) for p in probabilities]
 
     def _quantile(self, points: Any, p: float) -> Array:
@@ -140,7 +140,9 @@ class Mixture:
         parts = [(posterior.likelihood, *posterior.latent(points)) for posterior in self.posteriors]
 
         def distribution(y: Array) -> Array:
-            return np.tensordot(self.weights, [law.cumulative(y, mean, variance) for law, mean, variance in parts], 1)
+            return np.tensordot(
+                self.weights, [likelihood.cumulative(y, mean, variance) for likelihood, mean, variance in parts], 1
+            )
 
         low, high = single.min(axis=0), single.max(axis=0)  # the quantile is between those of the parts
         scale = np.maximum(high - low, 1e-9 * (1.0 + np.abs(low)))
@@ -219,7 +221,7 @@ class Mixture:
 
 
 def averaged(weights: Array, means: Array, variances: Array) -> tuple[Array, Array]:
-    """Mean and variance (M,) of mixtures of laws with these means and variances, (G, M)."""
+    """Mean and variance (M,) of mixtures of distributions with these means and variances, (G, M)."""
     if len(means) == 1:
         return means[0], variances[0]
     mean = (weights * means).sum(axis=0)
@@ -227,7 +229,7 @@ def averaged(weights: Array, means: Array, variances: Array) -> tuple[Array, Arr
 
 
 def normal_quantile(weights: Array, means: Array, deviations: Array, probability: float) -> Array:
-    """The quantile (M,) of mixtures of normal laws, whose means and standard deviations are (G, M).
+    """The quantile (M,) of mixtures of normal distributions, whose means and standard deviations are (G, M).
 
     It is between the least and the largest quantile of the parts.
 

@@ -133,6 +133,6 @@ def _largest(mean: Array, covariance: Array, overlooked: float) -> Array:
 
 @cache
 def nodes(dimensions: int) -> Array:
-    """Quasi-random points of the standard normal law, (dimensions, NODES): half of them, and their mirror images."""
+    """Quasi-random standard normal points, (dimensions, NODES): half of them, and their mirror images."""
     half = ndtri(qmc.Sobol(dimensions, scramble=True, rng=0).random(NODES // 2)).T
     return np.hstack([half, -half])

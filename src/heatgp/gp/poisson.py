@@ -1,4 +1,4 @@
-"""Counts with the Poisson law."""
+"""Counts with the Poisson distribution."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -22,7 +22,8 @@ MOST = 1e6
 
 @dataclass(frozen=True)
 class Poisson(RegressionLikelihood):
-    """Counts y = 0, 1, 2, ... of the Poisson law with the mean exposure * exp(f); the exposure is 1 unless it is given.
+    """Counts y = 0, 1, 2, ... of the Poisson distribution with the mean exposure * exp(f); the exposure is 1 unless it
+    is given.
 
     `predict` is about the rate exp(f), the mean count of exposure 1. Where f ~ N(mean, variance) the rate has the mean
     exp(mean + variance / 2).

@@ -213,8 +213,8 @@ class Posterior:
         latent = self.latent(Xnew)
         if is_false(noise):
             return self.likelihood.mean(*latent), self.likelihood.signal_variance(*latent)
-        law = self.likelihood.with_noise(noise, len(Xnew))
-        return law.mean(*latent), law.variance(*latent)
+        likelihood = self.likelihood.with_noise(noise, len(Xnew))
+        return likelihood.mean(*latent), likelihood.variance(*latent)
 
     def covariance(self, Xnew: Any, noise: Any = False) -> Array:
         """The covariance of these at all pairs of points, (M, M)."""
@@ -222,8 +222,8 @@ class Posterior:
         mean = None if self.likelihood.predicts_f else self.latent_mean(Xnew)
         found = self.likelihood.covariance(mean, covariance)
         if not is_false(noise):
-            law, own = self.likelihood.with_noise(noise, len(Xnew)), np.diagonal(covariance)
-            found.flat[:: len(found) + 1] = law.variance(mean, own)
+            likelihood, own = self.likelihood.with_noise(noise, len(Xnew)), np.diagonal(covariance)
+            found.flat[:: len(found) + 1] = likelihood.variance(mean, own)
         return found
 
     @of_posterior

@@ -30,21 +30,21 @@ def tilted_moments(
     mean, variance = np.broadcast_arrays(np.asarray(mean, dtype=float), np.asarray(variance, dtype=float))
     scale = np.sqrt(variance)
 
-    def height(z: Array) -> Array:
+    def log_value(z: Array) -> Array:
         """The log of the integrand at mean + scale z; -inf where the function is zero or not defined."""
         with np.errstate(all="ignore"):
             value = log_function(mean + scale * z) - 0.5 * z**2
         return np.where(np.isnan(value), -np.inf, value)
 
-    place = _maximum(height, mean.shape) if mode is None else (mode - mean) / scale
-    top = height(place)
+    place = _maximum(log_value, mean.shape) if mode is None else (mode - mean) / scale
+    top = log_value(place)
     top = np.where(np.isfinite(top), top, 0.0)  # a function that is zero has log Z = -inf
-    left = _width(lambda z: height(place - z) - top, mean.shape)
-    right = _width(lambda z: height(place + z) - top, mean.shape)
+    left = _width(lambda z: log_value(place - z) - top, mean.shape)
+    right = _width(lambda z: log_value(place + z) - top, mean.shape)
     node, weight = np.polynomial.legendre.leggauss(NODES)
     node, weight = ((column / 2).reshape(-1, *(1,) * mean.ndim) for column in (node + 1.0, weight))
     z = np.concatenate([place - left * node, place + right * node])
-    mass = np.concatenate([left * weight, right * weight]) * np.exp(height(z) - top)
+    mass = np.concatenate([left * weight, right * weight]) * np.exp(log_value(z) - top)
     total = mass.sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         log_z = top + np.log(total) - 0.5 * np.log(2 * np.pi)
@@ -53,16 +53,16 @@ def tilted_moments(
     return log_z, center / scale, (1.0 - spread) / variance
 
 
-def _maximum(height: Function, shape: tuple[int, ...]) -> Array:
+def _maximum(log_value: Function, shape: tuple[int, ...]) -> Array:
     """Where a concave function is greatest: among powers of four, then by golden section between the neighbours."""
     powers = 4.0 ** np.arange(-5, 16)
     grid = np.concatenate([-powers[::-1], [0.0], powers])
-    best = np.argmax(np.stack([height(np.full(shape, z)) for z in grid]), axis=0)
+    best = np.argmax(np.stack([log_value(np.full(shape, z)) for z in grid]), axis=0)
     low, high = grid[np.maximum(best - 1, 0)], grid[np.minimum(best + 1, len(grid) - 1)]
     golden = (np.sqrt(5.0) - 1.0) / 2
     for _ in range(30):
         inner = golden * (high - low)
-        rises = height(high - inner) < height(low + inner)
+        rises = log_value(high - inner) < log_value(low + inner)
         low, high = np.where(rises, high - inner, low), np.where(rises, high, low + inner)
     return (low + high) / 2
 

@@ -16,6 +16,8 @@ from .likelihood import Likelihood
 from .parameters import WEAK_AMPLITUDE, Laws, LogNormal
 from .quadrature import average, quantile, tilted_moments
 
+NO_EXPOSURE = 'exposure needs likelihood="poisson"; {likelihood} has none. Leave it None.'
+
 
 @dataclass(frozen=True)
 class RegressionLikelihood(Likelihood):
@@ -81,16 +83,16 @@ class RegressionLikelihood(Likelihood):
         return values
 
     def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
-        """Observations with the time or the area that each was observed for, where the law knows of it."""
-        raise InvalidInput(f'exposure is of counts, likelihood="poisson", not of {type(self).__name__}. Leave it None.')
+        """Observations with the time or the area that each was observed for, where the likelihood knows of it."""
+        raise InvalidInput(NO_EXPOSURE.format(likelihood=type(self).__name__))
 
     def with_noise(self, noise: Any, number: int) -> RegressionLikelihood:
-        """The same law for `number` new observations whose noise is `noise`, an argument of predictions."""
+        """The same likelihood for `number` new observations whose noise is `noise`, an argument of predictions."""
         check_flag("noise", noise)  # variances of single observations are those of normal noise
         return self
 
     def adapted(self, y: Array, mean: float | None) -> Self:
-        """The same law, where f counts from the given mean, or, for None, from a typical value of y.
+        """The same likelihood, where f counts from the given mean, or, for None, from a typical value of y.
 
         It also sets the `unit` where f has one. This default leaves f as it is.
         """
@@ -138,23 +140,25 @@ class RegressionLikelihood(Likelihood):
         return Unsupported(f"{name} does not say this of new observations. Define {name}.{member}.")
 
 
-def check_log_density(law: RegressionLikelihood, y: Array) -> None:
+def check_log_density(likelihood: RegressionLikelihood, y: Array) -> None:
     """Raise InvalidInput where the log density of a likelihood is not possible for these observations (N,).
 
     It is computed once: at values of f from -1000 to 1000 and at f = y, with learned parameters in the middle of their
     bounds. It may be minus infinity, or not a number, where f is not possible, but not at all f.
     """
-    what = f"{type(law).__name__}.log_density"
-    numbers = law.split(y, 0.0)[0]
+    what = f"{type(likelihood).__name__}.log_density"
+    numbers = likelihood.split(y, 0.0)[0]
     powers = 10.0 ** np.arange(-3, 4)
     f = np.vstack([np.outer(np.concatenate([[0.0], powers, -powers]), np.ones(len(y))), numbers])
-    middle = np.array([np.sqrt(np.prod(law.bounds[name])) for name in law.free])
+    middle = np.array([np.sqrt(np.prod(likelihood.bounds[name])) for name in likelihood.free])
     try:
         with np.errstate(all="ignore"):
-            values = np.asarray(law.with_values(middle).log_density(y, f), dtype=float)
+            values = np.asarray(likelihood.with_values(middle).log_density(y, f), dtype=float)
     except Exception as error:  # whatever the code of a user raises
         unknown = [
-            field.name for field in fields(law) if vars(law)[field.name] is None and field.name not in law.bounds
+            field.name
+            for field in fields(likelihood)
+            if vars(likelihood)[field.name] is None and field.name not in likelihood.bounds
         ]
         remedy = "It is called with arrays y, (N,), and f, (K, N)."
         if unknown:

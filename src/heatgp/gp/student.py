@@ -1,4 +1,4 @@
-"""Student's t as the law of the noise: observations of which some are far off."""
+"""Student-t noise: observations of which some are far off."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
@@ -19,18 +19,19 @@ STEP = 0.2  # of the trapezoid rule in log lambda; the error is below e^(-pi^2 /
 
 @dataclass(frozen=True)
 class StudentT(RegressionLikelihood, NormalMixture):
-    """y = f + √noise times a number of Student's t law: most observations are close to f, some are far off.
+    """y = f + √noise times a number of Student's t distribution: most observations are close to f, some are far off.
 
-    The law is one of normal laws of different variances: N(y; f, noise / lambda), where lambda has the Gamma law of
-    shape and rate degrees / 2. So log Z and its derivatives are integrals in log lambda of closed forms; the integrand
-    is analytic and ends faster than exponentially, and the trapezoid rule converges exponentially.
+    The distribution is one of normal distributions of different variances: N(y; f, noise / lambda), where lambda has
+    the gamma distribution of shape and rate degrees / 2. So log Z and its derivatives are integrals in log lambda of
+    closed forms; the integrand is analytic and ends faster than exponentially, and the trapezoid rule converges
+    exponentially.
 
     Parameters
     ----------
     noise : positive number, default None (learned). The square of the scale. The variance is
         noise * degrees / (degrees - 2); with at most 2 degrees of freedom it is infinite.
-    degrees : positive number, default 4. The degrees of freedom: 1 is the Cauchy law, 30 is close to the normal law.
-        None learns them.
+    degrees : positive number, default 4. The degrees of freedom: 1 is the Cauchy distribution, 30 is close to the
+        normal distribution. None learns them.
     center : number, default 0. What f = 0 is: y = center + f + √noise t.
     unit : number, default 1. A typical size of f, the scale of bounds, starts and weak priors.
         GPRegressor sets them from the data; its own argument for the mean of f is `mean`.
@@ -57,7 +58,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
     expected_increases: ClassVar[bool] = True
     from_data: ClassVar = frozenset({"center", "unit"})
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
-    limits: ClassVar = frozenset({"degrees"})  # the Cauchy law, and in effect the normal law
+    limits: ClassVar = frozenset({"degrees"})  # the Cauchy distribution, and in effect the normal distribution
     squares: ClassVar = frozenset({"noise"})
     starts: ClassVar = (  # many degrees would follow the outliers
         {"noise": 0.01, "degrees": 2.0},
@@ -73,7 +74,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         super().__post_init__()
         if self.degrees is not None and not 0.1 * (1 - ROUNDING) <= self.degrees <= 1e4 * (1 + ROUNDING):
             raise InvalidInput(
-                f"degrees = {self.degrees} of StudentT must be between 0.1 and 10,000. More are a normal law: use "
+                f"degrees = {self.degrees} of StudentT must be between 0.1 and 10,000. More are normal: use "
                 'likelihood="normal".'
             )
 
@@ -85,7 +86,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         return values
 
     def adapted(self, y: Array, mean: float | None) -> Self:
-        """From the median; the unit is the standard deviation that a normal law with the quartiles of y has."""
+        """From the median; the unit is the standard deviation of a normal distribution with the quartiles of y."""
         center = float(np.median(y)) if mean is None else mean
         unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0
         return replace(self, center=center, unit=unit)
@@ -128,13 +129,13 @@ class StudentT(RegressionLikelihood, NormalMixture):
         return np.array([np.vdot(mass, found[name]) for name in names])
 
     def normal_sites(self, y: Array, mean: Array, variance: Array) -> Array:
-        """Given f, lambda has the Gamma law of shape a + 1/2 and rate a + E(y - f)² / 2 noise."""
+        """Given f, lambda has the gamma distribution of shape a + 1/2 and rate a + E(y - f)² / 2 noise."""
         noise, a = self._known
         precision = (a + 0.5) / (a * noise + self._square(y, mean, variance) / 2)
         return np.stack([precision, precision * self._scaled(y)])
 
     def bound(self, y: Array, sites: Array) -> float:
-        """The mean of log p(y | f, lambda), and minus the divergence of the law of lambda from its prior law."""
+        """The mean of log p(y | f, lambda), and minus the divergence of the distribution of lambda from its prior."""
         noise, a = self._known
         precision, shift = sites
         share = noise * precision  # the mean of lambda
@@ -187,8 +188,8 @@ class StudentT(RegressionLikelihood, NormalMixture):
     def _mixture(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         """Nodes s of log lambda, the variance of y at each, and the log of its density times the weight of the node.
 
-        The law of log lambda given y is between the prior law and the law where f = mean is known, which is the
-        prior's with a + 1/2 and shifted to the left.
+        The distribution of log lambda given y is between the prior and the distribution where f = mean is known, which
+        is the prior's with a + 1/2 and shifted to the left.
         """
         noise, a = self._known
         squared = (self._scaled(y) - mean) ** 2

@@ -1,4 +1,4 @@
-"""A variational approximation, for likelihoods that are mixtures of normal laws: it always converges."""
+"""A variational approximation, for likelihoods that are mixtures of normal distributions: it always converges."""
 
 import numpy as np
 
@@ -11,11 +11,12 @@ from .likelihood import NormalMixture
 def variational(
     factorise: Factorise, likelihood: NormalMixture, y: Array, tolerance: float = 1e-6, iterations: int = 2000
 ) -> Approximation:
-    """The normal law of f that, with a law of the precisions of the noise, gives the largest bound of the evidence.
+    """The normal distribution of f that, with a distribution of the precisions of the noise, gives the largest bound of
+    the evidence.
 
-    f and the precisions are taken as independent. Each is given its best law in turn, which never lowers the bound, so
-    that this converges where expectation propagation does not. Spreads of f come out somewhat too small. It has
-    converged when no site would change its marginal by more than `tolerance`, as in `expectation_propagation`.
+    f and the precisions are taken as independent. Each is given its best distribution in turn, which never lowers the
+    bound, so that this converges where expectation propagation does not. Spreads of f come out somewhat too small. It
+    has converged when no site would change its marginal by more than `tolerance`, as in `expectation_propagation`.
 
     Reference: Tipping & Lawrence (2005), Variational inference for Student-t models.
     """

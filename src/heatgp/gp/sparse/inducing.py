@@ -4,9 +4,10 @@ f at any point is approximated from its values at a few points Z: by the interpo
 
     f(x) = psi(x)' w,    psi(x) = L^-1 k_s(Z, x),    w = L^-1 f(Z),    L L' = k_s(Z, Z).
 
-psi depends on the data and on s alone. The law of w at any time t >= s is N(0, A_t), A_t = L^-1 k_t(Z, Z) L'^-1. So
-all times are learned from one pass over the data. At t = s this is the projection of Titsias (2009) on f(Z); at longer
-times functions are smoother, and the interpolant is nearer to them. At new points the projection is made at t itself.
+psi depends on the data and on s alone. The distribution of w at any time t >= s is N(0, A_t), A_t = L^-1 k_t(Z, Z)
+L'^-1. So all times are learned from one pass over the data. At t = s this is the projection of Titsias (2009) on f(Z);
+at longer times functions are smoother, and the interpolant is nearer to them. At new points the projection is made at t
+itself.
 
 References: Titsias (2009); Burt, Rasmussen & van der Wilk (2020) for the choice of Z.
 """
