@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import linalg
 
 from ..covariance import Array
-from .factors import cholesky
+from .factors import not_positive_definite
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,10 @@ class WithBasis:
         A = basis.T @ solved
         A = (A + A.T) / 2
         A.flat[:: len(A) + 1] += inner
-        return cls(factor, basis, inner, flat, solved, cholesky(A))
+        try:
+            return cls(factor, basis, inner, flat, solved, np.linalg.cholesky(A))
+        except np.linalg.LinAlgError:
+            raise not_positive_definite(len(A), np.linalg.eigvalsh(A)[0]) from None
 
     @property
     def precision(self) -> Array:
@@ -58,15 +60,14 @@ class WithBasis:
         return self.factor.log_det + float(2.0 * np.log(np.diagonal(self.lower)).sum() - np.log(of_prior).sum())
 
     def marginal_variance(self) -> Array:
-        return self.factor.marginal_variance() + np.square(self._whiten(self._unseen.T)).sum(axis=0)
+        return self.factor.marginal_variance() + np.square(self._root).sum(axis=1)
 
     def posterior_mean(self, shift: Array) -> Array:
-        return self.factor.posterior_mean(shift) + self._unseen @ self.coefficients(shift)
+        return self.factor.posterior_mean(shift) + self._root @ (self._root.T @ shift)
 
     def coefficients(self, shift: Array) -> Array:
         """The posterior means of the coefficients, (q,)."""
-        alone = shift - self.precision * self.factor.posterior_mean(shift)
-        return linalg.cho_solve((self.lower, True), self.basis.T @ alone, check_finite=False)
+        return np.linalg.solve(self.lower.T, self._root.T @ shift)
 
     def in_coefficients(self, shift: Array) -> Array:
         """The derivatives of an evidence in the logs of the prior variances of the coefficients, (q,)."""
@@ -78,9 +79,10 @@ class WithBasis:
         return self.factor.slopes(changes, np.column_stack([u, 0.5 * of_basis]), np.column_stack([v, of_basis]))
 
     @cached_property
-    def _unseen(self) -> Array:
-        """H - K R H: what data say nothing of."""
-        return self.basis - self.factor.times(self.solved)
+    def _root(self) -> Array:
+        """U with U U' what the coefficients add to the posterior covariance: (H - K R H) L'^-1."""
+        return self._whiten((self.basis - self.factor.times(self.solved)).T).T
 
     def _whiten(self, columns: Array) -> Array:
-        return linalg.solve_triangular(self.lower, columns, lower=True, check_finite=False)
+        """L^-1 columns, by NumPy: for so few rows SciPy's checks would take longer."""
+        return np.linalg.solve(self.lower, columns)
