@@ -48,16 +48,13 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
         raise InvalidInput("X is a LazyFrame of polars, whose numbers are not there yet. Give X.collect().")
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
-    except (TypeError, ValueError) as error:
-        known, given = [str(name) for name in getattr(estimator, "feature_names_in_", [])], list(column_names(X))
-        text = f"\nThe model was fitted to the columns {shown(known)}; X has {shown(given)}."
-        raise InvalidInput(f"{error}{text if known and given else ''}") from None
-    try:
         if isinstance(X, np.ndarray) and X.dtype == object:
             X = check_array(X, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
     except (OverflowError, TypeError, ValueError) as error:
         kind = WrongType if isinstance(error, TypeError) else InvalidInput
-        raise kind(f"X is not a table of numbers as expected: {error}") from None
+        known, given = [str(name) for name in getattr(estimator, "feature_names_in_", [])], list(column_names(X))
+        names = f"\nThe model was fitted to the columns {shown(known)}; X has {shown(given)}."
+        raise kind(f"X is not a table as expected: {error}{names if known and given else ''}") from None
     return as_array(X, "X", "a table of numbers")
 
 
@@ -104,8 +101,9 @@ def _check_rows(X: np.ndarray, converter: str = "") -> None:
 def checked_targets(estimator: Any, y: Any) -> np.ndarray:
     """y as an array, one of Dask or JAX as it is; one column (N, 1) counts as (N,), with scikit-learn's warning."""
     if y is None:
-        name = type(estimator).__name__
-        raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
+        raise InvalidInput(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Call fit(X, y)."
+        )
     array = y if is_dask(y) or is_jax(y) else as_labels(y, "y", "an array of one target for each point")
     if array.ndim == 2 and array.shape[1] == 1:
         warn(
@@ -138,9 +136,7 @@ def in_parts(X: Any) -> bool:
 
 def in_memory(x: Any) -> Any:
     """x, where it is of Dask or JAX its values."""
-    if is_jax(x):
-        return np.asarray(x)
-    return dask().gathered(x) if is_dask(x) else x
+    return np.asarray(x) if is_jax(x) or is_dask(x) else x
 
 
 def check_size(X: Any, most: int) -> None:

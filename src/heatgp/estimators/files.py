@@ -193,9 +193,7 @@ class _Reader:
             case ["array", place]:
                 return self.arrays[place]
             case ["objects", shape, values]:
-                found = np.empty(len(values), dtype=object)
-                found[:] = [self.decoded(each) for each in values]
-                return found.reshape(shape)
+                return np.fromiter(map(self.decoded, values), dtype=object).reshape(shape)
             case ["generator", name, state] if name in GENERATORS:
                 bits = getattr(np.random, name)()
                 bits.state = self.decoded(state)
