@@ -76,14 +76,14 @@ def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:
     None is one for each factor of a product, and else one time. "shared" is one time, "each" one for each factor,
     "coordinates" one for each factor and each coordinate of R^n. A tuple has as many times as its length says.
     """
-    if not is_list(time):
-        found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")
-        wanted = isinstance(time, str) and time != "shared"
-        unable = wanted and found is kernel and kernel.parameters == 1 and kernel.manifold != Euclidean(1)
-    else:
+    if is_list(time):
         choices = [kernel.with_times(which) for which in ("each", None, "coordinates")]
         fitting = [c for c in choices if len(time) in (c.parameters, c.parameters - c.weight_parameters)]
         found, unable = (fitting or choices)[0], not fitting and choices[-1] is kernel
+    else:
+        found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")
+        named = time in ("each", "coordinates")
+        unable = named and found is kernel and kernel.parameters == 1 and kernel.manifold != Euclidean(1)
     if unable:
         raise InvalidInput(
             f"time = {shown(time)} is one for each factor, but {kernel!r} has no factors. Give a list of kernels, one "
@@ -168,10 +168,8 @@ def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
         return
     if isinstance(kernel, str) and kernel == "precomputed":
         raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
-    given = [
-        part for part in (kernel if isinstance(kernel, (list, tuple)) else [kernel]) if isinstance(part, HeatKernel)
-    ]
-    for simple in (simple for part in given for simple in simple_parts(part)):
+    parts = kernel if isinstance(kernel, (list, tuple)) else [kernel]
+    for simple in (simple for part in parts if isinstance(part, HeatKernel) for simple in simple_parts(part)):
         if simple.smoothness_given_by or smoothness_of(simple) < math.inf:
             advice = "Leave one of them out, or give its heat kernel."
             if simple.smoothness_given_by:

@@ -59,8 +59,7 @@ class Reader:
 def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
     """Some random rows, in memory, and their numbers; the first that is asked of data."""
     check_lengths(data)
-    count = data.X.shape[0]
-    numbers = random_rows(count, SUBSET)
+    numbers = random_rows(data.X.shape[0], SUBSET)
     found = dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
     X = np.asarray(found.X)
     like = np.broadcast_to(np.empty((), X.dtype), data.X.shape)  # errors name the shape of all data

@@ -127,8 +127,7 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
     if len(mixture.weights) > 1:
         points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
-        off = (points - centre) * np.sqrt(mixture.weights)[:, None]
-        covariance = off.T @ off
+        covariance = np.atleast_2d(np.cov(points.T, aweights=mixture.weights, ddof=0))
     else:
         values, vectors = np.linalg.eigh(curvature(objective, z, box))
         centre, covariance = z, vectors / np.maximum(values, FLATTEST) @ vectors.T
