@@ -199,13 +199,13 @@ def nearest_neighbors(
     if embedded:
         places = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
         places = places - places.mean(axis=0)  # inner products of points that are near each other keep their digits
-        tree = NearestNeighbors().fit(places)
+        search = NearestNeighbors().fit(places)
     else:
         rough = _rough_separations(manifold, X[:number], X)
     for count in CANDIDATES:
         count = min(count, len(X))
         if embedded:
-            candidates = tree.kneighbors(places[:number], count, return_distance=False)
+            candidates = search.kneighbors(places[:number], count, return_distance=False)
         else:
             candidates = np.argpartition(rough, count - 1, axis=1)[:, :count]
         found = _by_rows(lambda x, near: distance(x[:, None], X[near]), X[candidates[0]].size, X[:number], candidates)
