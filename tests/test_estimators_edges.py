@@ -188,6 +188,7 @@ def test_regression_says_what_is_wrong(arguments, points, targets, message):
         ({}, LABELS[1:], r"y has shape \(39,\) and X 40 points: one label for each point"),
         ({}, np.stack([LABELS, LABELS], axis=1), r"y has shape \(40, 2\) and X 40 points"),
         ({}, [np.nan, 1.0] * 20, r"y\[0\] = nan is missing or not finite"),
+        ({}, ["a", "b", np.nan, "b"] * 10, r"y\[2\] = nan is missing or not finite"),
         ({}, np.array([1, "a"] * 20, object), "the labels in y cannot be sorted .* Give all of one type"),
         ({"inference": "mcmc"}, LABELS, "inference = 'mcmc' is not known. Use one of 'auto', 'dense'"),
         ({"amplitude": -1.0}, LABELS, "amplitude = -1.0 is a variance"),

@@ -166,6 +166,12 @@ def test_spacing_where_most_points_are_repeated(rng):
     assert time_bounds(heat_kernel(Euclidean(1)), np.repeat(places, 1000, axis=0))[0] == pytest.approx(1 / 25)
 
 
+def test_only_repeated_points():
+    """Each of two places has more copies than neighbors are looked for: the distance of the places is all there is."""
+    X = np.repeat([[0.0], [1.0]], 10_000, axis=0)
+    assert time_bounds(heat_kernel(Euclidean(1)), X) == pytest.approx((1 / 25, 9.0))
+
+
 def test_bounds_from_a_random_part_of_the_data():
     X = np.linspace(0.0, 1.0, 101)[:, None]
     low, _ = time_bounds(heat_kernel(Euclidean(1)), X, count=10_001)

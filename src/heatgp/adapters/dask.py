@@ -26,11 +26,6 @@ GRAPH = "1GiB"
 """The size of a task graph at which Dask warns: statistics of thousands of inducing points are meant to travel."""
 
 
-def gathered(x: Any) -> Array:
-    """The values of a Dask array, in memory."""
-    return np.asarray(x.compute())
-
-
 def aligned(X: Any, given: dict[str, Any]) -> list[Any]:
     """X and arguments with a row for each point, in blocks of the same rows, or InvalidInput."""
     _check_blocks("X", X)

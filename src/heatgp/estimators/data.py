@@ -10,7 +10,7 @@ from scipy.sparse import issparse
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import check_array, validate_data
 
-from ..arguments import as_array, is_number, refuse_masked, shown
+from ..arguments import as_array, as_labels, is_number, refuse_masked, shown
 from ..array import is_jax, namespace
 from ..covariance import Array
 from ..errors import InvalidInput, OfRow, Unsupported, WrongType, warn
@@ -48,23 +48,13 @@ def checked_table(estimator: Any, X: Any, *, fitting: bool) -> Any:
         raise InvalidInput("X is a LazyFrame of polars, whose numbers are not there yet. Give X.collect().")
     try:
         validate_data(estimator, X, reset=fitting, skip_check_array=True, ensure_2d=False)  # names alone
-    except (TypeError, ValueError) as error:
-        known, given = (
-            list(map(str, names)) for names in (getattr(estimator, "feature_names_in_", []), column_names(X))
-        )
-        columns = (
-            f"\nThe model was fitted to the columns {shown(known)}; X has {shown(given)}." if known and given else ""
-        )
-        raise InvalidInput(f"{error}{columns}") from None
-    try:
         if isinstance(X, np.ndarray) and X.dtype == object:
             X = check_array(X, ensure_all_finite=False, ensure_2d=False, allow_nd=True, ensure_min_samples=0)
-    except OverflowError as error:
-        raise InvalidInput(f"X holds a number that is too large: {error}.") from None
-    except TypeError as error:
-        raise WrongType(f"X holds something that is no number: {error}") from None
-    except ValueError as error:
-        raise InvalidInput(f"X is not a table of numbers as expected: {error}") from None
+    except (OverflowError, TypeError, ValueError) as error:
+        kind = WrongType if isinstance(error, TypeError) else InvalidInput
+        known, given = [str(name) for name in getattr(estimator, "feature_names_in_", [])], list(column_names(X))
+        names = f"\nThe model was fitted to the columns {shown(known)}; X has {shown(given)}."
+        raise kind(f"X is not a table as expected: {error}{names if known and given else ''}") from None
     return as_array(X, "X", "a table of numbers")
 
 
@@ -111,13 +101,10 @@ def _check_rows(X: np.ndarray, converter: str = "") -> None:
 def checked_targets(estimator: Any, y: Any) -> np.ndarray:
     """y as an array, one of Dask or JAX as it is; one column (N, 1) counts as (N,), with scikit-learn's warning."""
     if y is None:
-        name = type(estimator).__name__
-        raise InvalidInput(f"{name} requires y to be passed, but the target y is None. Call fit(X, y).")
-    refuse_masked(y, "y")
-    try:
-        array = y if isinstance(y, np.ndarray) or is_dask(y) or is_jax(y) else np.asarray(y)
-    except ValueError as error:
-        raise InvalidInput(f"y is no array: {error}. Give one target for each point.") from None
+        raise InvalidInput(
+            f"{type(estimator).__name__} requires y to be passed, but the target y is None. Call fit(X, y)."
+        )
+    array = y if is_dask(y) or is_jax(y) else as_labels(y, "y", "an array of one target for each point")
     if array.ndim == 2 and array.shape[1] == 1:
         warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
@@ -149,9 +136,7 @@ def in_parts(X: Any) -> bool:
 
 def in_memory(x: Any) -> Any:
     """x, where it is of Dask or JAX its values."""
-    if is_jax(x):
-        return np.asarray(x)
-    return dask().gathered(x) if is_dask(x) else x
+    return np.asarray(x) if is_jax(x) or is_dask(x) else x
 
 
 def check_size(X: Any, most: int) -> None:
@@ -175,10 +160,8 @@ def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates
         data = Rows(*dask().aligned(X, given))
         check_lengths(data)
         return data
-    if is_jax(X):
-        return Rows(X, *(each if is_jax(each) else plain(in_memory(each)) for each in given.values()))
     return Rows(
-        X, *(plain(in_memory(each)) if isinstance(X, np.memmap) else in_memory(each) for each in given.values())
+        X, *(each if is_jax(X) and is_jax(each) else plain(in_memory(each), name) for name, each in given.items())
     )
 
 
@@ -192,10 +175,10 @@ def check_lengths(data: Rows) -> None:
             raise InvalidInput(f"{name} has shape {each.shape} and X {count:,} points: one row for each is needed.")
 
 
-def plain(each: Any) -> Any:
-    """An array or a table as it is, anything else as an array; one number and None stay."""
-    known = each is None or is_number(each) or isinstance(each, np.ndarray) or hasattr(each, "iloc")
-    return each if known else np.asarray(each)
+def plain(each: Any, name: str) -> Any:
+    """A table with names as it is, anything else as an array; one number and None stay."""
+    known = each is None or is_number(each) or hasattr(each, "columns")
+    return each if known else as_labels(each, name, "numbers")
 
 
 def dask() -> Any:
@@ -304,39 +287,37 @@ class MeanModel:
             raise InvalidInput(f"mean = {mean} beside covariates: subtract it from y, and use mean='zero'.")
         if covariates is None:
             return cls(mean, names, None)
-        Z = _covariates(covariates, len(points))
+        Z = basis_values(covariates, len(points), "`covariates`")
         columns = column_names(covariates)
-        labels = columns or range(Z.shape[1])
-        model = cls(mean, [*names, *(f"covariate {label}" for label in labels)], Z.shape[1], columns)
-        H = model.values(points, Z)
-        kept = set(independent_columns(H).tolist()) if flat else set(range(H.shape[1]))
-        for k in sorted(set(range(H.shape[1])) - kept):
-            names = model.names[:k] if k <= 6 else [*model.names[:3], "...", f"{k} in all"]
-            before = ", ".join(names) or "it is zero"
+        names += [f"covariate {label}" for label in columns or range(Z.shape[1])]
+        model = cls(mean, names, Z.shape[1], columns)
+        if flat and len(kept := independent_columns(model.values(points, Z))) < len(names):
+            k = next(k for k in range(len(names)) if k not in kept)
+            before = names[:k] if k <= 6 else [*names[:3], "...", f"{k} in all"]
             raise InvalidInput(
-                f"{model.names[k]!r} is a combination of the columns of the mean before it ({before}), so that its "
-                "coefficient has no one value. Leave it out, or give Priors(coefficients=)."
+                f"{names[k]!r} is a combination of the columns of the mean before it "
+                f"({', '.join(before) or 'it is zero'}), so that its coefficient has no one value. Leave it out, or "
+                "give Priors(coefficients=)."
             )
         return model
 
     def values(self, points: Array, covariates: Any) -> Array:
         """The basis functions at points, with their covariates."""
-        if covariates is None and self.covariates is not None:
+        own = basis_values(self.mean(points), len(points)) if callable(self.mean) else np.empty((len(points), 0))
+        if covariates is None and self.covariates is None:
+            return own
+        if covariates is None:
             raise InvalidInput(
                 f"the model was fitted with {self.covariates} covariates. Give `covariates` at the points."
             )
-        if covariates is not None and self.covariates is None:
+        if self.covariates is None:
             raise InvalidInput("the model was fitted without covariates. Leave `covariates` None.")
-        own = basis_values(self.mean(points), len(points)) if callable(self.mean) else np.empty((len(points), 0))
-        if covariates is None:
-            return own
-        columns = column_names(covariates)
-        if columns and self.columns and columns != self.columns:
+        given: Any = column_names(covariates)
+        Z, known = basis_values(covariates, len(points), "`covariates`"), self.columns
+        if given and known and given != known:
             raise InvalidInput(
-                f"covariates have the columns {shown(list(columns))}; the model was fitted with "
-                f"{shown(list(self.columns))}."
+                f"covariates have the columns {shown(list(given))}; the model was fitted with {shown(list(known))}."
             )
-        Z = _covariates(covariates, len(points))
         if Z.shape[1] != self.covariates:
             raise InvalidInput(f"covariates have {Z.shape[1]} columns; the model was fitted with {self.covariates}.")
         return np.hstack([own, Z])
@@ -352,17 +333,17 @@ class MeanModel:
 
     def scales(self, coefficient_scale: Any) -> Any:
         """The prior standard deviations of the coefficients; one number is not for the constant, which stays flat."""
-        if coefficient_scale is not None and not set(self.names) - (
-            {"constant"} if is_number(coefficient_scale) else set()
-        ):
+        if coefficient_scale is None:
+            return None
+        one = is_number(coefficient_scale)
+        has_scale = [not (one and name == "constant") for name in self.names]
+        if not any(has_scale):
+            constant = " but the constant, which stays flat" if self.names else ""
             raise InvalidInput(
                 f"priors.coefficients = {shown(coefficient_scale)} has no effect: the mean has no coefficients"
-                + (" but the constant, which stays flat. " if self.names else ". ")
-                + "Leave it None, or give mean='linear', a function as mean, or covariates."
+                f"{constant}. Leave it None, or give mean='linear', a function as mean, or covariates."
             )
-        if is_number(coefficient_scale):
-            return np.array([np.inf if name == "constant" else float(coefficient_scale) for name in self.names])
-        return coefficient_scale
+        return np.where(has_scale, float(coefficient_scale), np.inf) if one else coefficient_scale
 
 
 def _first_values(mean: Any, points: Array) -> Array:
@@ -375,8 +356,3 @@ def _first_values(mean: Any, points: Array) -> Array:
             f"here of shape {np.shape(points)}, and returns (N,) or (N, q) numbers."
         ) from error
     return basis_values(values, len(points))
-
-
-def _covariates(covariates: Any, number: int) -> Array:
-    """Checked covariates, (N, q)."""
-    return basis_values(covariates, number, "`covariates`")

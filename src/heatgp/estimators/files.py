@@ -26,9 +26,8 @@ from ..manifolds.parse import can_be_named, parse
 MODEL = FileFormat("a model that heatgp saved", 1, "Fit the model again and save it.")
 MODULES = ("heatgp.covariance", "heatgp.estimators.", "heatgp.gp.", "heatgp.heat.methods")
 """Where the classes of a file are looked for."""
-GENERATORS = (np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64, np.random.MT19937)
-FUNCTIONS = {"constant": constant_basis}
-"""Functions that a file may refer to, by name."""
+GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")
+"""Bit generators of NumPy that a file may name."""
 REMEDY = "Keep the data and the parameters instead, and fit again with time=, amplitude= and noise= given."
 
 
@@ -106,11 +105,12 @@ def load_model(path: Any, manifold: Manifold | None = None) -> Any:
             f"{path} was written by heatgp {description.get('heatgp')} and cannot be read by {__version__} "
             f"({type(error).__name__}: {error}). {MODEL.remedy}"
         ) from None
-    own = getattr(model, "manifold_", None)
-    if manifold is not None and own != manifold:
-        raise InvalidInput(f"{path} holds a model on {own!r}; the manifold given is {manifold!r}.")
-    if manifold is not None and not can_be_named(manifold):
-        check_fingerprint(path, manifold, description["fingerprint"], description["python"])
+    if manifold is not None:
+        own = getattr(model, "manifold_", None)
+        if own != manifold:
+            raise InvalidInput(f"{path} holds a model on {own!r}; the manifold given is {manifold!r}.")
+        if not can_be_named(manifold):
+            check_fingerprint(path, manifold, description["fingerprint"], description["python"])
     return model
 
 
@@ -136,125 +136,100 @@ class _Writer:
     def _written(self, value: Any, name: str) -> list[Any]:
         """The kind of an object and what determines it."""
         kind = type(value)
-        if kind is complex:
-            return ["complex", value.real, value.imag]
         if isinstance(value, Path):
             return ["path", fspath(value)]
         if kind in (list, tuple):
             return [kind.__name__, [self.encoded(each, name) for each in value]]
         if kind is dict:
-            return [
-                "dict",
-                [[self.encoded(key), self.encoded(each, f"{name}[{key!r}]")] for key, each in value.items()],
-            ]
+            pairs = [[self.encoded(key), self.encoded(each, f"{name}[{key!r}]")] for key, each in value.items()]
+            return ["dict", pairs]
         if isinstance(value, np.ndarray) or is_jax(value):
-            return self._array(np.asarray(value), name)
+            array, place = np.asarray(value), f"{len(self.objects)}.array"
+            if array.dtype.kind == "O":
+                return ["objects", list(array.shape), [self.encoded(each, name) for each in array.flat]]
+            self.arrays[place] = array
+            return ["array", place]
         if isinstance(value, np.random.Generator):
             return ["generator", value.bit_generator.state["bit_generator"], self.encoded(value.bit_generator.state)]
         if isinstance(value, Manifold):
             return ["manifold", repr(value), can_be_named(value)]
         if isinstance(value, HeatKernel):
             return ["kernel", describe(value, self.arrays, f"{len(self.objects)}.kernel.")]
-        for known, function in FUNCTIONS.items():
-            if value is function:
-                return ["function", known]
+        if value is constant_basis:
+            return ["function", "constant"]
         where = f"{kind.__module__}.{kind.__qualname__}"
         if not where.startswith(MODULES) or not (is_dataclass(value) or hasattr(value, "_fields")):
             raise Unsupported(f"{name} is {value!r}, which a file without code cannot hold. {REMEDY}")
-        parts = {each: getattr(value, each) for each in _names(value)}
-        return ["class", where, {each: self.encoded(part, each) for each, part in parts.items()}]
-
-    def _array(self, value: np.ndarray, name: str) -> list[Any]:
-        if value.dtype.kind == "O":
-            return ["objects", list(value.shape), [self.encoded(each, name) for each in value.ravel()]]
-        place = f"{len(self.objects)}.array"
-        self.arrays[place] = value
-        return ["array", place]
+        if hasattr(value, "get_params"):  # an estimator: what `fit` sets are no fields
+            names = list(vars(value))
+        else:
+            names = [each.name for each in fields(value)] if is_dataclass(value) else value._fields
+        return ["class", where, {each: self.encoded(getattr(value, each), each) for each in names}]
 
 
 class _Reader:
     """The inverse of `_Writer`."""
 
     def __init__(self, path: Any, description: Any, arrays: Arrays, manifold: Manifold | None) -> None:
-        self.path, self.description, self.arrays, self.manifold = path, description, arrays, manifold
-        self._found: list[Any] = []
+        self.path, self.arrays, self.manifold = path, arrays, manifold
+        self.parts = {} if manifold is None else {repr(part): part for part in _with_parts(manifold)}
+        self.objects: list[Any] = []
         for written in description["objects"]:  # an object comes after its parts
-            self._found.append(self._read(*written))
+            self.objects.append(self._read(written))
 
     def decoded(self, value: Any) -> Any:
-        return self._found[value["object"]] if isinstance(value, dict) else value
+        return self.objects[value["object"]] if isinstance(value, dict) else value
 
-    def _read(self, kind: str, *parts: Any) -> Any:
-        match kind:
-            case "complex":
-                return complex(*parts)
-            case "path":
-                return Path(parts[0])
-            case "list":
-                return [self.decoded(each) for each in parts[0]]
-            case "tuple":
-                return tuple(self.decoded(each) for each in parts[0])
-            case "dict":
-                return {self.decoded(key): self.decoded(value) for key, value in parts[0]}
-            case "array":
-                return self.arrays[parts[0]]
-            case "objects":
-                found = np.empty(len(parts[1]), dtype=object)
-                found[:] = [self.decoded(each) for each in parts[1]]
-                return found.reshape(parts[0])
-            case "generator":
-                bits = {each.__name__: each for each in GENERATORS}[parts[0]]()
-                bits.state = self.decoded(parts[1])
+    def _read(self, written: list[Any]) -> Any:
+        match written:
+            case ["path", text]:
+                return Path(text)
+            case ["list", values]:
+                return [self.decoded(each) for each in values]
+            case ["tuple", values]:
+                return tuple(self.decoded(each) for each in values)
+            case ["dict", pairs]:
+                return {self.decoded(key): self.decoded(value) for key, value in pairs}
+            case ["array", place]:
+                return self.arrays[place]
+            case ["objects", shape, values]:
+                return np.fromiter(map(self.decoded, values), dtype=object).reshape(shape)
+            case ["generator", name, state] if name in GENERATORS:
+                bits = getattr(np.random, name)()
+                bits.state = self.decoded(state)
                 return np.random.Generator(bits)
-            case "manifold":
-                return self._manifold(*parts)
-            case "kernel":
-                named = self._part(parts[0]["manifold"])
-                return restore(parts[0], self.arrays, self.manifold if named is None else named)
-            case "function":
-                return FUNCTIONS[parts[0]]
-            case "class":
-                return self._instance(*parts)
-        raise TypeError(f"{kind!r} is not a kind of object")
+            case ["manifold", text, named]:
+                return parse(text) if named else self._given_manifold(text)
+            case ["kernel", parts]:
+                return restore(parts, self.arrays, self.parts.get(parts["manifold"], self.manifold))
+            case ["function", "constant"]:
+                return constant_basis
+            case ["class", where, parts]:
+                return self._instance(where, {name: self.decoded(part) for name, part in parts.items()})
+        raise TypeError(f"{written[0]!r} is not a kind of object")
 
-    def _manifold(self, text: str, named: bool) -> Manifold:
-        if named:
-            return parse(text)
+    def _given_manifold(self, text: str) -> Manifold:
+        """The manifold given, or one that it is composed of, whose text is this."""
         if self.manifold is None:
             raise InvalidInput(
                 f"{self.path} holds a model on {text}, whose functions a file cannot hold. Pass "
                 "manifold=... too, on the command line --manifold."
             )
-        found = self._part(text)
-        if found is None:
+        if text not in self.parts:
             raise InvalidInput(f"{self.path} holds a model on {text}; the manifold given is {self.manifold!r}.")
-        return found
+        return self.parts[text]
 
-    def _part(self, text: str) -> Manifold | None:
-        """The manifold given, or one that it is composed of, whose text is this."""
-        parts = [] if self.manifold is None else _with_parts(self.manifold)
-        return next((part for part in parts if repr(part) == text), None)
-
-    def _instance(self, where: str, parts: dict[str, Any]) -> Any:
+    def _instance(self, where: str, values: dict[str, Any]) -> Any:
         """An object of a class of this library, without a call of its constructor."""
         module, _, name = where.rpartition(".")
         cls = getattr(import_module(module), name) if where.startswith(MODULES) else None
         if not (isinstance(cls, type) and (is_dataclass(cls) or issubclass(cls, tuple))):
             raise TypeError(f"{where} is not a part of a model")
-        values = {each: self.decoded(part) for each, part in parts.items()}
         if issubclass(cls, tuple):
             return tuple.__new__(cls, values.values())
         found = object.__new__(cls)
-        for each, value in values.items():
-            object.__setattr__(found, each, value)
+        vars(found).update(values)
         return found
-
-
-def _names(value: Any) -> list[str]:
-    """The attributes that determine an object; of an estimator all, since those that `fit` sets are no fields."""
-    if hasattr(value, "get_params"):
-        return list(vars(value))
-    return list(value._fields) if hasattr(value, "_fields") else [each.name for each in fields(value)]
 
 
 def _with_parts(manifold: Manifold) -> list[Manifold]:

@@ -36,8 +36,8 @@ class KernelError:
         """Root mean square of the kernel's error over that of the predictive standard deviation."""
         if not self.error.any():
             return 0.0
-        error, spread = (float(np.sqrt(np.mean(np.square(x)))) for x in (self.error, self.spread))
-        return error / spread if spread > 0 else np.inf
+        spread = float(np.linalg.norm(self.spread))
+        return float(np.linalg.norm(self.error)) / spread if spread > 0 else np.inf
 
     def __str__(self) -> str:
         if not self.error.any():

@@ -16,6 +16,7 @@ from ..errors import AccuracyWarning, InvalidInput, caught_warnings, warn, warn_
 from ..gp.kernels import Normalized
 from ..gp.sparse.local import LocalPosterior
 from ..heat.composed import ProductKernel, WrappedKernel, compose
+from ..heat.files import parts_of
 from ..heat.kernel import HeatKernel, MadeKernel
 from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
 from ..heat.methods import METHODS, Method, count_simple, known_options
@@ -25,6 +26,8 @@ from ..manifolds import Euclidean, Manifold, Product, Scaled
 
 OWN_TIMES = ("shared", "each", "coordinates")
 """What `time` may say of the times that are learned."""
+CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
+"""What `smoothness="learn"` chooses from: the heat kernel, and the Matern kernels in use."""
 
 
 def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0) -> HeatKernel:
@@ -39,9 +42,9 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0) -> H
     """
     word = time if isinstance(time, str) else None
     if word is not None and word not in OWN_TIMES:
-        known = ", ".join(map(repr, OWN_TIMES))
         raise InvalidInput(
-            f"time = {shown(time)} is not known. Give a positive number, None, {known} or one per factor."
+            f"time = {shown(time)} is not known. Give a positive number, None, {', '.join(map(repr, OWN_TIMES))} or "
+            "one per factor."
         )
     listed = isinstance(kernel, (list, tuple))
     factors = manifold.factors if isinstance(manifold, Product) else ()
@@ -49,7 +52,7 @@ def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0) -> H
         raise InvalidInput(f"a list of {len(kernel)} kernels needs a product of as many; got {manifold!r}.")
     parts = list(zip(factors, kernel)) if listed else [(manifold, kernel)]
     before = [sum(map(count_simple, factors[:i])) for i in range(len(parts))]
-    choices = [checked_choice(*part, number, rng=rng) for part, number in zip(parts, before)]
+    choices = [checked_choice(*part, number, rng) for part, number in zip(parts, before)]
     several = any(isinstance(choice, HeatKernel) and choice.parameters > 1 for choice in choices)
     inner = without_scale(manifold)
     has_several = isinstance(inner, Product) or several or (isinstance(inner, Euclidean) and word != "each")
@@ -73,14 +76,14 @@ def with_own_times(kernel: HeatKernel, time: Any) -> HeatKernel:
     None is one for each factor of a product, and else one time. "shared" is one time, "each" one for each factor,
     "coordinates" one for each factor and each coordinate of R^n. A tuple has as many times as its length says.
     """
-    if not is_list(time):
-        found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")
-        wanted = isinstance(time, str) and time != "shared"
-        unable = wanted and found is kernel and kernel.parameters == 1 and kernel.manifold != Euclidean(1)
-    else:
+    if is_list(time):
         choices = [kernel.with_times(which) for which in ("each", None, "coordinates")]
         fitting = [c for c in choices if len(time) in (c.parameters, c.parameters - c.weight_parameters)]
         found, unable = (fitting or choices)[0], not fitting and choices[-1] is kernel
+    else:
+        found = kernel.with_times(time if time is None or isinstance(time, str) else "shared")
+        named = time in ("each", "coordinates")
+        unable = named and found is kernel and kernel.parameters == 1 and kernel.manifold != Euclidean(1)
     if unable:
         raise InvalidInput(
             f"time = {shown(time)} is one for each factor, but {kernel!r} has no factors. Give a list of kernels, one "
@@ -111,13 +114,13 @@ def is_same_manifold(one: Manifold, other: Manifold) -> bool:
     return bool(one == other)
 
 
-def checked_choice(manifold: Manifold, choice: Any, number: int, **options: Any) -> Method | HeatKernel:
-    """The Method or HeatKernel that `choice` stands for; a name takes those `options` that its method has.
+def checked_choice(manifold: Manifold, choice: Any, number: int, rng: Any) -> Method | HeatKernel:
+    """The Method or HeatKernel that `choice` stands for; a name takes the `rng` if its method has one.
 
     `number` counts the manifolds before this one in a product: their simulations are independent.
     """
     if isinstance(choice, str) and choice in METHODS:
-        choice = METHODS[choice](**known_options(choice, **options))
+        choice = METHODS[choice](**known_options(choice, rng=rng))
     if isinstance(choice, Method):
         return choice.independent(number)
     if not isinstance(choice, HeatKernel):
@@ -143,12 +146,10 @@ def learned_times(kernel: Kernel, numbers: Any) -> Any:
 
 def learned_weights(kernel: Kernel, numbers: Any) -> tuple[float, ...] | None:
     """The share of each summand of a sum in the prior variance; None of other kernels."""
-    weights = np.array([1.0, *numbers[-kernel.weight_parameters :]]) if kernel.weight_parameters else None
-    return None if weights is None else tuple((weights / weights.sum()).tolist())
-
-
-CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
-"""What `smoothness="learn"` chooses from: the heat kernel, and the Matern kernels in use."""
+    if not kernel.weight_parameters:
+        return None
+    weights = np.array([1.0, *numbers[-kernel.weight_parameters :]])
+    return tuple((weights / weights.sum()).tolist())
 
 
 def smoothed(kernel: HeatKernel, smoothness: Any) -> HeatKernel:
@@ -167,20 +168,13 @@ def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
         return
     if isinstance(kernel, str) and kernel == "precomputed":
         raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
-    for part in kernel if isinstance(kernel, (list, tuple)) else [kernel]:
-        if not isinstance(part, HeatKernel):
-            continue
-        for simple in simple_parts(part):
+    parts = kernel if isinstance(kernel, (list, tuple)) else [kernel]
+    for simple in (simple for part in parts if isinstance(part, HeatKernel) for simple in simple_parts(part)):
+        if simple.smoothness_given_by or smoothness_of(simple) < math.inf:
+            advice = "Leave one of them out, or give its heat kernel."
             if simple.smoothness_given_by:
-                raise InvalidInput(
-                    f"smoothness = {smoothness!r}, but {simple!r} has its own. Leave it out, and give it where the "
-                    f"kernel is made: {simple.smoothness_given_by}."
-                )
-        if smoothness_of(part) < math.inf:
-            raise InvalidInput(
-                f"smoothness = {smoothness!r}, but {part!r} has its own. Leave one of them out, or give its heat "
-                "kernel."
-            )
+                advice = f"Leave it out, and give it where the kernel is made: {simple.smoothness_given_by}."
+            raise InvalidInput(f"smoothness = {smoothness!r}, but {simple!r} has its own. {advice}")
 
 
 def smoothness_of(kernel: Any) -> float:
@@ -190,11 +184,8 @@ def smoothness_of(kernel: Any) -> float:
 
 def simple_parts(kernel: Any) -> list[Any]:
     """The Matern kernels, and other kernels that are no sums, products or changes of others, that make up a kernel."""
-    if isinstance(kernel, (SumKernel, ProductKernel)):
-        parts = kernel.summands if isinstance(kernel, SumKernel) else kernel.factors
-        return [simple for part in parts for simple in simple_parts(part)]
-    if isinstance(kernel, WrappedKernel) and not isinstance(kernel, MaternKernel):
-        return simple_parts(kernel.base)
+    if isinstance(kernel, (SumKernel, ProductKernel, WrappedKernel)) and not isinstance(kernel, MaternKernel):
+        return [simple for part in parts_of(kernel) for simple in simple_parts(part)]
     return [kernel]
 
 
@@ -211,19 +202,18 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
         check_model_smoothness(self.smoothness, self.kernel)
         if not isinstance(self.smoothness, str):
             return fit(self, X, *data, **options)
-        tried: list[tuple[float, Any, list[Any]]] = []
+        tried: list[tuple[Any, list[Any]]] = []
         for smoothness in CANDIDATES:
             model = copy(self)
             model.smoothness = smoothness
             if tried:
-                model.kernel = without_normalization(tried[0][1].kernel_)
+                model.kernel = without_normalization(tried[0][0].kernel_)
             with caught_warnings() as given:
                 fit(model, X, *data, **options)
-            tried.append((model.posterior_.log_marginal_likelihood, model, given))
-        _, best, given = max(_comparable(tried), key=lambda entry: entry[0])
+            tried.append((model, given))
+        best, given = tried[int(np.argmax(_comparable_evidences([model for model, _ in tried])))]
         warn_again(given)
-        take_over(self, best)
-        self._setup = replace(self._setup, learns_smoothness=True)
+        take_over(self, best, learns_smoothness=True)
         return self
 
     return fitted
@@ -234,32 +224,27 @@ def fit_again(self: Any, fit: Callable[..., Any], *data: Any) -> None:
     model = copy(self)
     if isinstance(self.smoothness, str):
         model.smoothness = self.smoothness_
-    learned = self._setup.learns_smoothness
     fit(model, *data)
-    take_over(self, model)
-    self._setup = replace(self._setup, learns_smoothness=learned)
+    take_over(self, model, self._setup.learns_smoothness)
 
 
-def take_over(self: Any, model: Any) -> None:
+def take_over(self: Any, model: Any, learns_smoothness: bool) -> None:
     """Set what another model has learned, but not its arguments."""
     given = self.get_params(deep=False)
     vars(self).update({name: value for name, value in vars(model).items() if name not in given})
+    self._setup = replace(self._setup, learns_smoothness=learns_smoothness)
 
 
-def _comparable(tried: list[tuple[float, Any, list[Any]]]) -> list[tuple[float, Any, list[Any]]]:
-    """The same with evidences of one kind: exact ones where a model is dense, else those of some neighbourhoods where a
-    model is local, else the lower bounds of sparse models."""
-    models = [model for _, model, _ in tried]
-    local = [m for m in models if isinstance(m.posterior_, LocalPosterior)]
-    dense = [m for m in models if m.posterior_.structure.keeps_data and m not in local]
-    if len(dense) == len(models) or not (dense or local):
-        return tried
-    chosen = (dense or local)[0]
-
-    def evidence_of(model: Any) -> float:
-        """The log evidence of the kernel and the parameters of another model of the same data."""
-        other = model.posterior_
-        again = chosen.posterior_.again(model.kernel_, other.params, likelihood=other.likelihood)
-        return again.log_marginal_likelihood
-
-    return [(evidence_of(model), model, given) for _, model, given in tried]
+def _comparable_evidences(models: list[Any]) -> list[float]:
+    """Log evidences of one kind: exact ones where a model is dense, else those of some neighborhoods where a model is
+    local, else the lower bounds of sparse models."""
+    posteriors = [model.posterior_ for model in models]
+    local = [found for found in posteriors if isinstance(found, LocalPosterior)]
+    dense = [found for found in posteriors if found.structure.keeps_data and not isinstance(found, LocalPosterior)]
+    if len(dense) < len(models) and (dense or local):
+        one = (dense or local)[0]  # of the same data, for the kernels and parameters of all
+        posteriors = [
+            one.again(model.kernel_, found.params, likelihood=found.likelihood)
+            for model, found in zip(models, posteriors)
+        ]
+    return [found.log_marginal_likelihood for found in posteriors]

@@ -22,14 +22,13 @@ def names_remedies(*methods: str) -> Callable[[Estimator], Estimator]:
 
 
 def _with_remedies(owner: str, method: Callable[..., Any]) -> Callable[..., Any]:
-    missing = [name for name in ARGUMENTS if name not in signature(method).parameters]
+    missing = set(ARGUMENTS).difference(signature(method).parameters)
     call = owner if method.__name__ == "__init__" else f"{owner}.{method.__name__}"
 
     @wraps(method)
     def called(self: Any, *arguments: Any, **options: Any) -> Any:
-        for name in missing:
-            if name in options:
-                check(ARGUMENTS[name], CLASSES, call=call)
+        for name in missing.intersection(options):
+            check(ARGUMENTS[name], CLASSES, call=call)
         return method(self, *arguments, **options)
 
     return called

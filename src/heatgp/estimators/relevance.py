@@ -38,22 +38,18 @@ def explained_variances(
     variance : array () or (p,).
     explained : dict of such arrays by the name of the factor; empty where there is one factor only, or one datum.
     """
-    points = np.asarray(points)[random_rows(len(points), min(DATA, len(points)))]
-    number = len(points)
-    predictions = predict(points)
-    explained: dict[str, Array] = {}
-    shifts = range(1, min(number - 1, max(1, PREDICTIONS // max(number, 1))) + 1)
+    points = np.asarray(points)[random_rows(len(points), DATA)]
+    number, predictions = len(points), predict(points)
     names = [name for name, _ in replaced_parts(manifold, coordinates, points, points)]
-    if len(names) < 2 or not shifts:
+    if len(names) < 2 or number < 2:
         return predictions.var(axis=0), {}
-    total = np.zeros((len(names), *predictions.shape[1:]))
-    weight = (number - 1) / (2 * number * len(shifts))  # as if each datum were replaced by itself as often
-    for shift in shifts:
+    changes = []
+    for shift in range(1, min(number, 1 + PREDICTIONS // number)):
         others = np.roll(points, shift, axis=0)
-        for k, (_, moved) in enumerate(replaced_parts(manifold, coordinates, points, others)):
-            total[k] += np.square(predict(moved) - predictions).mean(axis=0) * weight
-    explained = dict(zip(names, total))
-    return predictions.var(axis=0), explained
+        moved = (part for _, part in replaced_parts(manifold, coordinates, points, others))
+        changes.append([np.square(predict(part) - predictions).mean(axis=0) for part in moved])
+    weight = (number - 1) / (2 * number)  # as if each datum were replaced by itself as often
+    return predictions.var(axis=0), dict(zip(names, weight * np.mean(changes, axis=0)))
 
 
 def replaced_parts(

@@ -1,11 +1,9 @@
 """Predictions scored by their log density, for cross-validation with scikit-learn."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.model_selection._search import BaseSearchCV
 from sklearn.pipeline import Pipeline
 
 from ..errors import InvalidInput
@@ -46,21 +44,17 @@ def nlpd_scorer(estimator: Any, X: Any, y: Any, *, covariates: Any = None, expos
     True
     """
     given = {name: value for name, value in (("covariates", covariates), ("exposure", exposure)) if value is not None}
-    if is_classifier(estimator):
-        _refuse(given, estimator)
-        return -classification_scores(estimator.classes_, estimator.predict_proba(X), y)["cross_entropy"]
-    while isinstance(estimator, (Pipeline, BaseSearchCV)):
+    classifies = is_classifier(estimator)
+    while not classifies and (isinstance(estimator, Pipeline) or hasattr(estimator, "best_estimator_")):
         if isinstance(estimator, Pipeline):
             X, estimator = estimator[:-1].transform(X) if len(estimator) > 1 else X, estimator[-1]
         else:
             estimator = estimator.best_estimator_
     if isinstance(estimator, GPRegressor):
         return float(np.mean(estimator.log_density(X, y, **given)))
-    _refuse(given, estimator)
-    mean, deviation = estimator.predict(X, return_std=True)
-    return -negative_log_density(y, mean, np.square(deviation))
-
-
-def _refuse(given: Iterable[str], estimator: Any) -> None:
     for name in given:
         raise InvalidInput(f"{name} is for GPRegressor, and {type(estimator).__name__} has none. Leave it None.")
+    if classifies:
+        return -classification_scores(estimator.classes_, estimator.predict_proba(X), y)["cross_entropy"]
+    mean, deviation = estimator.predict(X, return_std=True)
+    return -negative_log_density(y, mean, np.square(deviation))

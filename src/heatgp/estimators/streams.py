@@ -40,17 +40,17 @@ class Reader:
 
     def chunk(self, data: Rows, where: int | Array = 0) -> Chunk:
         """Some rows, in memory; errors name their numbers in all data: those given, or from the one given on."""
-        X, y, covariates = np.asarray(data.X), np.asarray(data.y), data.covariates
+        X, y = np.asarray(data.X), np.asarray(data.y)
         numbers = where + np.arange(len(X)) if isinstance(where, int) else where
         with located(numbers):
             points = projected_points(self.manifold, X)[0] if self.project else as_points(self.manifold, X)
             if data.weights is not None and not np.any(data.weights):
                 return Chunk(points[:0], np.empty(0), np.empty((0, len(self.mean.names))), np.empty(0))
             kept, noise = noise_scale(len(points), data.variances, data.weights)
-        if kept is not None:
-            points, y, covariates, numbers = points[kept], y[kept], rows(covariates, kept), numbers[kept]
-        with located(numbers):
-            basis = self.mean.values(points, covariates)
+        which = slice(None) if kept is None else kept
+        points, y = points[which], y[which]
+        with located(numbers[which]):
+            basis = self.mean.values(points, rows(data.covariates, which))
             targets(points, y, basis, noise, np.ones(basis.shape[1]))  # checks them
             check_positive(noise)
         return Chunk(points, y.astype(float) - self.known, basis, noise)
@@ -59,8 +59,7 @@ class Reader:
 def first_look(data: Rows, manifold: Any) -> tuple[Rows, Array]:
     """Some random rows, in memory, and their numbers; the first that is asked of data."""
     check_lengths(data)
-    count = data.X.shape[0]
-    numbers = random_rows(count, SUBSET)
+    numbers = random_rows(data.X.shape[0], SUBSET)
     found = dask().some(data, numbers) if is_dask(data.X) else data.some(numbers)
     X = np.asarray(found.X)
     like = np.broadcast_to(np.empty((), X.dtype), data.X.shape)  # errors name the shape of all data
@@ -89,7 +88,9 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
             return reader.chunk(data.some(which), where)
 
     if is_jax(data.X):
-        return Source(data.X.shape[0], read, _jax().cores()), _jax().collector(data, reader)
+        from ..adapters import jax  # it imports JAX, which is there
+
+        return Source(data.X.shape[0], read, jax.cores()), jax.collector(data, reader)
     return Source(data.X.shape[0], read), collected
 
 
@@ -131,28 +132,18 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
             whole = {key: given.pop(key) for key in names if is_list(given.get(key))}
             if is_dask(X):
                 return dask().mapped(self, name, X, whole, given)
-            whole = {key: plain(each) for key, each in whole.items()}
+            whole = {key: plain(each, key) for key, each in whole.items()}
             for key, each in whole.items():
                 if len(each) != len(X):
                     raise InvalidInput(f"{key} has {len(each)} rows and X {len(X)} points: one for each is needed.")
             found = []
             for start in range(0, max(1, len(X)), ROWS):
                 part = slice(start, start + ROWS)
+                own = {key: rows(each, part) for key, each in whole.items()}
                 with located(start):
-                    found.append(
-                        method(self, np.asarray(X[part]), **given, **{k: rows(v, part) for k, v in whole.items()})
-                    )
-            if isinstance(found[0], tuple):
-                return tuple(map(np.concatenate, zip(*found)))
-            return np.concatenate(found)
+                    found.append(method(self, np.asarray(X[part]), **given, **own))
+            return tuple(map(np.concatenate, zip(*found))) if isinstance(found[0], tuple) else np.concatenate(found)
 
         return predicted
 
     return decorate
-
-
-def _jax() -> Any:
-    """The adapter, which imports JAX; it is there where X is a JAX array."""
-    from ..adapters import jax
-
-    return jax

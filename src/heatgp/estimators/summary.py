@@ -18,6 +18,8 @@ from ..html_table import html_table
 
 LEVEL = 0.9
 """The probability of the intervals of parameters."""
+QUANTILE = float(ndtri(0.5 + LEVEL / 2))
+"""Half the length of such an interval, in standard deviations."""
 FLATTEST = 1e-4
 """Curvature in log parameters below which the data and the priors do not determine them: a factor of e^100."""
 
@@ -85,8 +87,8 @@ class Summary:
 
     def __str__(self) -> str:
         rows = [HEADER, *self._rows]
-        widths = [max(len(row[k]) for row in rows) for k in range(3)]
-        table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        table = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
         return "\n".join([self.title, *table, *self._remarks])
 
     def _repr_html_(self) -> str:
@@ -101,23 +103,17 @@ class Summary:
     def _remarks(self) -> list[str]:
         """What stands below the parameters."""
         evidence = self.log_marginal_likelihood
-        first = [] if evidence is None else [f"log evidence  {evidence:.3f}"]
-        return [*first, *self.path, *self._relevance, *(f"note: {note}" for note in self.notes)]
-
-    @property
-    def _relevance(self) -> list[str]:
-        """What each factor explains."""
-        if not self.explained:
-            return []
-        lines = [f"variance of predictions over the data  {_numbers(self.variance)}"]
-        for name, value in self.explained.items():
-            with np.errstate(divide="ignore", invalid="ignore"):
-                share = np.atleast_1d(100 * np.asarray(value) / self.variance)
-            parts = " and ".join(f"{each:.0f} %" for each in share)
-            lines.append(
-                f"  explained by {name}: {_numbers(value)}" + (f", {parts}" if np.isfinite(share).all() else "")
-            )
-        return [*lines, "  effects of several factors together count for each of them"]
+        lines = [] if evidence is None else [f"log evidence  {evidence:.3f}"]
+        lines += self.path
+        if self.explained:
+            lines.append(f"variance of predictions over the data  {_numbers(self.variance)}")
+            for name, value in self.explained.items():
+                line = f"  explained by {name}: {_numbers(value)}"
+                if np.all(np.greater(self.variance, 0)):
+                    line += f", {_numbers(100 * np.divide(value, self.variance), '.0f', ' %')}"
+                lines.append(line)
+            lines.append("  effects of several factors together count for each of them")
+        return [*lines, *(f"note: {note}" for note in self.notes)]
 
 
 def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any) -> list[Parameter]:
@@ -126,81 +122,66 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
     Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
     grid where parameters are integrated over. They end at the bounds of the search.
     """
-    names = objective.names
-    z = np.clip(objective.coordinates(posterior.params, posterior.likelihood), *box.T)
+    names, own = objective.names, posterior.likelihood
+    z = np.clip(objective.coordinates(posterior.params, own), *box.T)
     if len(mixture.weights) > 1:
         points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
-        off = (points - centre) * np.sqrt(mixture.weights)[:, None]
-        covariance = off.T @ off
+        covariance = np.atleast_2d(np.cov(points.T, aweights=mixture.weights, ddof=0))
     else:
-        centre, covariance = z, covariance_of(curvature(objective, z, box)) if len(z) else np.empty((0, 0))
+        values, vectors = np.linalg.eigh(curvature(objective, z, box))
+        centre, covariance = z, vectors / np.maximum(values, FLATTEST) @ vectors.T
     found = []
-    for name, value, parts in _parameters(objective, posterior):
-        if parts and all(part in names for part in parts):
-            row = np.array([float(other in parts) for other in names])  # log noise = log ratio + log variance
-            deviation = float(np.sqrt(row @ covariance @ row))
-            ends = row @ centre + float(ndtri(0.5 + LEVEL / 2)) * deviation * np.array([-1, 1])
+    for name, value, given in _values(posterior, objective.given, None if isinstance(own, Normal) else own):
+        if name in names:
+            # the coordinate of normal noise is the log of its ratio to the amplitude, which may be learned too
+            parts = ("noise", "amplitude") if name == "noise" and isinstance(own, Normal) else (name,)
+            row = np.array([float(each in parts) for each in names])
+            ends = row @ centre + QUANTILE * np.sqrt(row @ covariance @ row) * np.array([-1, 1])
             bounds = box[row > 0].sum(axis=0)
-            low, high = np.exp(np.log(value) + np.clip(ends, *bounds) - row @ z)
+            low, high = (value * np.exp(np.clip(ends, *bounds) - row @ z)).tolist()
             words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
-            found.append(Parameter(name, value, float(low), float(high), True, words))
-        else:
-            found.append(Parameter(name, value, value, value, False))
+            found.append(Parameter(name, float(value), low, high, True, words))
+        elif (name, given) != ("noise", 0.0):
+            found.append(Parameter(name, float(value), float(value), float(value), False))
     if any(each.words for each in found) and steepest(objective, z, box)[1]:
         return [replace(each, words=NO_MAXIMUM) if each.words else each for each in found]
     return found
 
 
-def covariance_of(minus_hessian: Array) -> Array:
-    """The covariance of the normal law with this curvature; very large along directions without any."""
-    values, vectors = np.linalg.eigh(minus_hessian)
-    return vectors / np.maximum(values, FLATTEST) @ vectors.T
-
-
-def _parameters(objective: Any, posterior: Any) -> list[tuple[str, float, tuple[str, ...]]]:
-    """Name and value of each parameter, and the coordinates whose sum its logarithm is, but for a constant."""
-    given, params = objective.given, posterior.params
-    found: list[tuple[str, float, tuple[str, ...]]] = [
-        (name, float(value), (name,)) for name, value in zip(given.names, np.atleast_1d(params.time))
-    ]
-    found.append(("amplitude", params.amplitude, ("amplitude",)))
-    own = posterior.likelihood
-    if not isinstance(own, Normal):
-        found += [(name, float(vars(own)[name]), (name,)) for name in own.bounds]
-    elif given.noise != 0.0:
-        both = ("noise",) if given.amplitude is not None else ("noise", "amplitude")
-        found.append(("noise", params.noise, both if given.noise is None else ()))
-    return found
-
-
 def stated_parameters(posterior: Any, given: Any, likelihood: Any, words: str) -> list[Parameter]:
     """The rows of parameters without intervals; `words` say why those that are learned have none."""
+    rows = []
+    for name, values, known in _values(posterior, given, likelihood):
+        for about, value in _numbered(name, values):
+            end, learned = (np.nan, True) if known is None else (value, False)
+            rows.append(Parameter(about, value, end, end, learned, words if learned else ""))
+    return rows
+
+
+def _values(posterior: Any, given: Any, likelihood: Any) -> list[tuple[str, Any, Any]]:
+    """Name, value and given value of each parameter; `likelihood` has those that are given, and is None if normal."""
     params = posterior.params
-    values: list[tuple[str, Any, Any]] = [*zip(given.names, np.atleast_1d(params.time), given.time)]
+    values = [*zip(given.names, np.atleast_1d(params.time), given.time)]
     values.append(("amplitude", params.amplitude, given.amplitude))
     if likelihood is None:
-        values.append(("noise", params.noise, given.noise))
-    else:
-        own = vars(posterior.likelihood)
-        values += [(name, own[name], vars(likelihood)[name]) for name in likelihood.bounds]
-    rows = []
-    for name, value, known in values:
-        for k, each in enumerate(np.atleast_1d(value).tolist()):
-            about, learned = f"{name}[{k}]" if np.ndim(value) else name, known is None
-            end = np.nan if learned else each
-            rows.append(Parameter(about, each, end, end, learned, words if learned else ""))
-    return rows
+        return [*values, ("noise", params.noise, given.noise)]
+    return values + [(name, vars(posterior.likelihood)[name], vars(likelihood)[name]) for name in likelihood.bounds]
+
+
+def _numbered(name: str, values: Any) -> list[tuple[str, float]]:
+    """The numbers of an array, each with its name; of one number its own."""
+    names = [f"{name}[{k}]" for k in range(len(values))] if np.ndim(values) else [name]
+    return list(zip(names, np.atleast_1d(values).tolist()))
 
 
 def coefficients(model: Any) -> list[Parameter]:
     """The coefficients of the mean of a fitted model, whose posterior is normal."""
-    several, rows = np.ndim(model.coefficients_) == 2, []
+    rows = []
     for name, values, errors in zip(model.coefficient_names_, model.coefficients_, model.coefficient_errors_):
-        for k, (value, error) in enumerate(zip(np.atleast_1d(values).tolist(), np.atleast_1d(errors).tolist())):
-            low, high = value + float(ndtri(0.5 + LEVEL / 2)) * error * np.array([-1, 1])
-            about = f"mean: {name}[{k}]" if several else f"mean: {name}"
-            rows.append(Parameter(about, value, float(low), float(high), True, f"standard error {error:.3g}"))
+        for (about, value), error in zip(_numbered(f"mean: {name}", values), np.atleast_1d(errors).tolist()):
+            ends = value - QUANTILE * error, value + QUANTILE * error
+            rows.append(Parameter(about, value, *ends, True, f"standard error {error:.3g}"))
     return rows
 
 
@@ -214,26 +195,23 @@ def search_path(fit: Fit | None, mixture: Mixture, names: Sequence[str], has_noi
     """How the parameters were found; `names` are those of the numbers that the kernel takes."""
     lines = []
     if fit is not None:
-        others = [value for value, _ in fit.maxima[1:]]
-        name, slope = fit.steep
+        (name, slope), number = fit.steep, len(fit.maxima)
         ended = (
             f"no maximum of the log posterior density, whose slope in log {name} is {slope:.2g}"
             if slope
-            else f"{len(fit.maxima)} local maxim{'um' if len(fit.maxima) == 1 else 'a'} of the log posterior density"
+            else f"{number} local maxim{'um' if number == 1 else 'a'} of the log posterior density"
         )
-        lines.append(
-            f"search: {fit.evaluations} evaluations, {ended}: {fit.log_posterior:.3f}"
-            + "".join(f", {value:.3f}" for value in others)
-        )
+        densities = ", ".join(f"{value:.3f}" for value in (fit.log_posterior, *(value for value, _ in fit.maxima[1:])))
+        lines.append(f"search: {fit.evaluations} evaluations, {ended}: {densities}")
         for _, params in fit.maxima[1:]:
             values = [*zip(names, np.atleast_1d(params.time)), ("amplitude", params.amplitude)]
-            values += [("noise", params.noise)] if has_noise else []
+            values += [("noise", params.noise)] * has_noise
             lines.append("  other maximum: " + ", ".join(f"{name} {_numbers(value)}" for name, value in values))
     if len(mixture.weights) > 1:
         lines.append(f"predictions are averaged over {len(mixture.weights)} sets of parameters")
     return lines
 
 
-def _numbers(values: Any) -> str:
+def _numbers(values: Any, form: str = ".3g", unit: str = "") -> str:
     """One number, or those of several outputs."""
-    return " and ".join(f"{value:.3g}" for value in np.atleast_1d(values))
+    return " and ".join(f"{value:{form}}{unit}" for value in np.atleast_1d(values))

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.spatial import cKDTree
+from sklearn.neighbors import NearestNeighbors
 
 from ..arguments import EXTREME, shown
-from ..covariance import TimeFunction
+from ..covariance import Array, TimeFunction
 from ..errors import HeatGPError, InvalidInput
 from ..gp.search import Bounds
 from ..heat.averaged.euclidean import BESSEL, bessel_correlation
@@ -23,20 +23,18 @@ SUBSET = 200
 """Points whose nearest neighbors, among all data, and whose distances from each other are computed."""
 FAR = 64
 """Pairs of these points, the farthest by a rough distance, of which the farthest is chosen."""
-CANDIDATES = (8, 4096)
-"""Neighbors whose distances are computed: at first, and at most where points are repeated."""
+CANDIDATES = (8, 64, 512, 4096)
+"""Neighbors whose distances are computed: more only where nearer ones are the same point."""
 FEW = 1000
-"""Data up to which neighbors are found by rough distances; of more, a k-d tree finds them in the embedding."""
-MOST_COORDINATES = 64
-"""Coordinates of the embedding from which on a k-d tree is of no use: inner products find the neighbors."""
+"""Data up to which neighbors are found by rough distances; of more they are found in the embedding."""
 MOST_NUMBERS = 1 << 26
-"""Coordinates of all data in the embedding from which on some of the data are taken for all."""
+"""Coordinates of all data in the embedding from which on a random part of the data is used instead of all."""
 PART = 8
 """The dimension of the data is found from their spacing and that of one in so many of them."""
 NUMBERS = 1 << 22
 """Coordinates of pairs of points that are kept in memory at once."""
 SEPARATE = 0.01
-"""Correlation of neighbours below which a shorter time changes little."""
+"""Correlation of neighbors below which a shorter time changes little."""
 WEIGHTS = (1e-4, 1e4)
 """Weights of summands beside that of the first: a hundredth to a hundred times its standard deviation."""
 ROUGH = 100.0
@@ -44,9 +42,12 @@ ROUGH = 100.0
 CONSTANT = 1 - 1e-6
 """Correlation of the farthest points above which f is a constant: amplitudes are searched up to 1e6."""
 
+Distance = Callable[[Array, Array], Array]
+"""A function of two arrays of points, zero where they are the same."""
+
 
 @of_data
-def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None, count: int | None = None) -> Any:
+def time_bounds(kernel: HeatKernel, X: Array, given: Any = None, count: int | None = None) -> Any:
     """Where the numbers that a kernel takes are searched for: one interval, or one for each.
 
     A time: from (a fifth of the typical nearest distance)² to (three times the largest)², within the kernel's own
@@ -68,12 +69,13 @@ def time_bounds(kernel: HeatKernel, X: np.ndarray, given: Any = None, count: int
             raise InvalidInput(
                 f"time_bounds = {shown(given)} are not within {1 / EXTREME:g} and {EXTREME:g}. Change the unit."
             )
-    if len(parts) == 1:
-        return _interval(*parts[0], count) if given is None else given
-    if given is None:
-        times = [_without_effect(part, *_interval(part, x, count)) for part, x in parts]
-    else:
+        if len(parts) == 1:
+            return given
         times = [tuple(interval) for interval in intervals.tolist()]
+    elif len(parts) == 1:
+        return _interval(*parts[0], count)
+    else:
+        times = [_without_effect(part, *_interval(part, x, count)) for part, x in parts]
     return (*times, *(WEIGHTS,) * kernel.weight_parameters)
 
 
@@ -101,20 +103,22 @@ def longest(smoothness: float) -> float:
     return ROUGH if excess(ROUGH) < 0 else float(brentq(excess, 1.0, ROUGH))
 
 
-def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tuple[float, float]:
+def _interval(kernel: HeatKernel, X: Array, count: int | None = None) -> tuple[float, float]:
     """`time_bounds` of one time, from geodesic distances, or from the rough ones where there are none.
 
     Rough distances are in the units of the metric, as times must be; coordinates need not be.
     """
     manifold, times = kernel.manifold, kernel.times
-    order, few = np.random.default_rng(0).permutation(len(X)), np.arange(min(SUBSET, len(X)))
+    if not times[0] < times[1]:
+        raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
     most = max(FEW, MOST_NUMBERS // max(np.size(manifold.embed(X[:1])), 1))
     if len(X) > most:
-        count, X, order = count or len(X), X[order[:most]], np.arange(most)
-    some = order[: len(few)]
+        count = count or len(X)
+    X = X[np.random.default_rng(0).permutation(len(X))[:most]]
+    number, embedded = min(SUBSET, len(X)), len(X) > FEW
     rounding = 1e-14 * np.abs(X).max(initial=0.0)
 
-    def distance(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    def distance(x: Array, y: Array) -> Array:
         """Zero where points are the same but for rounding, and between components."""
         try:
             found = np.asarray(unchecked(manifold.distance)(x, y))
@@ -122,15 +126,9 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
             found = np.sqrt(np.asarray(manifold.rough_separation(x, y)))
         return np.where(np.isfinite(found) & (found > rounding), found, 0.0)
 
-    far, farthest = farthest_pair(manifold, X[some], distance)
-    embedded = len(X) > FEW
-    neighbors, nearest = nearest_neighbors(manifold, X, some, distance, embedded)
-    largest = max(farthest, nearest.max(initial=0.0))
-    apart = nearest > 0
-    if not apart.any():  # one point, or all the same: any length will do
-        nearest, apart, largest = np.ones(1), np.ones(1, dtype=bool), 1.0
-    if not times[0] < times[1]:
-        raise InvalidInput(f"the kernel knows the one time {times[0]:g}, and no other can be learned. Give time.")
+    far, farthest = farthest_pair(manifold, X[:number], distance)
+    neighbors, nearest = nearest_neighbors(manifold, X, number, distance, embedded)
+    largest = max(farthest, float(nearest.max())) or 1.0  # one point, or all the same: any length will do
     reach = longest(smoothness_of(kernel)) * largest
     if reach**2 <= times[0] and np.isinf(times[1]):
         raise InvalidInput(
@@ -138,34 +136,40 @@ def _interval(kernel: HeatKernel, X: np.ndarray, count: int | None = None) -> tu
             f"{times[0]:.2g}, is that of lengths of {times[0] ** 0.5:.2g}, over which f would be a constant. Ask "
             "heat_kernel for shorter times, or take a manifold of the size of the data."
         )
-    spacing = float(np.median(nearest[apart]))
+    spacing = typical = _median(nearest) or largest
     if embedded:
         # Near points may be far apart in the embedding, as on quotients. Some of the data say how much this matters.
-        both = (nearest_neighbors(manifold, X[order[:FEW]], few, distance, way)[1] for way in (False, True))
-        near, found = (np.median(each[each > 0]) if (each > 0).any() else 1.0 for each in both)
-        spacing *= min(1.0, float(near / found))
+        rough, found = (
+            _median(nearest_neighbors(manifold, X[:FEW], number, distance, way)[1]) or 1.0 for way in (False, True)
+        )
+        spacing *= min(1.0, rough / found)
     if count is not None:
-        size = max(len(X) // PART, len(few))
-        part = nearest_neighbors(manifold, X[order[:size]], few, distance, embedded)[1]
-        spacing *= (len(X) / count) ** (1 / data_dimension(part, nearest, len(X) / size, manifold.dim))
+        # Nearest distances grow as N^(-1/d), where d is the dimension of the data, perhaps a curve in the manifold.
+        size, dimension = max(len(X) // PART, number), float(manifold.dim)
+        longer = _median(nearest_neighbors(manifold, X[:size], number, distance, embedded)[1]) / typical
+        if longer > 1:
+            dimension = float(np.clip(np.log(len(X) / size) / np.log(longer), 1, dimension))
+        spacing *= (len(X) / count) ** (1 / dimension)
     low, high = (float(time) for time in np.clip(((spacing / 5) ** 2, reach**2), *times))
     if not low < high:
         return times
-    if not kernel.is_exact or farthest == 0:
+    apart = nearest > 0
+    if not (kernel.is_exact and farthest and apart.any()):
         return low, high
-    return shortened(kernel, (X[some[apart]], X[neighbors[apart]]), far, low, high)
+    return shortened(kernel, (X[:number][apart], X[neighbors[apart]]), far, low, high)
 
 
-def farthest_pair(
-    manifold: Manifold, X: np.ndarray, distance: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> tuple[tuple[np.ndarray, np.ndarray], float]:
+def _median(distances: Array) -> float:
+    """The median of the distances that are not zero; zero if all are."""
+    return float(np.median(distances[distances > 0])) if distances.any() else 0.0
+
+
+def farthest_pair(manifold: Manifold, X: Array, distance: Distance) -> tuple[tuple[Array, Array], float]:
     """Two points, as arrays of one each, whose distance is the largest, and that distance.
 
     Of the `FAR` pairs with the largest rough separation, which costs less where a distance has no formula.
     """
-    rows = max(1, NUMBERS // max(X.size, 1))  # broadcasting copies all points for each row
-    parts = [manifold.rough_separation(X[i : i + rows, None], X) for i in range(0, len(X), rows)]
-    rough = np.triu(np.concatenate(parts), 1).ravel()
+    rough = np.triu(_rough_separations(manifold, X, X), 1).ravel()
     rough = np.where(np.isfinite(rough), rough, 0.0)  # between components
     pairs = np.argpartition(-rough, min(FAR, len(rough)) - 1)[:FAR]
     x, y = (X[index] for index in np.unravel_index(pairs, (len(X), len(X))))
@@ -175,98 +179,57 @@ def farthest_pair(
 
 
 def nearest_neighbors(
-    manifold: Manifold,
-    X: np.ndarray,
-    some: np.ndarray,
-    distance: Callable[[np.ndarray, np.ndarray], np.ndarray],
-    embedded: bool,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The nearest other points of some points, among all data, and their distances; zero where there is none.
+    manifold: Manifold, X: Array, number: int, distance: Distance, embedded: bool
+) -> tuple[Array, Array]:
+    """The nearest other points of the first points, among all, and their distances; zero where there is none.
 
     Parameters
     ----------
     manifold : Manifold
-    X : array (N, *shape) of all data.
-    some : array (n,) of indices.
+    X : array (N, *shape) of all points.
+    number : int, how many of them have their neighbors found.
     distance : function of two arrays of points that is zero where they are the same.
     embedded : bool, whether candidates are neighbors in the embedding. Else all rough separations are computed.
 
     Returns
     -------
-    indices, distances : arrays (n,)
+    indices, distances : arrays (number,)
     """
-    tree = None
-    if embedded and np.size(manifold.embed(X[:1])) <= MOST_COORDINATES:
-        flat = embedding(manifold, X)
-        tree = cKDTree(flat)
-    elif not embedded:
-        rows = max(1, NUMBERS // max(X.size, 1))
-        parts = [some[k : k + rows] for k in range(0, len(some), rows)]
-        rough = np.concatenate([np.asarray(manifold.rough_separation(X[part, None], X)) for part in parts])
-
-    def closest(count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of so many candidates each."""
-        if tree is not None:
-            candidates = np.reshape(tree.query(flat[some], k=count)[1], (len(some), count))
-        elif embedded:
-            candidates = nearest_in_embedding(manifold, X, some, count)
+    each = np.arange(number)
+    if embedded:
+        places = np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+        places = places - places.mean(axis=0)  # inner products of points that are near each other keep their digits
+        search = NearestNeighbors().fit(places)
+    else:
+        rough = _rough_separations(manifold, X[:number], X)
+    for count in CANDIDATES:
+        count = min(count, len(X))
+        if embedded:
+            candidates = search.kneighbors(places[:number], count, return_distance=False)
         else:
             candidates = np.argpartition(rough, count - 1, axis=1)[:, :count]
-        rows = max(1, NUMBERS // X[candidates[:1]].size)
-        parts = [slice(k, k + rows) for k in range(0, len(some), rows)]
-        found = np.concatenate([distance(X[some[part], None], X[candidates[part]]) for part in parts])
-        found, each = np.where(found > 0, found, np.inf), np.arange(len(some))
+        found = _by_rows(lambda x, near: distance(x[:, None], X[near]), X[candidates[0]].size, X[:number], candidates)
+        found = np.where(found > 0, found, np.inf)
         best = np.argmin(found, axis=1)
-        return candidates[each, best], found[each, best]
-
-    count, most = (min(number, len(X)) for number in CANDIDATES)
-    indices, nearest = closest(count)
-    while count < most and not np.isfinite(nearest).all():
-        count = min(8 * count, most)
-        indices, nearest = closest(count)
-    return indices, np.where(np.isfinite(nearest), nearest, 0.0)
+        if np.isfinite(found[each, best]).all() or count == len(X):
+            break
+    return candidates[each, best], np.where(np.isfinite(found), found, 0.0)[each, best]
 
 
-def embedding(manifold: Manifold, X: np.ndarray) -> np.ndarray:
-    """The coordinates of points in the embedding, (N, coordinates)."""
-    return np.asarray(manifold.embed(X), dtype=float).reshape(len(X), -1)
+def _rough_separations(manifold: Manifold, some: Array, X: Array) -> Array:
+    """Those of all pairs of points."""
+    return _by_rows(lambda x: manifold.rough_separation(x[:, None], X), X.size, some)
 
 
-def nearest_in_embedding(manifold: Manifold, X: np.ndarray, some: np.ndarray, count: int) -> np.ndarray:
-    """The indices (n, count) of the points nearest to some points in the embedding, by inner products."""
-    places = embedding(manifold, X[some])
-    center = places.mean(axis=0)  # differences of points that are near each other keep their digits
-    places = places - center
-    kept, away = np.empty((len(some), 0), dtype=int), np.empty((len(some), 0))
-    rows = max(1, NUMBERS // max(places.shape))
-    for start in range(0, len(X), rows):
-        part = embedding(manifold, X[start : start + rows]) - center
-        squares = np.square(part).sum(axis=1) - 2 * places @ part.T  # but for that of the point itself
-        away = np.hstack([away, squares])
-        kept = np.hstack([kept, np.broadcast_to(np.arange(start, start + len(part)), squares.shape)])
-        if away.shape[1] > count:
-            nearest = np.argpartition(away, count - 1, axis=1)[:, :count]
-            kept, away = (np.take_along_axis(each, nearest, axis=1) for each in (kept, away))
-    return kept
-
-
-def data_dimension(part: np.ndarray, whole: np.ndarray, ratio: float, highest: int) -> float:
-    """The dimension of the set that data fill, which may be a curve or a surface in the manifold.
-
-    Parameters
-    ----------
-    part, whole : arrays of nearest distances of the same points, among some of the data and among all.
-    ratio : float, the number of all data over that of some.
-    highest : int, the dimension of the manifold, which is returned where nothing else is known.
-    """
-    if ratio <= 1 or not (part > 0).any():
-        return highest
-    longer = float(np.median(part[part > 0]) / np.median(whole[whole > 0]))
-    return float(np.clip(np.log(ratio) / np.log(longer), 1, highest)) if longer > 1 else highest
+def _by_rows(function: Callable[..., Any], size: int, *arrays: Array) -> Array:
+    """The values of a function of arrays, of some rows at once; each row takes the memory of `size` numbers."""
+    rows = max(1, NUMBERS // size)
+    parts = ([array[k : k + rows] for array in arrays] for k in range(0, len(arrays[0]), rows))
+    return np.concatenate([np.asarray(function(*part)) for part in parts])
 
 
 def shortened(
-    kernel: HeatKernel, near: tuple[np.ndarray, np.ndarray], far: tuple[np.ndarray, np.ndarray], low: float, high: float
+    kernel: HeatKernel, near: tuple[Array, Array], far: tuple[Array, Array], low: float, high: float
 ) -> tuple[float, float]:
     """Shorter times where curvature asks for them: the kernel of S^n is constant from the time log(n)/n on.
 
