@@ -51,6 +51,8 @@ def expectation_propagation(
         if last_one and near is not None:
             sites = near
         precision, shift = sites
+        if not np.all(np.isfinite(sites)):
+            break  # it has diverged
         factor = factorise(precision)
         variance = factor.marginal_variance()
         mean = factor.posterior_mean(shift)
@@ -68,7 +70,7 @@ def expectation_propagation(
         history = [*(history if change < 2 * last else []), (sites, step)][-memory - 1 :]
         sites = next_sites(history, scale, damping)
     raise NotConverged(
-        f"expectation propagation of {len(y)} points did not converge: after {iterations} iterations the "
+        f"expectation propagation of {len(y)} points did not converge: after {number + 1} iterations the "
         f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude, or with "
         "Student-t noise a larger noise."
     )
