@@ -122,16 +122,14 @@ def descend(
            [0., 0., 1.]])
     """
     for name, argument in (("function", function), ("stop", stop)):
-        if not callable(argument):
-            raise InvalidInput(f"{name} must be a function; got {shown(argument)}.")
+        require(callable(argument), f"{name} must be a function; got {shown(argument)}.")
     check_count("steps", steps, 0)
     for name, least in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
-        if check_number(name, least) < 0:
-            raise InvalidInput(f"{name} must be 0 or positive; got {least}.")
+        require(check_number(name, least) >= 0, f"{name} must be 0 or positive; got {least}.")
     require(isinstance(manifold, Manifold), f"descend needs a manifold, such as Sphere(2); got {shown(manifold)}.")
     x = np.array(check_points(manifold, starts, "starts"))
-    if x.ndim != 1 + len(manifold.shape):
-        raise InvalidInput(f"starts have shape {x.shape}; needed is (n, {_listed(manifold.shape)}).")
+    shape = ", ".join(map(str, manifold.shape))
+    require(x.ndim == 1 + len(manifold.shape), f"starts have shape {x.shape}; needed is (n, {shape}).")
     box = _checked_box(manifold, bounds)
     descents = _Descents(manifold, function, box, np.clip(x, *box), tolerance)
     number = 0
@@ -155,18 +153,14 @@ def euclidean_coordinates(manifold: Manifold) -> np.ndarray:
     return np.full(flat_size(manifold), isinstance(manifold, Euclidean))
 
 
-def _listed(shape: tuple[int, ...]) -> str:
-    return ", ".join(map(str, shape))
-
-
 def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
     """The least and the largest coordinates, (2, *shape), infinite where there are no bounds; or InvalidInput."""
     unbounded = np.stack([np.full(manifold.shape, -np.inf), np.full(manifold.shape, np.inf)])
     box = unbounded if bounds is None else as_array(bounds, "bounds")
     if box.dtype.kind not in "iuf" or box.shape != unbounded.shape or not (box[0] <= box[1]).all():
         raise InvalidInput(
-            f"bounds must be real numbers of shape (2, {_listed(manifold.shape)}), the least and the largest value of "
-            f"each coordinate, the first not above the second; got shape {box.shape}."
+            f"bounds must be real numbers of shape {unbounded.shape}, the least and the largest value of each "
+            f"coordinate, the first not above the second; got shape {box.shape}."
         )
     finite = np.isfinite(box).any(axis=0).ravel()
     curved = np.flatnonzero(finite & ~euclidean_coordinates(manifold)[: finite.size])
@@ -192,32 +186,31 @@ class _Descents:
         self, manifold: Manifold, function: Function, box: np.ndarray, x: np.ndarray, tolerance: float
     ) -> None:
         self.manifold, self.function, self.box, self.tolerance = manifold, function, box, tolerance
-        values, gradients = self._checked_call(x)
-        self._check_start(x, values, gradients)
-        self.ended = ~np.isfinite(values)
+        self.x, (self.values, self.gradients) = x, self._checked_call(x)
+        self._check_start()
+        self.ended = ~np.isfinite(self.values)
         self.reach = np.ones(len(x))  # the longest next step: 1, or GROWTH times the last one
         self.pairs = np.empty((2, 0, *x.shape))  # steps and changes of the gradient
         self.weights = np.empty((0, len(x)))  # 1 / <step, change>; 0 where a pair is not used
-        self._arrive(x, values, gradients)
+        self._find_slopes()
 
-    def _arrive(self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray) -> None:
-        """New points. Coordinates at a bound are held where the gradient moves them across it."""
-        self.x, self.values, self.gradients = x, values, gradients
+    def _find_slopes(self) -> None:
+        """The gradients along the box: coordinates at a bound are held where the gradient moves them across it."""
         low, high = self.box
-        self.held = ((x <= low) & (gradients > 0)) | ((x >= high) & (gradients < 0))
-        self.slopes = np.where(self.held, 0.0, gradients)
+        self.held = ((self.x <= low) & (self.gradients > 0)) | ((self.x >= high) & (self.gradients < 0))
+        self.slopes = np.where(self.held, 0.0, self.gradients)
         self.norms = self._length(self.slopes)
         self.ended |= ~(self.norms > self.tolerance)
 
-    def _check_start(self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray) -> None:
+    def _check_start(self) -> None:
         """Raise InvalidInput where no descent can begin, or a gradient is not finite or not tangent."""
-        rows = np.flatnonzero(np.isfinite(values))
-        if len(x) and not len(rows):
+        rows = np.flatnonzero(np.isfinite(self.values))
+        if len(self.x) and not len(rows):
             raise InvalidInput(
-                f"function has no finite value at any of the {len(x)} start(s); at starts[0] it is {values[0]}. Give "
-                "other starts."
+                f"function has no finite value at any of the {len(self.x)} start(s); at starts[0] it is "
+                f"{self.values[0]}. Give other starts."
             )
-        x, gradients, axes = x[rows], gradients[rows], x.ndim - 1
+        x, gradients, axes = self.x[rows], self.gradients[rows], self.x.ndim - 1
         bad = ~np.isfinite(gradients).all(axis=tuple(range(1, x.ndim)))
         if bad.any():
             raise InvalidInput(f"The gradient at starts[{rows[np.argmax(bad)]}] is not finite, though the value is.")
@@ -239,50 +232,48 @@ class _Descents:
         self.weights[:, fresh] = 0.0
         way[fresh] = -self.slopes[fresh]
         way = self._times(way, np.minimum(1.0, self.reach / np.maximum(self._length(way), TINY)))
-        x, values, gradients, way, moved = self._line_search(way)
+        values, gradients = self.values.copy(), self.gradients.copy()
+        moved = self._line_search(way)
         stuck = ~(self.ended | moved)
         self.weights[:, stuck] = 0.0
         self.ended |= stuck & fresh  # not even the gradient leads down
-        before, after = self.values[moved], values[moved]
+        before, after = values[moved], self.values[moved]
         size = np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
         self.ended[moved] |= before - after < value_tolerance * size
         self.reach = np.clip(GROWTH * self._length(way), 1.0, self.manifold.farthest / 2)
+        self._find_slopes()
 
-        ways = np.stack([way, self.gradients])[:, None]
-        pairs = to_tangent_space(self.manifold, x, np.concatenate([self.pairs, ways], axis=1))
-        pairs[1, -1] = gradients - pairs[1, -1]
-        self._arrive(x, values, gradients)
-        way, change = pairs[:, -1]
+        latest = np.stack([way, gradients])[:, None]
+        self.pairs = to_tangent_space(self.manifold, self.x, np.concatenate([self.pairs, latest], axis=1))[:, -KEPT:]
+        self.pairs[1, -1] = self.gradients - self.pairs[1, -1]
+        way, change = self.pairs[:, -1]
         product = self._inner(way, change)
         used = moved & (product > DOWNWARD * self._length(way) * self._length(change))
         weight = np.where(used, 1 / np.where(used, product, 1.0), 0.0)
-        self.pairs = pairs[:, -KEPT:]
         self.weights = np.concatenate([self.weights, weight[None]])[-KEPT:]
 
-    def _line_search(self, way: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Points that are low enough, their values and gradients, the ways to them, and for which descents there are.
+    def _line_search(self, way: np.ndarray) -> np.ndarray:
+        """Go to points that are low enough, shorten the ways to them, and tell for which descents there are any.
 
         A step that is too long is shortened to the minimum of the parabola through what is known, within limits.
         """
-        x, values, gradients, way = self.x.copy(), self.values.copy(), self.gradients.copy(), way.copy()
-        bounded, moved = np.isfinite(self.box).any(axis=0), np.zeros(len(x), dtype=bool)
+        bounded, moved = np.isfinite(self.box).any(axis=0), np.zeros(len(self.x), dtype=bool)
         for _ in range(TRIALS):
             rows = np.flatnonzero(~(self.ended | moved))
             if not len(rows):
                 break
-            ends, found, slopes = self._tried(self.x[rows], way[rows])
+            ends, values, gradients = self._tried(self.x[rows], way[rows])
             ways = np.where(bounded, ends - self.x[rows], way[rows])
             promise = self.manifold.metric(self.x[rows], self.slopes[rows], ways)
-            change = found - self.values[rows]
+            change = values - self.values[rows]
             low = change <= SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
-            here, there = rows[low], rows[~low]
-            x[here], values[here], gradients[here], way[here] = ends[low], found[low], slopes[low], ways[low]
-            moved[here] = True
-            change, promise = change[~low], promise[~low]
+            here, there, change, promise = rows[low], rows[~low], change[~low], promise[~low]
+            self.x[here], self.values[here], self.gradients[here] = ends[low], values[low], gradients[low]
+            way[here], moved[here] = ways[low], True
             best = -promise / np.maximum(2 * (change - promise), TINY)
             shorter = np.where(np.isfinite(change), np.clip(best, *SHORTER), min(SHORTER))
             way[there] = self._times(way[there], shorter)
-        return x, values, gradients, way, moved
+        return moved
 
     def _direction(self) -> np.ndarray:
         """Nocedal and Wright (2006), Algorithm 7.4, with those of the pairs that each descent uses."""
@@ -315,7 +306,8 @@ class _Descents:
     def _checked_call(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The function, or InvalidInput for results that are not values and gradients of the shapes needed."""
         M, found = self.manifold, self.function(x)
-        needed = f"needed are two arrays, values (n,) and gradients (n, {_listed(M.shape)}), for n points"
+        shape = ", ".join(map(str, M.shape))
+        needed = f"needed are two arrays, values (n,) and gradients (n, {shape}), for n points"
         several = isinstance(found, (tuple, list))
         if not several or len(found) != 2:
             got = f"{len(found)} results" if several else f"one result, {shown(found)}"

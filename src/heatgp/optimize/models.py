@@ -92,13 +92,7 @@ def nearly_normal(y: Array) -> tuple[Array, float]:
 
 
 def likely(
-    manifold: Any,
-    X: Array,
-    y: Array,
-    size: float,
-    candidates: Array,
-    times: tuple[float, float] = (0.0, math.inf),
-    **kernel: Any,
+    manifold: Any, X: Array, y: Array, size: float, candidates: Array, times: tuple = (0.0, math.inf), **kernel: Any
 ) -> Callable[[Array], Array]:
     """Where an evaluation is likely to succeed: a function from points (n, *shape) to an array of bool.
 

@@ -22,6 +22,7 @@ from ..errors import InvalidInput
 from ..estimators import GPRegressor
 from ..estimators.kernels import check_model_smoothness, chosen_kernel
 from ..manifolds import Manifold
+from ..manifolds.checks import require
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.rows import as_points
 from .models import Data, fitted
@@ -102,8 +103,8 @@ class Optimizer:
         initial: int = INITIAL,
         rng: Any = 0,
     ) -> None:
-        if not isinstance(manifold, Manifold):
-            raise InvalidInput(f"manifold must be a manifold, such as Sphere(2); got {manifold!r}.")
+        known = isinstance(manifold, Manifold)
+        require(known, f"manifold must be a manifold, such as Sphere(2); got {manifold!r}.")
         if noise is not None and not check_number("noise", noise) >= 0:
             raise InvalidInput(f"noise = {noise} is a variance and must be 0 or positive. None learns it.")
         check_model_smoothness(smoothness, kernel)
@@ -226,9 +227,8 @@ class Optimizer:
         ------
         InvalidInput : if fewer than two evaluations have a value.
         """
-        some = np.isfinite(self._y)
-        if some.sum() < 2:
-            raise InvalidInput(f"{some.sum()} evaluation(s) with a value: a model needs two. Tell more values.")
+        number = np.isfinite(self._y).sum()
+        require(number > 1, f"{number} evaluation(s) with a value: a model needs two. Tell more values.")
         return self._fitted(self._X)
 
     def save(self, path: Any) -> None:
@@ -264,14 +264,15 @@ class Optimizer:
         """
         state, content = SEARCH.read(path)
         for name, own in self._problem.items():
-            stored = state[name]
-            if stored != own:
-                raise InvalidInput(f"{path} is of a search {_difference(name, stored, own)}")
+            difference = {
+                "manifold": f"on {state[name]}, not on {own}. Give another file.",
+                "bounds": "with other bounds. Give these, or another file.",
+            }.get(name, f"with {name} = {state[name]}, not {own}. Give the same {name}, or another file.")
+            require(state[name] == own, f"{path} is of a search {difference}")
         self._X, self._y, self._pending, self.x0 = (content[name] for name in ("X", "y", "pending", "x0"))
         self._seed, self._asked, self._chosen = (state[name] for name in ("seed", "asked", "chosen"))
-        self._radius, self._improved, self._failed = (
-            state["region"][name] for name in ("radius", "improved", "failed")
-        )
+        region = state["region"]
+        self._radius, self._improved, self._failed = region["radius"], region["improved"], region["failed"]
         count, learned = state["learned"]
         self._learned = count, {k: tuple(v) if isinstance(v, list) else v for k, v in learned.items()}
         self._smoothed = None
@@ -279,9 +280,8 @@ class Optimizer:
     @property
     def _problem(self) -> dict[str, Any]:
         """What two searches must share to go on from each other's files."""
-        manifold = fingerprint(self.manifold) or repr(self.manifold)
         return {
-            "manifold": manifold,
+            "manifold": fingerprint(self.manifold) or repr(self.manifold),
             "bounds": [self._space.low.tolist(), self._space.high.tolist()],
             "noise": None if self.noise is None else float(self.noise),
             "kernel": repr(self.kernel),
@@ -326,9 +326,9 @@ class Optimizer:
 
     def _best(self) -> int:
         """The number of the best evaluation."""
-        if not np.isfinite(self._y).any():
-            raise InvalidInput(f"{len(self._y)} evaluation(s), none with a value: there is no best point yet.")
-        return int(np.argmin(np.where(np.isfinite(self._y), self._means, np.inf)))
+        known = np.isfinite(self._y)
+        require(bool(known.any()), f"{len(known)} evaluation(s), none with a value: there is no best point yet.")
+        return int(np.argmin(np.where(known, self._means, np.inf)))
 
     def _tell(self, x: Array, y: float) -> None:
         """One evaluation: the region learns from it."""
@@ -363,12 +363,3 @@ class Optimizer:
             self._radius, self._failed = self._radius / 2, 0
             if self._radius <= SMALLEST * size:  # begin anew
                 self._radius = size / 4
-
-
-def _difference(name: str, stored: Any, own: Any) -> str:
-    """The end of a message: what a file holds, and what this search has."""
-    if name == "manifold":
-        return f"on {stored}, not on {own}. Give another file."
-    if name == "bounds":
-        return "with other bounds. Give these, or another file."
-    return f"with {name} = {stored}, not {own}. Give the same {name}, or another file."

@@ -65,10 +65,8 @@ def explore(
     starts = starts[space.in_reach(starts, asked)]
     succeeds = likely(space.manifold, X, y, space.size, starts, model.kernel_.times, **kernel)
 
-    def possible(x: Array) -> Array:
-        return space.in_reach(x, asked) & succeeds(x)
-
-    x = largest_improvement(model, Data(X[some], values, pending, noise), starts, possible, space.box)
+    finite = Data(X[some], values, pending, noise)
+    x = largest_improvement(model, finite, starts, lambda x: space.in_reach(x, asked) & succeeds(x), space.box)
     return x, parameters_of(model)
 
 
@@ -110,10 +108,8 @@ def refine(space: Space, data: Data, rng: np.random.Generator, best: Array, radi
     starts = directions * lengths[:, None]
     succeeds = likely(ball, *near(np.arange(len(data.y))), 2 * WIDTH, starts)
 
-    def possible(z: Array) -> Array:
-        return (np.linalg.norm(z, axis=1) <= 1) & succeeds(z)
-
-    found = largest_improvement(model, Data(z, values, pending, data.noise), starts, possible)
+    local = Data(z, values, pending, data.noise)
+    found = largest_improvement(model, local, starts, lambda z: (np.linalg.norm(z, axis=1) <= 1) & succeeds(z))
     return space.at(best, radius * found[None])[0]
 
 
