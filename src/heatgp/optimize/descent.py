@@ -232,7 +232,7 @@ class _Descents:
         self.weights[:, fresh] = 0.0
         way[fresh] = -self.slopes[fresh]
         way = self._times(way, np.minimum(1.0, self.reach / np.maximum(self._length(way), TINY)))
-        values, gradients = self.values.copy(), self.gradients.copy()
+        x, values, gradients = self.x.copy(), self.values.copy(), self.gradients.copy()
         moved = self._line_search(way)
         stuck = ~(self.ended | moved)
         self.weights[:, stuck] = 0.0
@@ -240,7 +240,8 @@ class _Descents:
         before, after = values[moved], self.values[moved]
         size = np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
         self.ended[moved] |= before - after < value_tolerance * size
-        self.reach = np.clip(GROWTH * self._length(way), 1.0, self.manifold.farthest / 2)
+        length = np.sqrt(np.maximum(self.manifold.metric(x, way, way), 0.0))  # where the step began
+        self.reach = np.clip(GROWTH * length, 1.0, self.manifold.farthest / 2)
         self._find_slopes()
 
         latest = np.stack([way, gradients])[:, None]

@@ -47,6 +47,7 @@ class Space:
         self.box = np.stack([np.where(self.bounded, 0.0, -np.inf), np.where(self.bounded, SIDE, np.inf)])
 
     def _checked_pairs(self, bounds: Any) -> Array:
+        """Pairs (low, high), one for each bounded coordinate, or InvalidInput."""
         number = int(self.bounded.sum())
         if bounds is not None and not number:
             raise InvalidInput(
