@@ -267,3 +267,14 @@ def test_wrong_input(rng):
     for name in ("tolerance", "value_tolerance"):
         with pytest.raises(InvalidInput, match=f"^{name} must be a finite number; got 'small'"):
             descend(M, function, M.random(rng, 1), **{name: "small"})
+
+
+def test_whole_numbers_as_gradients():
+    """A type of the first gradients that holds no fractions does not round later ones."""
+    found = descend(
+        Euclidean(1),
+        lambda x: (np.cosh(x[:, 0]), np.sinh(x) if (x % 1).any() else np.array([[4]])),
+        np.array([[2.0]]),
+    )
+    assert found.gradient_norms[0] < 1e-6
+    assert abs(found.x[0, 0]) < 1e-6

@@ -14,11 +14,9 @@ from scipy.stats import yeojohnson
 import heatgp as hg
 from heatgp.errors import InvalidInput, OffManifold, Unsupported
 from heatgp.manifolds.gradients import to_tangent_space
-from heatgp.optimize.failures import likely
 from heatgp.optimize.improvement import expected_improvement, improvement_of, log_improvement
-from heatgp.optimize.optimizer import Optimizer
-from heatgp.optimize.proposals import fitted
-from heatgp.optimize.region import LEAST, Region
+from heatgp.optimize.models import fitted, likely
+from heatgp.optimize.optimizer import SMALLEST, Optimizer
 from heatgp.optimize.space import SIDE, Space
 from own_manifolds import SPHERE, TORUS_CHART, U_DOMAIN
 
@@ -91,11 +89,11 @@ def test_gradient_of_a_model_s_improvement_against_differences(model, rng):
     np.testing.assert_allclose((gradient * x).sum(axis=1), 0, atol=1e-12 * np.abs(gradient).max())
 
 
-# The space and the region
+# The space and the trust region
 
 
 def test_a_box_has_the_same_coordinates_in_all_units():
-    space = Space.of(POSE, POSE_BOUNDS)
+    space = Space(POSE, POSE_BOUNDS)
     x = space.random(np.random.default_rng(0), 200)
     low, high = np.transpose(POSE_BOUNDS)
     outer = space.outer(x)
@@ -115,25 +113,37 @@ def test_a_box_has_the_same_coordinates_in_all_units():
 )
 def test_normal_coordinates(M, rng):
     """Those of the ends of short geodesics are the velocities, but for squares of the lengths."""
-    space = Space.of(M)
+    space = Space(M)
     x = M.random(rng, 1)[0]
     v = 1e-3 * rng.standard_normal((20, M.dim))
-    frame = space.frame(x)
-    np.testing.assert_allclose(space.coordinates(x, frame, space.at(x, frame, v)), v, atol=1e-5)
+    np.testing.assert_allclose(space.coordinates(x, space.at(x, v)), v, atol=1e-5)
 
 
-def test_a_region_halves_and_begins_anew():
-    region = Region.of(size=4.0, dim=2)
-    radii = []
-    for _ in range(200):
-        region = region.after(False)
-        radii.append(region.radius)
-    assert min(radii) > LEAST * 4.0
-    assert radii.count(1.0) > 2
-    for _ in range(9):
-        region = region.after(True)
-    assert region.radius <= 2.0
-    assert Region.of(4.0, 2).moved(9.0).radius == 1.0
+def test_a_trust_region_halves_doubles_and_begins_anew(monkeypatch):
+    """It halves after two local evaluations on S² that did not improve, and doubles after two that did."""
+    M = hg.Sphere(2)
+    monkeypatch.setattr(Optimizer, "_proposal", lambda self, rng: (M.random(rng, 1)[0], "refined"))
+    optimizer = Optimizer(M)
+    size, radii = optimizer._space.size, []
+    for value in [0.0, *[1.0] * 200, *-np.arange(1.0, 10.0)]:
+        optimizer.tell(optimizer.ask(), value)
+        radii.append(optimizer._radius / size)
+    assert radii[:5] == [1 / 4, 1 / 4, 1 / 8, 1 / 8, 1 / 16]
+    assert min(radii) > SMALLEST
+    assert radii[:201].count(1 / 4) > 4
+    assert [radii[202], radii[204]] == [2 * radii[200], 4 * radii[200]]
+    assert radii[-1] <= 1 / 2
+
+
+def test_a_better_point_elsewhere_widens_the_trust_region():
+    """To reach the best point of before, up to a quarter of the space."""
+    optimizer = Optimizer(hg.Sphere(2))
+    optimizer.tell([1.0, 0, 0], 1.0)
+    start, optimizer._radius = optimizer._radius, 1e-3
+    optimizer.tell([np.cos(0.1), np.sin(0.1), 0], 0.5)
+    assert optimizer._radius == pytest.approx(0.1)
+    optimizer.tell([0, 0, 1.0], 0.0)
+    assert optimizer._radius == start
 
 
 # Minima that are known

@@ -12,12 +12,13 @@ Optim. 20, 221-246.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..arguments import EXTREME, as_array, check_count, check_flag, check_number, shown
+from ..array import norm
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.checks import TOLERANCE, check_points, require, unchecked
@@ -121,27 +122,21 @@ def descend(
            [0., 0., 1.]])
     """
     for name, argument in (("function", function), ("stop", stop)):
-        if not callable(argument):
-            raise InvalidInput(f"{name} must be a function; got {shown(argument)}.")
+        require(callable(argument), f"{name} must be a function; got {shown(argument)}.")
     check_count("steps", steps, 0)
     for name, least in (("tolerance", tolerance), ("value_tolerance", value_tolerance)):
-        if check_number(name, least) < 0:
-            raise InvalidInput(f"{name} must be 0 or positive; got {least}.")
+        require(check_number(name, least) >= 0, f"{name} must be 0 or positive; got {least}.")
     require(isinstance(manifold, Manifold), f"descend needs a manifold, such as Sphere(2); got {shown(manifold)}.")
     x = np.array(check_points(manifold, starts, "starts"))
-    if x.ndim != 1 + len(manifold.shape):
-        raise InvalidInput(f"starts have shape {x.shape}; needed is (n, {', '.join(map(str, manifold.shape))}).")
-    box = None if bounds is None else _checked_box(manifold, bounds)
-    x = x if box is None else np.clip(x, *box)
-    function = _checked_function(manifold, function)
-    state = _State(manifold, box, x, *function(x))
-    _check_start(manifold, x, state.values, state.gradients, tolerance)
-    for number in range(steps):
-        moving = state.moving(tolerance)
-        if not moving.any() or check_flag("the value that stop returns", stop()):
-            return state.descent(number)
-        state.step(function, moving, value_tolerance)
-    return state.descent(steps)
+    shape = ", ".join(map(str, manifold.shape))
+    require(x.ndim == 1 + len(manifold.shape), f"starts have shape {x.shape}; needed is (n, {shape}).")
+    box = _checked_box(manifold, bounds)
+    descents = _Descents(manifold, function, box, np.clip(x, *box), tolerance)
+    number = 0
+    while number < steps and not (descents.ended.all() or check_flag("the value that stop returns", stop())):
+        descents.step(value_tolerance)
+        number += 1
+    return Descent(descents.x, descents.values, descents.norms, number)
 
 
 def euclidean_coordinates(manifold: Manifold) -> np.ndarray:
@@ -159,12 +154,13 @@ def euclidean_coordinates(manifold: Manifold) -> np.ndarray:
 
 
 def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
-    """The least and the largest coordinates, (2, *shape), or InvalidInput."""
-    box = as_array(bounds, "bounds")
-    if box.dtype.kind not in "iuf" or box.shape != (2, *manifold.shape) or not (box[0] <= box[1]).all():
+    """The least and the largest coordinates, (2, *shape), infinite where there are no bounds; or InvalidInput."""
+    unbounded = np.stack([np.full(manifold.shape, -np.inf), np.full(manifold.shape, np.inf)])
+    box = unbounded if bounds is None else as_array(bounds, "bounds")
+    if box.dtype.kind not in "iuf" or box.shape != unbounded.shape or not (box[0] <= box[1]).all():
         raise InvalidInput(
-            f"bounds must be real numbers of shape (2, {', '.join(map(str, manifold.shape))}), the least and the "
-            f"largest value of each coordinate, the first not above the second; got shape {box.shape}."
+            f"bounds must be real numbers of shape {unbounded.shape}, the least and the largest value of each "
+            f"coordinate, the first not above the second; got shape {box.shape}."
         )
     finite = np.isfinite(box).any(axis=0).ravel()
     curved = np.flatnonzero(finite & ~euclidean_coordinates(manifold)[: finite.size])
@@ -176,152 +172,117 @@ def _checked_box(manifold: Manifold, bounds: Any) -> np.ndarray:
     return box
 
 
-def _checked_function(manifold: Manifold, function: Function) -> Function:
-    """The function, with an error for results that are not values and gradients of the shapes needed."""
-    shape = ", ".join(map(str, manifold.shape))
-    needed = f"needed are two arrays, values (n,) and gradients (n, {shape}), for n points"
+class _Descents:
+    """All descents: their points, and the steps and changes of the gradient that their directions are made of.
 
-    def checked(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = function(x)
-        if not isinstance(found, (tuple, list)) or len(found) != 2:
-            got = f"{len(found)} results" if isinstance(found, (tuple, list)) else f"one result, {shown(found)}"
-            raise InvalidInput(f"function returned {got}; {needed}.")
-        values, gradients = as_array(found[0], "the array of values"), as_array(found[1], "the array of gradients")
-        if values.shape != x.shape[:1] or gradients.shape != x.shape:
-            raise InvalidInput(
-                f"function returned values of shape {values.shape} and gradients of shape {gradients.shape} for points "
-                f"of shape {x.shape}; {needed}."
-            )
-        if values.dtype.kind == "c" or (gradients.dtype.kind == "c" and not manifold.is_complex):
-            raise InvalidInput(
-                f"function returned values of dtype {values.dtype} and gradients of dtype {gradients.dtype}; values "
-                f"are real, and so are gradients on {manifold!r}."
-            )
-        return values, gradients
+    Parameters
+    ----------
+    manifold, function, tolerance : as in `descend`.
+    box : array (2, *shape), the least and the largest coordinates.
+    x : array (n, *shape), the starts.
+    """
 
-    return checked
-
-
-def _check_start(
-    manifold: Manifold, x: np.ndarray, values: np.ndarray, gradients: np.ndarray, tolerance: float
-) -> None:
-    """Raise InvalidInput where no descent can begin, or a gradient is not finite or not tangent."""
-    finite = np.isfinite(values)
-    if len(x) and not finite.any():
-        raise InvalidInput(
-            f"function has no finite value at any of the {len(x)} start(s); at starts[0] it is {values[0]}. Give other "
-            "starts."
-        )
-    x, gradients, rows = x[finite], gradients[finite], np.flatnonzero(finite)
-    axes = tuple(range(1, x.ndim))
-    bad = ~np.isfinite(gradients).all(axis=axes)
-    if bad.any():
-        raise InvalidInput(f"The gradient at starts[{rows[np.argmax(bad)]}] is not finite, though the value is.")
-    normal = gradients - to_tangent_space(manifold, x, gradients[None])[0]
-    size, off = (np.sqrt((np.abs(v) ** 2).sum(axis=axes)) for v in (gradients, normal))
-    bad = (off > TANGENT * size) & (size > tolerance)
-    if bad.any():
-        number = int(np.argmax(bad))
-        raise InvalidInput(
-            f"The gradient at starts[{rows[number]}] is not tangent to {manifold!r}: its normal part is "
-            f"{off[number] / size[number]:.1e} of it > {TANGENT:g}. manifold.gradient(x, slope) makes tangent vectors "
-            "of partial derivatives."
-        )
-
-
-def _shorter(change: np.ndarray, promise: np.ndarray) -> np.ndarray:
-    """The part of a step to try next: to the minimum of the parabola through what is known, within limits."""
-    low, high = SHORTER
-    best = -promise / np.maximum(2 * (change - promise), TINY)
-    return np.where(np.isfinite(change), np.clip(best, low, high), low)
-
-
-@dataclass
-class _State:
-    """All descents: their points, and the steps and changes of the gradient that their directions are made of."""
-
-    manifold: Manifold
-    box: np.ndarray | None
-    x: np.ndarray
-    values: np.ndarray
-    gradients: np.ndarray
-    ended: np.ndarray = field(init=False)
-    reach: np.ndarray = field(init=False)
-    """The longest next step: 1, or GROWTH times the last one."""
-    moves: list[np.ndarray] = field(default_factory=list)
-    changes: list[np.ndarray] = field(default_factory=list)
-    weights: list[np.ndarray] = field(default_factory=list)
-    """1 / <move, change>, (n,); 0 where a pair is not used."""
-
-    def __post_init__(self) -> None:
-        self.values, self.gradients = np.array(self.values, dtype=float), np.array(self.gradients)
+    def __init__(
+        self, manifold: Manifold, function: Function, box: np.ndarray, x: np.ndarray, tolerance: float
+    ) -> None:
+        self.manifold, self.function, self.box, self.tolerance = manifold, function, box, tolerance
+        self.x, (self.values, self.gradients) = x, self._checked_call(x)
+        self._check_start()
         self.ended = ~np.isfinite(self.values)
-        self.reach = np.ones(len(self.x))
+        self.reach = np.ones(len(x))  # the longest next step: 1, or GROWTH times the last one
+        self.pairs = np.empty((2, 0, *x.shape))  # steps and changes of the gradient
+        self.weights = np.empty((0, len(x)))  # 1 / <step, change>; 0 where a pair is not used
+        self._find_slopes()
 
-    def descent(self, iterations: int) -> Descent:
-        return Descent(self.x, self.values, self._length(self.x, self._free(self.gradients)), iterations)
+    def _find_slopes(self) -> None:
+        """The gradients along the box: coordinates at a bound are held where the gradient moves them across it."""
+        low, high = self.box
+        self.held = ((self.x <= low) & (self.gradients > 0)) | ((self.x >= high) & (self.gradients < 0))
+        self.slopes = np.where(self.held, 0.0, self.gradients)
+        self.norms = self._length(self.slopes)
+        self.ended |= ~(self.norms > self.tolerance)
 
-    def moving(self, tolerance: float) -> np.ndarray:
-        """Which descents have not ended."""
-        return ~self.ended & (self._length(self.x, self._free(self.gradients)) > tolerance)
+    def _check_start(self) -> None:
+        """Raise InvalidInput where no descent can begin, or a gradient is not finite or not tangent."""
+        rows = np.flatnonzero(np.isfinite(self.values))
+        if len(self.x) and not len(rows):
+            raise InvalidInput(
+                f"function has no finite value at any of the {len(self.x)} start(s); at starts[0] it is "
+                f"{self.values[0]}. Give other starts."
+            )
+        x, gradients, axes = self.x[rows], self.gradients[rows], self.x.ndim - 1
+        bad = ~np.isfinite(gradients).all(axis=tuple(range(1, x.ndim)))
+        if bad.any():
+            raise InvalidInput(f"The gradient at starts[{rows[np.argmax(bad)]}] is not finite, though the value is.")
+        size, off = norm(gradients, axes), norm(gradients - to_tangent_space(self.manifold, x, gradients), axes)
+        bad = (off > TANGENT * size) & (size > self.tolerance)
+        if bad.any():
+            number = int(np.argmax(bad))
+            raise InvalidInput(
+                f"The gradient at starts[{rows[number]}] is not tangent to {self.manifold!r}: its normal part is "
+                f"{off[number] / size[number]:.1e} of it > {TANGENT:g}. manifold.gradient(x, slope) makes tangent "
+                "vectors of partial derivatives."
+            )
 
-    def step(self, function: Function, moving: np.ndarray, value_tolerance: float) -> None:
+    def step(self, value_tolerance: float) -> None:
         """One step of all descents that have not ended."""
-        gradient = self._free(self.gradients)
-        way = self._direction(gradient)
-        size = self._length(self.x, gradient)
-        fresh = ~(self._inner(gradient, way) < -DOWNWARD * size * self._length(self.x, way)) | self._no_history()
-        self._forget(fresh)
-        way[fresh] = -gradient[fresh]
-        way = self._times(way, np.minimum(1.0, self.reach / np.maximum(self._length(self.x, way), TINY)))
-
+        way = self._direction()
+        downward = self._inner(self.slopes, way) < -DOWNWARD * self.norms * self._length(way)
+        fresh = ~(downward & (self.weights > 0).any(axis=0))
+        self.weights[:, fresh] = 0.0
+        way[fresh] = -self.slopes[fresh]
+        way = self._times(way, np.minimum(1.0, self.reach / np.maximum(self._length(way), TINY)))
         x, values, gradients = self.x.copy(), self.values.copy(), self.gradients.copy()
-        searching = moving.copy()
+        moved = self._line_search(way)
+        stuck = ~(self.ended | moved)
+        self.weights[:, stuck] = 0.0
+        self.ended |= stuck & fresh  # not even the gradient leads down
+        before, after = values[moved], self.values[moved]
+        size = np.maximum(1.0, np.maximum(np.abs(before), np.abs(after)))
+        self.ended[moved] |= before - after < value_tolerance * size
+        length = np.sqrt(np.maximum(self.manifold.metric(x, way, way), 0.0))  # where the step began
+        self.reach = np.clip(GROWTH * length, 1.0, self.manifold.farthest / 2)
+        self._find_slopes()
+
+        latest = np.stack([way, gradients])[:, None]
+        self.pairs = to_tangent_space(self.manifold, self.x, np.concatenate([self.pairs, latest], axis=1))[:, -KEPT:]
+        self.pairs[1, -1] = self.gradients - self.pairs[1, -1]
+        way, change = self.pairs[:, -1]
+        product = self._inner(way, change)
+        used = moved & (product > DOWNWARD * self._length(way) * self._length(change))
+        weight = np.where(used, 1 / np.where(used, product, 1.0), 0.0)
+        self.weights = np.concatenate([self.weights, weight[None]])[-KEPT:]
+
+    def _line_search(self, way: np.ndarray) -> np.ndarray:
+        """Go to points that are low enough, shorten the ways to them, and tell for which descents there are any.
+
+        A step that is too long is shortened to the minimum of the parabola through what is known, within limits.
+        """
+        bounded, moved = np.isfinite(self.box).any(axis=0), np.zeros(len(self.x), dtype=bool)
         for _ in range(TRIALS):
-            rows = np.flatnonzero(searching)
+            rows = np.flatnonzero(~(self.ended | moved))
             if not len(rows):
                 break
-            ends = self._along(self.x[rows], way[rows])
-            found, slopes = self._evaluated(function, ends)
-            moved = self._in_box(way[rows], ends - self.x[rows])
-            promise = self.manifold.metric(self.x[rows], gradient[rows], moved)
-            change = found - self.values[rows]
-            good = change <= SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
-            here, there = rows[good], rows[~good]
-            x[here], values[here], gradients[here], way[here] = ends[good], found[good], slopes[good], moved[good]
-            searching[here] = False
-            way[there] = self._times(way[there], _shorter(change[~good], promise[~good]))
-        self.reach = np.minimum(np.maximum(1.0, GROWTH * self._length(self.x, way)), self.manifold.farthest / 2)
-        self.ended |= searching & fresh  # not even the gradient leads down
-        self._forget(searching)
-        moved, size = moving & ~searching, np.maximum(1.0, np.maximum(np.abs(values), np.abs(self.values)))
-        decrease = np.where(moved, self.values, 0.0) - np.where(moved, values, 0.0)  # others may be infinite
-        self.ended |= moved & (decrease < value_tolerance * np.where(moved, size, 1.0))
-        self._moved(x, values, gradients, way, moved)
+            ends, values, gradients = self._tried(self.x[rows], way[rows])
+            ways = np.where(bounded, ends - self.x[rows], way[rows])
+            promise = self.manifold.metric(self.x[rows], self.slopes[rows], ways)
+            change = values - self.values[rows]
+            low = change <= SUFFICIENT * promise + ROUNDING * np.abs(self.values[rows])
+            here, there, change, promise = rows[low], rows[~low], change[~low], promise[~low]
+            self.x[here], self.values[here], self.gradients[here] = ends[low], values[low], gradients[low]
+            way[here], moved[here] = ways[low], True
+            best = -promise / np.maximum(2 * (change - promise), TINY)
+            shorter = np.where(np.isfinite(change), np.clip(best, *SHORTER), min(SHORTER))
+            way[there] = self._times(way[there], shorter)
+        return moved
 
-    def _moved(
-        self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray, way: np.ndarray, which: np.ndarray
-    ) -> None:
-        """Go to new points, and keep the step and the change of the gradient, as tangent vectors there."""
-        vectors = np.stack([*self.moves, *self.changes, way, self.gradients])
-        *kept, way, before = to_tangent_space(self.manifold, x, vectors)
-        self.moves, self.changes = kept[: len(self.moves)], kept[len(self.moves) :]
-        self.x, self.values, self.gradients = x, values, gradients
-        change = gradients - before
-        product = self._inner(way, change)
-        used = which & (product > DOWNWARD * self._length(x, way) * self._length(x, change))
-        self.moves = [*self.moves, way][-KEPT:]
-        self.changes = [*self.changes, change][-KEPT:]
-        self.weights = [*self.weights, np.where(used, 1 / np.where(used, product, 1.0), 0.0)][-KEPT:]
-
-    def _direction(self, gradient: np.ndarray) -> np.ndarray:
+    def _direction(self) -> np.ndarray:
         """Nocedal and Wright (2006), Algorithm 7.4, with those of the pairs that each descent uses."""
-        pairs = [(self._free(s), self._free(y), weight) for s, y, weight in zip(self.moves, self.changes, self.weights)]
-        q, parts, scale = gradient, [], np.ones(len(self.x))
+        pairs = list(zip(*np.where(self.held, 0.0, self.pairs), self.weights))
+        q, parts, scale = self.slopes, [], np.ones(len(self.x))
         for s, y, weight in reversed(pairs):
-            part = weight * self._inner(s, q)
-            q = q - self._times(y, part)
-            parts.append(part)
+            parts.append(weight * self._inner(s, q))
+            q = q - self._times(y, parts[-1])
         for _, y, weight in pairs:  # that of the latest pair which is used
             square = self._inner(y, y)
             used = (weight > 0) & (square > 0)  # in a box nothing may be left of a change
@@ -329,47 +290,47 @@ class _State:
         r = self._times(q, scale)
         for (s, y, weight), part in zip(pairs, reversed(parts)):
             r = r + self._times(s, part - weight * self._inner(y, r))
-        return -self._free(r)
+        return -np.where(self.held, 0.0, r)
 
-    def _no_history(self) -> np.ndarray:
-        return ~np.any([weight > 0 for weight in self.weights], axis=0) if self.weights else np.ones(len(self.x), bool)
-
-    def _forget(self, which: np.ndarray) -> None:
-        self.weights = [np.where(which, 0.0, weight) for weight in self.weights]
-
-    def _along(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The ends of geodesics, in the box, without rounding errors of many steps."""
+    def _tried(self, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The ends of geodesics, in the box, the values there, nan where one cannot be used, and the gradients."""
         with np.errstate(all="ignore"):  # of steps that are too long
-            ends = np.asarray(self.manifold.polish(unchecked(self.manifold.exp)(x, v)))
-        return ends if self.box is None else np.clip(ends, *self.box)
-
-    def _evaluated(self, function: Function, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The function and its gradients; nan where x has left the manifold or one of them is not finite."""
-        with np.errstate(all="ignore"):
-            possible = (self.manifold.defect(x) <= TOLERANCE) & (np.abs(x).reshape(len(x), -1).max(axis=1) < EXTREME)
+            ends = np.clip(self.manifold.polish(unchecked(self.manifold.exp)(x, v)), *self.box)
+            size = np.abs(ends).reshape(len(x), -1).max(axis=1)
+            possible = (self.manifold.defect(ends) <= TOLERANCE) & (size < EXTREME)
         values, gradients = np.full(len(x), np.nan), np.zeros_like(x)
         if possible.any():
-            values[possible], gradients[possible] = function(x[possible])
-        values[~(np.isfinite(values) & np.isfinite(gradients).reshape(len(x), -1).all(axis=1))] = np.nan
-        return values, gradients
+            values[possible], gradients[possible] = self._checked_call(ends[possible])
+        finite = np.isfinite(values) & np.isfinite(gradients).reshape(len(x), -1).all(axis=1)
+        return ends, np.where(finite, values, np.nan), gradients
 
-    def _in_box(self, v: np.ndarray, difference: np.ndarray) -> np.ndarray:
-        """The vector v of a step, in coordinates with bounds the difference of its ends."""
-        return v if self.box is None else np.where(np.isfinite(self.box).any(axis=0), difference, v)
-
-    def _free(self, v: np.ndarray) -> np.ndarray:
-        """v without the coordinates that are at a bound and that the gradient moves across it."""
-        if self.box is None:
-            return v
-        low, high = self.box
-        held = ((self.x <= low) & (self.gradients > 0)) | ((self.x >= high) & (self.gradients < 0))
-        return np.where(held, 0.0, v)
+    def _checked_call(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The function, or InvalidInput for results that are not values and gradients of the shapes needed."""
+        M, found = self.manifold, self.function(x)
+        shape = ", ".join(map(str, M.shape))
+        needed = f"needed are two arrays, values (n,) and gradients (n, {shape}), for n points"
+        several = isinstance(found, (tuple, list))
+        if not several or len(found) != 2:
+            got = f"{len(found)} results" if several else f"one result, {shown(found)}"
+            raise InvalidInput(f"function returned {got}; {needed}.")
+        values, gradients = as_array(found[0], "the array of values"), as_array(found[1], "the array of gradients")
+        if values.shape != x.shape[:1] or gradients.shape != x.shape:
+            raise InvalidInput(
+                f"function returned values of shape {values.shape} and gradients of shape {gradients.shape} for points "
+                f"of shape {x.shape}; {needed}."
+            )
+        if values.dtype.kind == "c" or (gradients.dtype.kind == "c" and not M.is_complex):
+            raise InvalidInput(
+                f"function returned values of dtype {values.dtype} and gradients of dtype {gradients.dtype}; values "
+                f"are real, and so are gradients on {M!r}."
+            )
+        return values.astype(float), gradients.astype(x.dtype)
 
     def _inner(self, u: np.ndarray, v: np.ndarray) -> np.ndarray:
         return np.asarray(self.manifold.metric(self.x, u, v))
 
-    def _length(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return np.sqrt(np.maximum(self.manifold.metric(x, v, v), 0.0))
+    def _length(self, v: np.ndarray) -> np.ndarray:
+        return np.sqrt(np.maximum(self._inner(v, v), 0.0))
 
     def _times(self, v: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Tangent vectors (n, *shape) times numbers (n,)."""

@@ -29,18 +29,11 @@ def log_improvement(u: Array) -> Array:
     >>> log_improvement(np.array([0.0, -10.0, -1e5])).round(4)
     array([-9.18900000e-01, -5.55531000e+01, -5.00000002e+09])
     """
-    near = np.maximum(u, -1.0)
-    middle = np.clip(u, FAR, -1.0)
-    far = np.minimum(u, FAR)
+    near, far = np.maximum(u, -1.0), np.minimum(u, -1.0)
     # Phi(u) / phi(u) = √(pi / 2) erfcx(-u / √2); 1 + u times it loses digits like u²
-    share = 1 + middle * math.sqrt(math.pi / 2) * erfcx(-middle / math.sqrt(2))
-    return np.where(
-        u > -1.0,
-        np.log(np.exp(-near * near / 2 - LOG_ROOT) + near * ndtr(near)),
-        np.where(
-            u > FAR, -middle * middle / 2 - LOG_ROOT + np.log(share), -far * far / 2 - LOG_ROOT - 2 * np.log(-far)
-        ),
-    )
+    share = np.where(far > FAR, 1 + far * math.sqrt(math.pi / 2) * erfcx(-far / math.sqrt(2)), 1 / (far * far))
+    log_near = np.log(np.exp(-near * near / 2 - LOG_ROOT) + near * ndtr(near))
+    return np.where(u > -1.0, log_near, -far * far / 2 - LOG_ROOT + np.log(share))
 
 
 def expected_improvement(mean: Array, std: Array, best: float) -> tuple[Array, Array, Array]:

@@ -7,6 +7,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
+from itertools import repeat, takewhile
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from ..arguments import EXTREME, check_count, check_flag, check_jobs, is_list, s
 from ..array import Array
 from ..errors import InvalidInput
 from ..manifolds import Manifold
+from ..manifolds.checks import require
 from ..progress import tracked
 from ..whole_file import check_path
 from .optimizer import INITIAL, Optimizer
@@ -101,10 +104,9 @@ def minimize(
     >>> found.fun < 0.01, found.nfev
     (True, 20)
     """
-    if not callable(function):
-        raise InvalidInput(f"function must be a function of one point; got {function!r}.")
-    if callback is not None and not callable(callback):
-        raise InvalidInput(f"callback must be a function of the Optimizer, or None; got {callback!r}.")
+    require(callable(function), f"function must be a function of one point; got {function!r}.")
+    known = callback is None or callable(callback)
+    require(known, f"callback must be a function of the Optimizer, or None; got {callback!r}.")
     if show_progress is not None:
         check_flag("show_progress", show_progress)
     evaluations, batch = check_count("evaluations", evaluations), check_count("batch", batch)
@@ -116,32 +118,29 @@ def minimize(
     if file is not None and os.path.exists(check_path(file, "file")):
         given = optimizer.x0
         optimizer.load(file)
-        if x0 is not None and not np.array_equal(given, optimizer.x0):
-            raise InvalidInput(
-                f"{file} is of a search that began with another x0, of {len(optimizer.x0)} point(s). Leave x0 out to "
-                "go on with it, or give another file."
-            )
+        require(
+            x0 is None or np.array_equal(given, optimizer.x0),
+            f"{file} is of a search that began with another x0, of {len(optimizer.x0)} point(s). Leave x0 out to go on "
+            "with it, or give another file.",
+        )
         _check_same_function(optimizer, evaluate, file)
-    _keep(optimizer, file)  # a file that cannot be written is found out now
-
-    def rounds() -> Iterator[None]:
-        while len(optimizer.y) < evaluations:
-            yield
-
-    starts, failures, ending = optimizer.x0, Counter[float](), "evaluations were made."
+    save = (lambda: None) if file is None else partial(optimizer.save, file)
+    save()  # a file that cannot be written is found out now
+    starts, failed, ending = optimizer.x0, list[float](), "evaluations were made."
+    rounds = takewhile(lambda _: len(optimizer.y) < evaluations, repeat(None))
     number = math.ceil(max(0, evaluations - len(optimizer.y)) / batch)
-    for _ in tracked(rounds(), number, "Evaluations" if batch == 1 else "Batches of evaluations", show_progress):
+    for _ in tracked(rounds, number, "Evaluations" if batch == 1 else "Batches of evaluations", show_progress):
         done = len(optimizer.y)
         left = min(batch, evaluations - done)
         points = starts[done : done + left] if done < len(starts) else optimizer.pending[:left]
         if not len(points):  # else they were asked for by a run that was interrupted
             points = optimizer.ask(left)
-            _keep(optimizer, file)
+            save()
         for x, value in zip(points, evaluate(points)):
             optimizer.tell(x, value)
             if not abs(value) <= EXTREME:
-                failures[value] += 1
-            _keep(optimizer, file)
+                failed.append(value)
+            save()
         answer = None if callback is None else callback(optimizer)
         if isinstance(answer, (bool, np.bool_)) and answer:
             ending = "evaluations were made, and callback ended the search."
@@ -155,7 +154,7 @@ def minimize(
         values=optimizer.y,
         model=optimizer.model() if number > 1 else None,
         success=number > 0,
-        message=f"{len(optimizer.y)} {ending}" if number else _no_value(len(optimizer.y), failures),
+        message=f"{len(optimizer.y)} {ending}" if number else _no_value(len(optimizer.y), failed),
     )
 
 
@@ -180,22 +179,15 @@ def _check_same_function(optimizer: Optimizer, evaluate: Callable[[Array], Itera
     )
 
 
-def _no_value(number: int, failures: Counter[float]) -> str:
+def _no_value(number: int, failed: list[float]) -> str:
     """What is wrong with a function none of whose values can be used."""
-    kinds = {"nan": 0, "-inf": 0, "inf": 0, "a number beyond 1e100": 0}
-    for value, count in failures.items():
-        kinds[str(value) if str(value) in kinds else "a number beyond 1e100"] += count
-    returned = ", ".join(f"{kind} at {count}" for kind, count in kinds.items() if count)
-    why = f" function returned {returned} of them." if returned else ""
+    kinds = Counter("a number beyond 1e100" if math.isfinite(value) else str(value) for value in failed)
+    counts = [f"{kind} at {kinds[kind]}" for kind in ("nan", "-inf", "inf", "a number beyond 1e100") if kinds[kind]]
+    why = f" function returned {', '.join(counts)} of them." if counts else ""
     return (
         f"none of {number} evaluations had a value between -1e100 and 1e100.{why} A minimum needs finite values: check "
         "the function at one of `points`."
     )
-
-
-def _keep(optimizer: Optimizer, file: Any) -> None:
-    if file is not None:
-        optimizer.save(file)
 
 
 def _evaluator(function: Callable[[Array], float], n_jobs: int | None) -> Callable[[Array], Iterator[float]]:

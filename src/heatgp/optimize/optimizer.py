@@ -11,7 +11,6 @@ Turner and Poloczek (2019), Scalable Global Optimization via Local Bayesian Opti
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,11 @@ from ..errors import InvalidInput
 from ..estimators import GPRegressor
 from ..estimators.kernels import check_model_smoothness, chosen_kernel
 from ..manifolds import Manifold
+from ..manifolds.checks import require
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.rows import as_points
-from .proposals import explore, fitted, parameters_of, refine
-from .region import Region
+from .models import Data, fitted
+from .proposals import explore, refine
 from .space import Space
 
 SEARCH = FileFormat("a file of an Optimizer", 2, "Give another file, or remove it.", "state")
@@ -38,6 +38,10 @@ FIRST_REFINED = 15
 """Evaluations before the first local one: a region about a point that is best of a few is in the wrong place."""
 RELEARN = 1.2
 """The parameters of the model of all data are learned again when there are so many times as many data."""
+GROWS = 2
+"""Improvements in a row after which the radius of the trust region doubles."""
+SMALLEST = 1e-7
+"""The least radius, over the size of the space: there the minimum is known to the rounding of its values."""
 LOWEST, IMPROVEMENT = 10, 1e-3
 """An improvement is at least the second number times the spread of so many of the lowest values."""
 SAME = 1e-10
@@ -99,38 +103,31 @@ class Optimizer:
         initial: int = INITIAL,
         rng: Any = 0,
     ) -> None:
-        if not isinstance(manifold, Manifold):
-            raise InvalidInput(f"manifold must be a manifold, such as Sphere(2); got {manifold!r}.")
+        known = isinstance(manifold, Manifold)
+        require(known, f"manifold must be a manifold, such as Sphere(2); got {manifold!r}.")
         if noise is not None and not check_number("noise", noise) >= 0:
             raise InvalidInput(f"noise = {noise} is a variance and must be 0 or positive. None learns it.")
         check_model_smoothness(smoothness, kernel)
-        self._space = Space.of(manifold, bounds)
+        self._space = Space(manifold, bounds)
         self.manifold, self.noise, self.smoothness = manifold, noise, smoothness
         self.initial = check_count("initial", initial)
         self._seed = [int(word) for word in generator(rng).integers(2**32, size=4)]
         self.kernel = chosen_kernel(manifold, kernel, None)  # made once; what has none is refused here
+        self._kernel = {"kernel": self.kernel, "smoothness": smoothness}  # of models of all data
         number = complex if manifold.is_complex else float
         self._X, self._pending, self.x0 = (np.empty((0, *manifold.shape), dtype=number) for _ in range(3))
         self._y, self._chosen = np.empty(0), list[str]()
         self._asked = 0
-        self._region = Region.of(self._space.size, manifold.dim)
+        self._radius, self._improved, self._failed = self._space.size / 4, 0, 0  # the trust region
         self._learned: tuple[int, dict[str, Any]] = (0, {})  # from how many data, and the parameters of their model
         self._smoothed: Array | None = None  # the means of a model at all points; None where some came later
 
     def __repr__(self) -> str:
         return f"<Optimizer of {self.manifold!r}: {len(self._y)} evaluations, {len(self._pending)} pending>"
 
-    @property
-    def X(self) -> Array:
-        return self._X.copy()
-
-    @property
-    def y(self) -> Array:
-        return self._y.copy()
-
-    @property
-    def pending(self) -> Array:
-        return self._pending.copy()
+    X = property(lambda self: self._X.copy())
+    y = property(lambda self: self._y.copy())
+    pending = property(lambda self: self._pending.copy())
 
     @property
     def x(self) -> Array:
@@ -230,9 +227,8 @@ class Optimizer:
         ------
         InvalidInput : if fewer than two evaluations have a value.
         """
-        some = np.isfinite(self._y)
-        if some.sum() < 2:
-            raise InvalidInput(f"{some.sum()} evaluation(s) with a value: a model needs two. Tell more values.")
+        number = np.isfinite(self._y).sum()
+        require(number > 1, f"{number} evaluation(s) with a value: a model needs two. Tell more values.")
         return self._fitted(self._X)
 
     def save(self, path: Any) -> None:
@@ -249,7 +245,7 @@ class Optimizer:
             "seed": self._seed,
             "asked": self._asked,
             "chosen": self._chosen,
-            "region": asdict(self._region),
+            "region": {"radius": self._radius, "improved": self._improved, "failed": self._failed},
             "learned": self._learned,
         }
         SEARCH.write(path, state, {"X": self._X, "y": self._y, "pending": self._pending, "x0": self.x0})
@@ -268,12 +264,15 @@ class Optimizer:
         """
         state, content = SEARCH.read(path)
         for name, own in self._problem.items():
-            stored = state[name]
-            if stored != own:
-                raise InvalidInput(f"{path} is of a search {_difference(name, stored, own)}")
+            difference = {
+                "manifold": f"on {state[name]}, not on {own}. Give another file.",
+                "bounds": "with other bounds. Give these, or another file.",
+            }.get(name, f"with {name} = {state[name]}, not {own}. Give the same {name}, or another file.")
+            require(state[name] == own, f"{path} is of a search {difference}")
         self._X, self._y, self._pending, self.x0 = (content[name] for name in ("X", "y", "pending", "x0"))
         self._seed, self._asked, self._chosen = (state[name] for name in ("seed", "asked", "chosen"))
-        self._region = Region(**state["region"])
+        region = state["region"]
+        self._radius, self._improved, self._failed = region["radius"], region["improved"], region["failed"]
         count, learned = state["learned"]
         self._learned = count, {k: tuple(v) if isinstance(v, list) else v for k, v in learned.items()}
         self._smoothed = None
@@ -281,9 +280,8 @@ class Optimizer:
     @property
     def _problem(self) -> dict[str, Any]:
         """What two searches must share to go on from each other's files."""
-        manifold = fingerprint(self.manifold) or repr(self.manifold)
         return {
-            "manifold": manifold,
+            "manifold": fingerprint(self.manifold) or repr(self.manifold),
             "bounds": [self._space.low.tolist(), self._space.high.tolist()],
             "noise": None if self.noise is None else float(self.noise),
             "kernel": repr(self.kernel),
@@ -295,28 +293,21 @@ class Optimizer:
         space, number = self._space, len(self._y) + len(self._pending)
         if number < self.initial or np.isfinite(self._y).sum() < 2:
             return space.random(rng, 1)[0], RANDOM
-        X, pending, y = space.inner(self._X), space.inner(self._pending), self._values
+        data = Data(space.inner(self._X), self._values, space.inner(self._pending), self.noise)
         if number >= FIRST_REFINED and number % 2:
-            best = X[self._best()]
-            return refine(space, X, y, pending, best, self._region.radius, rng, self.noise), REFINED
-        count, known = self._learned
-        data = int(np.isfinite(y).sum())
-        if data >= RELEARN * count:
-            known = {}
-        x, model = explore(space, X, y, pending, rng, self.noise, self._kernel, **known)
-        if not known:
-            self._learned = data, parameters_of(model)
+            return refine(space, data, rng, data.X[self._best()], self._radius), REFINED
+        count, parameters = self._learned
+        known = int(np.isfinite(self._y).sum())
+        if known >= RELEARN * count:
+            count, parameters = known, {}
+        x, parameters = explore(space, data, rng, self._kernel, parameters)
+        self._learned = count, parameters
         return x, EXPLORED
 
     @property
     def _values(self) -> Array:
         """The values for models, nan where evaluations failed: zero where squares would be zero."""
         return np.where(np.abs(self._y) < 1 / EXTREME, 0.0, self._y)
-
-    @property
-    def _kernel(self) -> dict[str, Any]:
-        """The kernel of models of all data, as options of GPRegressor."""
-        return {"kernel": self.kernel, "smoothness": self.smoothness}
 
     def _fitted(self, points: Array) -> GPRegressor:
         """A model of all values at the points, which are in the units of the user or of the search."""
@@ -335,9 +326,9 @@ class Optimizer:
 
     def _best(self) -> int:
         """The number of the best evaluation."""
-        if not np.isfinite(self._y).any():
-            raise InvalidInput(f"{len(self._y)} evaluation(s), none with a value: there is no best point yet.")
-        return int(np.argmin(np.where(np.isfinite(self._y), self._means, np.inf)))
+        known = np.isfinite(self._y)
+        require(bool(known.any()), f"{len(known)} evaluation(s), none with a value: there is no best point yet.")
+        return int(np.argmin(np.where(known, self._means, np.inf)))
 
     def _tell(self, x: Array, y: float) -> None:
         """One evaluation: the region learns from it."""
@@ -353,19 +344,22 @@ class Optimizer:
             best = float(finite.min())
             if chosen == REFINED:
                 spread = float(np.ptp(np.sort(finite)[:LOWEST]))
-                self._region = self._region.after(y < best - IMPROVEMENT * spread)
-            elif y < best:
+                self._resize(y < best - IMPROVEMENT * spread)
+            elif y < best:  # the region is about this point now, and reaches the last one
                 last = space.inner(self._X[np.nanargmin(self._y)])
-                self._region = self._region.moved(float(space.distances(space.inner(x[None]), last)[0]))
+                distance = float(space.distances(space.inner(x[None]), last)[0])
+                self._radius, self._improved, self._failed = max(self._radius, min(distance, space.size / 4)), 0, 0
         self._X = np.concatenate([self._X, x[None]])
         self._y = np.append(self._y, y)
         self._smoothed = None
 
-
-def _difference(name: str, stored: Any, own: Any) -> str:
-    """The end of a message: what a file holds, and what this search has."""
-    if name == "manifold":
-        return f"on {stored}, not on {own}. Give another file."
-    if name == "bounds":
-        return "with other bounds. Give these, or another file."
-    return f"with {name} = {stored}, not {own}. Give the same {name}, or another file."
+    def _resize(self, improvement: bool) -> None:
+        """The trust region after one more evaluation in it: Eriksson et al. (2019), section 2."""
+        size, patience = self._space.size, self.manifold.dim // 2 + 1
+        self._improved, self._failed = (self._improved + 1, 0) if improvement else (0, self._failed + 1)
+        if self._improved == GROWS:
+            self._radius, self._improved = min(2 * self._radius, size / 2), 0
+        elif self._failed == patience:
+            self._radius, self._failed = self._radius / 2, 0
+            if self._radius <= SMALLEST * size:  # begin anew
+                self._radius = size / 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,44 +19,48 @@ SIDE = 2.0
 """The length of each side of the box, in the units of the search: about that of the other factors of a product."""
 
 
-@dataclass(frozen=True)
 class Space:
     """A manifold and a box. Points of the search have bounded coordinates from 0 to `SIDE`, whatever their units are.
 
     Parameters
     ----------
     manifold : Manifold
-    low, high : arrays of the shape of a point: the box in the units of the user; 0 and `SIDE` elsewhere.
+    bounds : list of pairs (low, high), one for each coordinate of a Euclidean factor, in their order; default None.
+
+    Attributes
+    ----------
     bounded : array of bool of the shape of a point.
+    low, high : arrays of the shape of a point: the box in the units of the user; 0 and `SIDE` elsewhere.
+    box : array (2, *shape), the least and the largest coordinates of points of the search, infinite without bounds.
+
+    Raises
+    ------
+    InvalidInput : if a Euclidean coordinate has no bounds, or bounds are not pairs (low, high), low < high.
     """
 
-    manifold: Manifold
-    low: Array
-    high: Array
-    bounded: Array
+    def __init__(self, manifold: Manifold, bounds: Any = None) -> None:
+        self.manifold = manifold
+        self.bounded = euclidean_coordinates(manifold)[: math.prod(manifold.shape)].reshape(manifold.shape)
+        pairs = self._checked_pairs(bounds)
+        self.low, self.high = np.zeros(manifold.shape), np.full(manifold.shape, SIDE)
+        self.low[self.bounded], self.high[self.bounded] = pairs.T
+        self.box = np.stack([np.where(self.bounded, 0.0, -np.inf), np.where(self.bounded, SIDE, np.inf)])
 
-    @classmethod
-    def of(cls, manifold: Manifold, bounds: Any = None) -> Space:
-        """The space of a manifold with bounds (low, high) for each coordinate of a Euclidean factor, in their order.
-
-        Raises
-        ------
-        InvalidInput : if a Euclidean coordinate has no bounds, or bounds are not pairs (low, high), low < high.
-        """
-        bounded = euclidean_coordinates(manifold)[: math.prod(manifold.shape)].reshape(manifold.shape)
-        number = int(bounded.sum())
-        pairs = np.empty((0, 2)) if bounds is None else as_array(bounds, "bounds")
-        if pairs.ndim == 1 and pairs.size == 2 == 2 * number:
-            pairs = pairs[None]
+    def _checked_pairs(self, bounds: Any) -> Array:
+        """Pairs (low, high), one for each bounded coordinate, or InvalidInput."""
+        number = int(self.bounded.sum())
         if bounds is not None and not number:
             raise InvalidInput(
-                f"bounds are for Euclidean coordinates, and {manifold!r} has none. Leave them out; a part of it is a "
-                "Domain."
+                f"bounds are for Euclidean coordinates, and {self.manifold!r} has none. Leave them out; a part of it "
+                "is a Domain."
             )
+        pairs = np.empty((0, 2)) if bounds is None else as_array(bounds, "bounds")
+        if pairs.shape == (2,) and number == 1:
+            pairs = pairs[None]
         if pairs.shape != (number, 2) or pairs.dtype.kind not in "iuf":
             raise InvalidInput(
-                f"{manifold!r} has {number} Euclidean coordinate(s), and each needs bounds, one pair (low, high) of "
-                f"finite numbers; got {'none' if bounds is None else f'an array of shape {pairs.shape}'}."
+                f"{self.manifold!r} has {number} Euclidean coordinate(s), and each needs bounds, one pair (low, high) "
+                f"of finite numbers; got {'none' if bounds is None else f'an array of shape {pairs.shape}'}."
             )
         good = np.isfinite(pairs).all(axis=1) & (pairs[:, 0] < pairs[:, 1])
         if not good.all():
@@ -65,31 +68,20 @@ class Space:
             raise InvalidInput(
                 f"bounds[{where}] = {tuple(pairs[where].tolist())} must be two finite numbers, the first the smaller."
             )
-        low, high = np.zeros(bounded.shape), np.full(bounded.shape, SIDE)
-        low[bounded], high[bounded] = pairs.T
-        return cls(manifold, low, high, bounded)
+        return pairs
 
     def inner(self, x: Array) -> Array:
         """Points of the user as points of the search."""
-        return (x - self.low) * (SIDE / (self.high - self.low)) if self.bounded.any() else x
+        return (x - self.low) * (SIDE / (self.high - self.low))
 
     def outer(self, x: Array) -> Array:
         """Points of the search as points of the user, inside the bounds to the last digit."""
-        if not self.bounded.any():
-            return x
         stretched = self.low + x * ((self.high - self.low) / SIDE)
         return np.where(self.bounded, np.clip(stretched, self.low, self.high), x)
 
-    @cached_property
-    def box(self) -> Array | None:
-        """The least and the largest coordinates of points of the search, (2, *shape); None where none has bounds."""
-        if not self.bounded.any():
-            return None
-        return np.where(self.bounded, [[0.0], [SIDE]], [[-np.inf], [np.inf]])
-
     def clipped(self, x: Array) -> Array:
         """The nearest points of the search."""
-        return x if self.box is None else np.clip(x, *self.box)
+        return np.clip(x, *self.box)
 
     def random(self, rng: np.random.Generator, number: int) -> Array:
         """Points of the law of `manifold.random`, those of bounded coordinates uniform."""
@@ -101,9 +93,7 @@ class Space:
         M = self.manifold
         start = np.broadcast_to(x, (len(lengths), *M.shape))
         v = M.noise(start, white_noise(rng, start.shape, M.is_complex)) / np.sqrt(M.dim)
-        return self.clipped(
-            np.asarray(M.polish(unchecked(M.exp)(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape))))))
-        )
+        return self._ends(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape))))
 
     def distances(self, X: Array, x: Array) -> Array:
         """Of X and x, which may be one point or several; rough ones where there is no distance, or it is not found."""
@@ -128,24 +118,26 @@ class Space:
             return np.ones(len(x), dtype=bool)
         return self.distances(x[:, None], known).min(axis=1) < self.size / 2
 
-    def frame(self, x: Array) -> Array:
-        """An orthonormal basis (dim, *shape) of the tangent space at x."""
-        return np.asarray(self.manifold.tangent_basis(x[None]))[0]
-
-    def coordinates(self, x: Array, frame: Array, X: Array) -> Array:
+    def coordinates(self, x: Array, X: Array) -> Array:
         """Normal coordinates (n, dim) of points X about x; nearly so, for close points, where there is no logarithm."""
         start = np.broadcast_to(x, X.shape)
         try:
             ways = np.asarray(unchecked(self.manifold.log)(start, X))
         except (Unsupported, NotConverged):
             ways = np.asarray(self.manifold.difference(start, X))  # products with the frame project it
-        return np.asarray(self.manifold.metric(x, ways[:, None], frame[None]))
+        return np.asarray(self.manifold.metric(x, ways[:, None], self._frame(x)))
 
-    def at(self, x: Array, frame: Array, v: Array) -> Array:
+    def at(self, x: Array, v: Array) -> Array:
         """The points (n, *shape) whose normal coordinates about x are v (n, dim), clipped."""
-        start = np.broadcast_to(x, (len(v), *x.shape))
-        ways = np.tensordot(v, frame, axes=1)
-        return self.clipped(np.asarray(self.manifold.polish(unchecked(self.manifold.exp)(start, ways))))
+        return self._ends(np.broadcast_to(x, (len(v), *x.shape)), np.tensordot(v, self._frame(x), axes=1))
+
+    def _frame(self, x: Array) -> Array:
+        """An orthonormal basis (dim, *shape) of the tangent space at x."""
+        return np.asarray(self.manifold.tangent_basis(x[None]))[0]
+
+    def _ends(self, x: Array, v: Array) -> Array:
+        """The ends of geodesics from points x (n, *shape) with velocities v (n, *shape), clipped."""
+        return self.clipped(np.asarray(self.manifold.polish(unchecked(self.manifold.exp)(x, v))))
 
 
 def _is_endless(manifold: Manifold) -> bool:
