@@ -173,6 +173,19 @@ class Evaluation:
             lambda: divide(self.relative_value.copy()), slopes, lambda: divide(self.relative_error.copy())
         )
 
+    def correlation(self, left: Evaluation, right: Evaluation) -> Evaluation:
+        """Values (N,) of matched points divided by the roots of left and right (N,), as `normalized`."""
+
+        def divide(values: Array) -> Array:
+            scale = math.exp(self.log_scale - (left.log_scale + right.log_scale) / 2)
+            return values * (scale / np.sqrt(left.relative_value * right.relative_value))
+
+        def slopes() -> Array:
+            moved = sum(e.relative_slopes / e.relative_value / 2 for e in (left, right))
+            return divide(self.relative_slopes - moved * self.relative_value)
+
+        return Evaluation(lambda: divide(self.relative_value), slopes, lambda: divide(self.relative_error))
+
     def correlations(self) -> Evaluation:
         """A square matrix divided by the roots of its own diagonal."""
         return self.normalized(self.diagonal(), self.diagonal())
@@ -416,6 +429,14 @@ class Kernel(ABC):
         joined = partial(np.concatenate, axis=-1)
         return TimeFunction(lambda time: combined(joined, [part.at(time).diagonal() for part in parts]))
 
+    def coordinates(self, X: Any, time: Any) -> Array:
+        """Coordinates (N, q) whose Euclidean distances order the correlations of near points; by default the points."""
+        return np.asarray(X, dtype=float).reshape(len(X), -1)
+
+    def images(self, X: Any) -> list[Any]:
+        """Arrays of points that the kernel takes as X, of which the nearest counts: X alone by default."""
+        return [X]
+
     def features(self, X: Any) -> TimeFunction | None:
         """Features Phi (N, R) with k = Phi Phi', as a function of time; None (the default) where there are none.
 
@@ -515,7 +536,16 @@ class Normalized(DerivedKernel):
         return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
 
     def matched(self, X: Any, Y: Any = None) -> TimeFunction:
-        return constant(np.ones(len(X)), self.parameters) if Y is None else super().matched(X, Y)
+        if Y is None:
+            return constant(np.ones(len(X)), self.parameters)
+        inner, left, right = (self.kernel.matched(*points) for points in ((X, Y), (X,), (Y,)))
+        return TimeFunction(lambda time: inner.at(time).correlation(left.at(time), right.at(time)))
+
+    def coordinates(self, X: Any, time: Any) -> Array:
+        return self.kernel.coordinates(X, time)
+
+    def images(self, X: Any) -> list[Any]:
+        return self.kernel.images(X)
 
     def features(self, X: Any) -> TimeFunction | None:
         inner = self.kernel.features(X)

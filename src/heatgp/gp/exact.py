@@ -38,23 +38,22 @@ class Evidence:
     lower: Array  # (q, q), L with L L' = H' M^-1 H + amplitude / variances of the coefficients, M = K + diag(ratio)
     weights: Array  # (N, 1 + q), M^-1 [y - H c, H]
     in_amplitude: float  # derivative in log amplitude at a fixed ratio
+    data: Targets
+
+    def slopes(self, changes: Sequence[Array]) -> tuple[Array, Array]:
+        """The derivatives in the log times, and in the log of each ratio at a fixed amplitude, (N,)."""
+        in_times, in_noise = self.factor.density_slopes(changes, *self._columns)
+        return in_times, self.ratio * in_noise
 
     @property
-    def in_ratios(self) -> Array:
-        """The derivatives in the log of each ratio at a fixed amplitude, (N,)."""
-        a, V = self.weights[:, 0], self._of_basis
-        curvature = a**2 / self.amplitude + np.square(V).sum(axis=1) - self.factor.inverse_diagonal()
-        return 0.5 * self.ratio * curvature
-
-    def in_times(self, slopes: Sequence[Array]) -> Array:
-        """The derivatives in the log times, 1/2 tr((a a' + V V' - C^-1) dC)."""
-        left = np.column_stack([self.weights[:, 0] / np.sqrt(self.amplitude), self._of_basis])
-        return np.array([self.factor.slope(slope, left / 2, left) for slope in slopes])
-
-    @property
-    def _of_basis(self) -> Array:
-        """V = M^-1 H L'^-1, (N, q)."""
-        return linalg.solve_triangular(self.lower, self.weights[:, 1:].T, lower=True, check_finite=False).T
+    def _columns(self) -> tuple[Array, Array]:
+        """W = [(y - H c) / root amplitude, H L'^-1], and M^-1 W: (N, 1 + q)."""
+        of_basis = linalg.solve_triangular(
+            self.lower, np.hstack([self.data.basis.T, self.weights[:, 1:].T]), lower=True, check_finite=False
+        ).T
+        rest = np.concatenate([self.data.y - self.data.basis @ self.coefficients, self.weights[:, 0]])
+        both = np.column_stack([rest / np.sqrt(self.amplitude), of_basis])
+        return both[: len(self.data)], both[len(self.data) :]
 
 
 def evidence(
@@ -93,7 +92,7 @@ def evidence(
     logs = data.freedom * np.log(2 * np.pi) + (n - q) * np.log(amplitude)
     value = data.log_volume - 0.5 * (quadratic / amplitude + of_prior + log_det + logs)
     in_amplitude = 0.5 * (quadratic / amplitude - n + q - shrunk)
-    return Evidence(factor, ratio, float(value), amplitude, coefficients, lower, weights, in_amplitude)
+    return Evidence(factor, ratio, float(value), amplitude, coefficients, lower, weights, in_amplitude, data)
 
 
 def best_amplitude(
@@ -233,12 +232,12 @@ class Exact(Inference):
         learned = given.amplitude is None
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
-            in_ratios = found.in_ratios
+            in_times, in_ratios = found.slopes(slopes)
             in_ratio = float(in_ratios[~floored].sum())  # of the noise that is not the jitter
             in_height = float(in_ratios[floored].sum()) - (found.in_amplitude if learned else 0.0)
             in_height += in_ratio if learned or given.noise is None else 0.0
             in_variance = found.in_amplitude - (0.0 if given.noise is None else in_ratio)
-            return found.in_times(slopes), in_height, {"noise": in_ratio, "amplitude": in_variance}
+            return in_times, in_height, {"noise": in_ratio, "amplitude": in_variance}
 
         noise = given.noise if given.noise is not None else float(np.exp(at["noise"])) * found.amplitude * height
         return Found(found.value, found.amplitude, noise, derivatives, float(_log_prior(law, found.amplitude)))

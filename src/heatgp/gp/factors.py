@@ -98,6 +98,14 @@ class Cholesky(ABC):
         """The same for several changes."""
         return np.array([self.slope(change, u, v) for change in changes])
 
+    def density_slopes(self, changes: Sequence[Array], columns: Array, solved: Array) -> tuple[Array, Array]:
+        """The derivatives of -1/2 (log |R^-1| + tr W' R W), W = columns; `solved` is R W.
+
+        Along changes of K, and in the variance of the noise of each datum, (N,).
+        """
+        of_noise = 0.5 * (np.square(solved).sum(axis=1) - self.inverse_diagonal())
+        return self.slopes(changes, solved / 2, solved), of_noise
+
     @abstractmethod
     def reduced(self, weights: Array) -> Array:
         """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
@@ -264,9 +272,9 @@ class Diagonal:
     def solve(self, v: Array) -> Array:
         return scale_rows(self.inverse, v)
 
-    def inverse_diagonal(self) -> Array:
-        """The eigenvalues of R, whose sum is that of the diagonal."""
-        return self.inverse
+    def density_slopes(self, changes: Sequence[Array], columns: Array, solved: Array) -> tuple[Array, Array]:
+        """As of `Dense`, in the coordinates of the eigenvectors, where times do not move: those of the noise."""
+        return np.empty(0), 0.5 * (np.square(solved).sum(axis=1) - self.inverse)
 
 
 def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:

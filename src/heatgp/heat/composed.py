@@ -5,6 +5,7 @@ The kernel of a product has one time, or one for each factor.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -139,6 +140,10 @@ class ProductKernel(HeatKernel):
         parts = zip(self.factors, self.manifold.split(X))
         return [found for factor, x in parts for found in factor.time_parts(np.asarray(x))]
 
+    def images(self, X: Array) -> list[np.ndarray]:
+        parts = [factor.images(x) for factor, x in zip(self.factors, self.manifold.split(np.asarray(X)))]
+        return [np.asarray(self.manifold.join(*choice)) for choice in itertools.product(*parts)]
+
     def same_points(self, X: Array) -> list[np.ndarray]:
         parts, found = self.manifold.split(np.asarray(X)), []
         for i, (factor, part) in enumerate(zip(self.factors, parts)):
@@ -199,6 +204,9 @@ class WrappedKernel(HeatKernel):
     def as_positive_definite(self) -> HeatKernel:
         return replace(self, base=self.base.as_positive_definite())
 
+    def images(self, X: Array) -> list[np.ndarray]:
+        return self.base.images(X)
+
     def same_points(self, X: Array) -> list[np.ndarray]:
         return self.base.same_points(X)
 
@@ -244,6 +252,9 @@ class QuotientKernel(WrappedKernel):
         parts = [self.base.with_gradients(X, y, time) for y in self._images(Y)]
         value, gradient = reduce(np.add, [p.value for p in parts]), reduce(np.add, [p.gradient for p in parts])
         return Gradients(value, gradient, parts[0].log_scale)
+
+    def images(self, X: Array) -> list[np.ndarray]:
+        return self._images(X)
 
     def same_points(self, X: Array) -> list[np.ndarray]:
         return [*self._images(X), *self.base.same_points(X)]

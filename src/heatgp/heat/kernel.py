@@ -477,6 +477,15 @@ class HeatKernel(Kernel):
         """For each time, a kernel of one time and points whose distances are those that the time acts on."""
         return [(self, X)]
 
+    def coordinates(self, X: Array, time: Any) -> np.ndarray:
+        """Those of the embedding of the points that each time acts on, over its root."""
+        times = np.atleast_1d(time)
+        parts = [
+            np.asarray(part.manifold.embed(x), dtype=float).reshape(len(X), -1) / np.sqrt(t)
+            for (part, x), t in zip(self.time_parts(X), times)
+        ]
+        return np.hstack(parts)
+
     def same_points(self, X: Array) -> list[np.ndarray]:
         """Other arrays for the points X that the kernel takes as the same points, such as those of a quotient.
 

@@ -59,6 +59,10 @@ class FactorsKernel(WrappedKernel):
             found.append(np.asarray(self.manifold.join(*parts)))
         return found
 
+    def images(self, X: Array) -> list[np.ndarray]:
+        """X alone: neighbors are looked for with all factors."""
+        return [np.asarray(X)]
+
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.base.pairs(self.seen(X), None if Y is None else self.seen(Y))
 

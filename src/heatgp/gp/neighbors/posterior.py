@@ -1,0 +1,254 @@
+"""Regression of many data by near neighbors: each datum, and each new point, is predicted from a few near data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...covariance import Array, Kernel
+from ...errors import Unsupported, caught_warnings
+from ..exact import evidence
+from ..factors import JITTER, Dense
+from ..normal import Normal
+from ..objective import Objective
+from ..parameters import Given, Params, Priors
+from ..posterior import Posterior
+from ..prior import MeanBasis, Prior, Targets, targets
+from ..search import Bounds, Fit, Interval, box_of, exact_objective, fit_from
+from ..sparse.fit import Problem, guessed, candidates_of, SUBSET
+from ..structure import Structure
+from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
+from .nearest import Places
+
+SIZE = 30
+"""Neighbors that the density of a datum is conditioned on."""
+SIZES = (30, 60, 120, 240)
+"""Neighbors that predictions are made from: the first number at which they do not change any more."""
+LEARNED = 10_000
+"""Data whose densities a first search sees: its maximum is where that of all data starts."""
+MOST = 100_000
+"""Data whose densities parameters are learned from, at most."""
+LOOKS = 200
+"""Data whose predictions from others are compared."""
+JOINT = 3000
+"""Data near some new points up to which their covariance is computed: some seconds."""
+
+
+@dataclass(frozen=True)
+class NeighborsApproximation:
+    """What predictions are made from.
+
+    Attributes
+    ----------
+    neighbors : int, the number of near data that a prediction is made from.
+    error : float, the relative change of standard deviations with the last half of them, root mean square.
+    """
+
+    neighbors: int
+    error: float
+
+    @property
+    def words(self) -> str:
+        """The model in words."""
+        return f"{self.neighbors} nearest neighbors"
+
+
+@dataclass(frozen=True)
+class NeighborData(Structure):
+    """Data, and which of them are near each other."""
+
+    model: Kernel
+    X: Array
+    data: Targets
+    basis: MeanBasis
+    order: Array  # (N,)
+    time: Any  # at which nearest means nearest
+    size: int = SIZE
+    terms: int | None = None  # the number of data whose densities are taken; None: all
+
+    @cached_property
+    def places(self) -> Places:
+        return Places(self.model, self.X, self.time)
+
+    @cached_property
+    def sets(self) -> Neighborhoods:
+        number = len(self.X)
+        rows = np.arange(number) if self.terms is None else np.sort(self.order[:: -(-number // self.terms)])
+        return Neighborhoods(rows, self.places.before(self.order, rows, min(self.size, max(1, number - 1))), number)
+
+    @cached_property
+    def prior(self) -> Prior:
+        """The covariance of the data as a function of time."""
+        return Prior(covariances(self.model, self.X, self.sets), NeighborFactor)
+
+    @property
+    def targets(self) -> Targets:
+        """The targets, of which only the densities of some may count."""
+        return replace(self.data, repeats=len(self.sets.rows) - len(self.X))
+
+    def count(self, posterior: Posterior) -> int:
+        return len(self.X)
+
+    def approximation(self, posterior: Any) -> NeighborsApproximation:
+        return posterior.predictions
+
+    def again(self, posterior: Any, kernel: Kernel, params: Params, pairs: Any, likelihood: Any) -> Posterior:
+        data = self if kernel is self.model else replace(self, model=kernel)
+        found = condition_neighbors(data, params, posterior.noise_is_known)
+        return replace(found, predictions=posterior.predictions)
+
+    def objective(
+        self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Any, likelihood: Any
+    ) -> tuple[Objective, Array]:
+        objective, intervals = neighbors_objective(self, bounds, given, priors)
+        objective = objective.inference.with_all_coordinates(objective)
+        return objective, box_of(objective, intervals)
+
+
+def neighbors_objective(
+    data: NeighborData, bounds: Bounds, given: Given, priors: Priors | str | None
+) -> tuple[Objective, dict[str, Interval]]:
+    """The log evidence of the data as a function of the logs of what is learned, and their intervals by name."""
+    objective, intervals = exact_objective(data.model, data.X, data.prior, data.data, bounds, given, priors)
+    return replace(objective, y=data.targets), intervals
+
+
+@dataclass(frozen=True)
+class NeighborsPosterior(Posterior):
+    """A Gaussian process that has seen many data. A prediction is made from those that are nearest to its point."""
+
+    columns: Array = field(kw_only=True)  # (N, 1 + q), y less its mean, and the basis of the mean
+    noise: Array = field(kw_only=True)  # (N,), the variance of the noise of each datum
+    predictions: NeighborsApproximation = NeighborsApproximation(SIZE, np.inf)
+
+    def latent_mean(self, Xnew: Any) -> Array:
+        return self.latent(Xnew)[0]
+
+    def latent(self, Xnew: Any) -> tuple[Array, Array]:
+        near = self.structure.places.among(Xnew, self.predictions.neighbors)
+        return self._given(Xnew, near)
+
+    def _given(self, Xnew: Any, near: Array) -> tuple[Array, Array]:
+        """Mean and variance of f given these data, (M, m)."""
+        columns = self.basis.at(Xnew)
+        if not len(Xnew):
+            return np.empty(0), np.empty(0)
+        number, a = len(self.X), self.params.amplitude
+        sets = Neighborhoods(number + np.arange(len(Xnew)), near, number + len(Xnew))
+        values = covariances(self.kernel, np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
+        weights, variances = conditionals(a * values, np.append(self.noise, np.zeros(len(Xnew))))
+        projected = np.einsum("mn,mnc->mc", weights, self.columns[near])
+        of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
+        mean = self.offset + columns @ self.inner + projected[:, 0]
+        return mean, np.maximum(variances, 0.0) + of_basis
+
+    def near(self, points: Any) -> Posterior:
+        """The dense model of all data that are near some points, with the mean of all data."""
+        rows = np.unique(self.structure.places.among(points, self.predictions.neighbors))
+        if len(rows) > JOINT:
+            raise Unsupported(
+                f"{len(rows):,} data are near {len(points):,} points, too many for their covariance. Ask for fewer "
+                "points, or for standard deviations."
+            )
+        K = self.params.amplitude * self.kernel.pairs(self.X[rows]).at(self.params.time).value
+        factor = Dense.of(K, 1.0 / self.noise[rows])
+        names = ("kernel", "params", "likelihood", "log_marginal_likelihood", "offset", "basis", "inner", "lower")
+        own = {name: getattr(self, name) for name in names}
+        return Posterior(X=self.X[rows], y=self.y[rows], factor=factor, weights=factor.solve(self.columns[rows]), **own)
+
+    def latent_covariance(self, Xnew: Any) -> Array:
+        """That of the data near any of the points, with the variances of `latent`."""
+        covariance = self.near(Xnew).latent_covariance(Xnew)
+        own = np.diagonal(covariance)
+        ratio = np.sqrt(self.latent(Xnew)[1] / np.where(own > 0, own, 1.0))
+        return covariance * np.outer(ratio, ratio)
+
+    def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        values = self.basis.values
+        found = []
+        for i in range(len(Xnew)):
+            model = self.near(Xnew[i : i + 1])
+            model = model if values is None else model.with_basis(values[i : i + 1])
+            found.append(model.gradients(Xnew[i : i + 1], of_basis[i : i + 1]))
+        mean, variance, of_mean, of_variance = map(np.concatenate, zip(*found))
+        return mean, variance, of_mean, of_variance
+
+    def resolved(self, tolerance: float) -> NeighborsPosterior:
+        """The same with as many neighbors as predictions need not to change any more."""
+        looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
+        near = self.structure.places.among(self.X[looks], 1 + SIZES[-1])
+        near = near[:, 1:]
+        before, found = None, self.predictions
+        for size in SIZES:
+            size = min(size, near.shape[1])
+            deviations = np.sqrt(self.with_basis_of(looks)._given(self.X[looks], near[:, :size])[1])
+            if before is not None:
+                error = float(np.sqrt(np.mean(np.square(deviations / before - 1.0))))
+                found = NeighborsApproximation(size, error)
+                if error < tolerance:
+                    break
+            before = deviations
+        return replace(self, predictions=found)
+
+    def with_basis_of(self, rows: Array) -> NeighborsPosterior:
+        """For new points that are some of the data."""
+        return self.with_basis(np.linalg.solve(self.basis.transform.T, self.columns[rows, 1:].T).T)
+
+
+def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool = False) -> NeighborsPosterior:
+    """The posterior of f at known parameters."""
+    known = data.targets
+    noise = np.maximum(params.noise * known.noise, JITTER * params.amplitude)
+    factor = NeighborFactor.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
+    found = evidence(factor, noise, known, 1.0)
+    columns = np.column_stack([known.y - known.basis @ found.coefficients, known.basis])
+    return NeighborsPosterior(
+        data.model,
+        data.X,
+        known.y,
+        params,
+        Normal(None if noise_is_known else params.noise),
+        factor,
+        found.weights,
+        found.value,
+        known.known,
+        data.basis,
+        known.start + found.coefficients,
+        found.lower,
+        structure=data,
+        columns=columns,
+        noise=noise,
+    )
+
+
+def fit_neighbors(
+    problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False
+) -> tuple[NeighborsPosterior, Fit | None]:
+    """The posterior of data in memory, and the search for what is learned."""
+    kernel, given, bounds = problem.kernel, problem.given, problem.bounds
+    some = problem.source.read(slice(None))
+    known, basis = targets(some.X, some.y, some.mean, some.noise, problem.coefficient_scale)
+    known, basis = replace(known, known=problem.known), replace(basis, function=problem.function)
+    subset = problem.source.sample(SUBSET)
+    guesses = [given.params] if given.params else guessed(problem, subset, candidates_of(problem.source))
+    order = np.random.default_rng(0).permutation(len(some.X))
+    data = NeighborData(kernel, some.X, known, basis, order, guesses[0].time)
+    if given.params:
+        return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
+    number, fit = len(some.X), None
+    for terms in (LEARNED, MOST):
+        part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
+        objective, intervals = neighbors_objective(part, bounds, given, problem.priors)
+        with caught_warnings():
+            fit = fit_from(kernel, objective, intervals, box_of(objective, intervals), guesses)
+        guesses = [fit.params]
+        if part.terms is None:
+            break
+    assert fit is not None
+    fit = replace(fit, data=min(MOST, number))
+    return condition_neighbors(replace(part, terms=None), fit.params, noise_is_known).resolved(tolerance), fit
