@@ -27,14 +27,18 @@ from .nearest import Places
 
 SIZE = 30
 """Neighbors that the density of a datum is conditioned on."""
-SIZES = (30, 60, 120, 240)
-"""Neighbors that predictions are made from: the first number at which they do not change any more."""
+SIZES = (15, 30, 60, 120, 240)
+"""Neighbors that a prediction is made from: the first number at which it does not change any more."""
+SETTLED = 0.1
+"""The change of a mean, in standard deviations of f, at which it has enough neighbors."""
 LEARNED = 10_000
 """Data whose densities a first search sees: its maximum is where that of all data starts."""
 MOST = 100_000
 """Data whose densities parameters are learned from, at most."""
 LOOKS = 200
 """Data whose predictions from others are compared."""
+JOINTLY = 60
+"""Neighbors of each of some points that their covariance is computed from."""
 JOINT = 3000
 """Data near some new points up to which their covariance is computed: some seconds."""
 
@@ -45,17 +49,19 @@ class NeighborsApproximation:
 
     Attributes
     ----------
-    neighbors : int, the number of near data that a prediction is made from.
-    error : float, the relative change of standard deviations with the last half of them, root mean square.
+    neighbors : float, the mean number of near data that some of the data are predicted from.
+    unsettled : float, the share of these predictions that still changed with the last of them.
+    tolerance : float, the relative change of a standard deviation at which a prediction has enough neighbors.
     """
 
-    neighbors: int
-    error: float
+    neighbors: float = np.nan
+    unsettled: float = np.nan
+    tolerance: float = 1e-2
 
     @property
     def words(self) -> str:
         """The model in words."""
-        return f"{self.neighbors} nearest neighbors"
+        return f"predictions from {self.neighbors:.0f} nearest neighbors"
 
 
 @dataclass(frozen=True)
@@ -124,20 +130,36 @@ class NeighborsPosterior(Posterior):
 
     columns: Array = field(kw_only=True)  # (N, 1 + q), y less its mean, and the basis of the mean
     noise: Array = field(kw_only=True)  # (N,), the variance of the noise of each datum
-    predictions: NeighborsApproximation = NeighborsApproximation(SIZE, np.inf)
+    predictions: NeighborsApproximation = NeighborsApproximation()
 
     def latent_mean(self, Xnew: Any) -> Array:
         return self.latent(Xnew)[0]
 
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
-        near = self.structure.places.among(Xnew, self.predictions.neighbors)
-        return self._given(Xnew, near)
+        mean, variance, _ = self._settled(Xnew, lambda points, size: self.structure.places.among(points, size))
+        return mean, variance
 
-    def _given(self, Xnew: Any, near: Array) -> tuple[Array, Array]:
-        """Mean and variance of f given these data, (M, m)."""
-        columns = self.basis.at(Xnew)
-        if not len(Xnew):
-            return np.empty(0), np.empty(0)
+    def _settled(self, Xnew: Any, nearest: Callable[[Any, int], Array]) -> tuple[Array, Array, Array]:
+        """Mean and variance of f at each point, from as many of its nearest data as it takes, and their numbers."""
+        columns, left = self.basis.at(Xnew), np.arange(len(Xnew))
+        mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew), int)
+        for size in SIZES:
+            if not len(left):
+                break
+            points = Xnew[left]
+            near = nearest(points, size)
+            found = self._given(points, near, columns[left])
+            change = np.abs(found[0] - mean[left])
+            deviations = np.sqrt(np.stack([found[1], variance[left]]))
+            mean[left], variance[left], sizes[left] = *found, near.shape[1]
+            settled = (change <= SETTLED * deviations[0]) & (
+                np.abs(np.subtract(*deviations)) <= self.predictions.tolerance * deviations[0]
+            )
+            left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
+        return mean, variance, sizes
+
+    def _given(self, Xnew: Any, near: Array, columns: Array) -> tuple[Array, Array]:
+        """Mean and variance of f given these data, (M, m); `columns` are the basis of the mean."""
         number, a = len(self.X), self.params.amplitude
         sets = Neighborhoods(number + np.arange(len(Xnew)), near, number + len(Xnew))
         values = covariances(self.kernel, np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
@@ -149,7 +171,7 @@ class NeighborsPosterior(Posterior):
 
     def near(self, points: Any) -> Posterior:
         """The dense model of all data that are near some points, with the mean of all data."""
-        rows = np.unique(self.structure.places.among(points, self.predictions.neighbors))
+        rows = np.unique(self.structure.places.among(points, JOINTLY))
         if len(rows) > JOINT:
             raise Unsupported(
                 f"{len(rows):,} data are near {len(points):,} points, too many for their covariance. Ask for fewer "
@@ -179,21 +201,13 @@ class NeighborsPosterior(Posterior):
         return mean, variance, of_mean, of_variance
 
     def resolved(self, tolerance: float) -> NeighborsPosterior:
-        """The same with as many neighbors as predictions need not to change any more."""
+        """The same with what is said of its predictions: of some of the data, from others."""
         looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
-        near = self.structure.places.among(self.X[looks], 1 + SIZES[-1])
-        near = near[:, 1:]
-        before, found = None, self.predictions
-        for size in SIZES:
-            size = min(size, near.shape[1])
-            deviations = np.sqrt(self.with_basis_of(looks)._given(self.X[looks], near[:, :size])[1])
-            if before is not None:
-                error = float(np.sqrt(np.mean(np.square(deviations / before - 1.0))))
-                found = NeighborsApproximation(size, error)
-                if error < tolerance:
-                    break
-            before = deviations
-        return replace(self, predictions=found)
+        places, model = self.structure.places, replace(self, predictions=NeighborsApproximation(tolerance=tolerance))
+        others = lambda points, size: places.among(points, size + 1)[:, 1:]
+        _, _, sizes = model.with_basis_of(looks)._settled(self.X[looks], others)
+        stated = NeighborsApproximation(float(sizes.mean()), float(np.mean(sizes == SIZES[-1])), tolerance)
+        return replace(model, predictions=stated)
 
     def with_basis_of(self, rows: Array) -> NeighborsPosterior:
         """For new points that are some of the data."""
