@@ -9,6 +9,7 @@ from scipy import stats
 
 from gp_kernels import RBF, Cosines
 from heatgp.gp import search as learning
+from heatgp.gp.gradients import evidence_gradient
 from heatgp.gp.inference import Approximate
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.objective import Objective
@@ -311,8 +312,8 @@ def student_bound(X, y, z, mean="zero"):
     """The variational bound at log time, amplitude, noise and degrees, and its gradient by the objective."""
     prior = Prior.of(RBF(), X, 1.0)
 
-    def infer(factorise, likelihood, y, start=None):
-        return variational(factorise, likelihood, y, tolerance=1e-10)
+    def infer(factorise, likelihood, data, start=None):
+        return variational(factorise, likelihood, data.y, tolerance=1e-10)
 
     data, _ = observations(X, y, mean)
     objective = Objective(prior, data, Given.of(RBF(), None, None, 0.0), Approximate(StudentT(None, None)))
@@ -373,3 +374,22 @@ def test_inference_ends_where_expectation_propagation_does_not():
         assert np.isfinite(found.log_marginal_likelihood)
         assert np.all(np.isfinite(found.mean(X)))
     assert any(ended)  # else this tests nothing
+
+
+@pytest.mark.parametrize(("noise", "share"), [(0.1, 0.1), (0.004, 0.3)])
+def test_an_offset_is_added_to_f(noise, share):
+    """With Student-t noise it is as if y were smaller: by expectation propagation, and by the variational bound."""
+    X, y = contradicting(10, share)
+    offset, likelihood, params = np.linspace(-3.0, 5.0, len(y)), StudentT(noise, 4.0), Params(0.05, 2.0)
+    plain = condition(RBF(), X, y, params, likelihood=likelihood)
+    shifted = condition(RBF(), X, y + offset, params, likelihood=likelihood, offset=offset)
+    again = shifted.again(RBF(), params)
+    assert shifted.is_bound == plain.is_bound == (noise < 0.1)
+    new = np.linspace(-3, 3, 7)[:, None]
+    for found in (shifted, again):
+        assert found.log_marginal_likelihood == pytest.approx(plain.log_marginal_likelihood, abs=1e-5)
+        np.testing.assert_allclose(found.moments(new), plain.moments(new), atol=1e-6)
+        np.testing.assert_allclose(found.loo_log_density(), plain.loo_log_density(), atol=1e-5)
+        np.testing.assert_allclose(found.loo()[0], plain.loo()[0] + offset, atol=1e-6)
+    gradients = [evidence_gradient(found) for found in (plain, shifted)]
+    np.testing.assert_allclose(gradients[1], gradients[0], atol=1e-3)

@@ -222,16 +222,17 @@ def kind_of(likelihood: RegressionLikelihood | None) -> str:
 
 def checked_observations(
     likelihood: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
-) -> tuple[RegressionLikelihood, Array]:
-    """The likelihood adapted to the data, and the observations as it takes them."""
+) -> tuple[RegressionLikelihood, Array, Any]:
+    """The likelihood adapted to the data, the observations as it takes them, and their offset."""
     values = likelihood.check(y)
     if values.shape != (len(points),):
         raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-    values = values if exposure is None else likelihood.with_exposure(values, exposure)
     known = 0.0 if isinstance(mean, str) and mean == "zero" else float(mean) if is_number(mean) else None
-    likelihood = likelihood.adapted(values, known)
+    offset: Any = 0.0 if exposure is None else likelihood.offset(exposure, len(values))
+    given = (values, known) if exposure is None else (values, known, offset)
+    likelihood = likelihood.adapted(*given)
     check_log_density(likelihood, values)
-    return likelihood, values
+    return likelihood, values, offset
 
 
 @dataclass(frozen=True)

@@ -341,12 +341,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         if setup.likelihood is None:
             targets(some, y, noise_scale=scale, **options)
             return replace(setup, mean=mean), (kept, options | {"noise_scale": scale, "y": data.y})
-        likelihood, y = checked_observations(setup.likelihood, points, y, self.mean, exposure)
+        likelihood, y, offset = checked_observations(setup.likelihood, points, y, self.mean, exposure)
         options["mean"] = (
             "zero" if is_number(options["mean"]) else options["mean"]
         )  # y counts from a mean that is known
-        targets(some, likelihood.split(y, 0.0)[0], **options)
-        options |= {"y": y, "likelihood": likelihood}
+        targets(some, y, **options)
+        options |= {"y": y, "likelihood": likelihood, "offset": offset}
         return replace(setup, mean=mean, likelihood=likelihood), (None, options)
 
     def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
@@ -411,11 +411,11 @@ class GPRegressor(RegressorMixin, HeatGP):
 
         def learn(some: Array) -> tuple[Any, Any]:
             pairs = on_one_thread(len)(self.kernel_.pairs)(points[some])
-            mean = options["mean"]
-            own = options | {"mean": mean[some] if isinstance(mean, np.ndarray) else mean}
+            each = {name: options[name] for name in ("mean", "offset") if isinstance(options[name], np.ndarray)}
+            own = options | {name: values[some] for name, values in each.items()}
             return self._learned(condition, points[some], y[some], pairs, **own)
 
-        own = {name: options[name] for name in ("mean", "coefficient_scale")}
+        own = {name: options[name] for name in ("mean", "coefficient_scale", "offset")}
         with heartbeat(f"The fit of {len(points)} points"):
             return self._keep_sites(fit_sites(self.kernel_, points, y, given, few, near, learn, self._sparse, **own))
 
@@ -645,7 +645,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.log_density([[0.5]], [0.5]).round(3)
         array([-0.084])
         """
-        mixture, points = self._mixture_at(X, prior, covariates)
+        mixture, points = self._mixture_at(X, prior, covariates, exposure)
         self._check_exposure_of_observations(exposure)
         likelihood = self.likelihood_
         of_f = likelihood is not None and not check_flag("noise", noise)
@@ -658,9 +658,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        if exposure is not None and (likelihood is None or of_f):
-            check("fit(exposure=)", NORMAL)
-        values = values if likelihood is None or exposure is None else likelihood.with_exposure(values, exposure)
         return mixture.log_density(points, values, noise)
 
     def sample_y(
@@ -831,7 +828,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._check("plot")
         weights, means, variances = self.mixture_.loo()
         mean, variance = averaged(weights, means, variances)
-        y = self.posterior_.observations
+        y = self.posterior_.y
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
@@ -888,9 +885,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         if self.likelihood_ is None:
             check("fit(exposure=)", NORMAL)
         assert self.likelihood_ is not None
-        none = np.zeros(len(points))
-        _, shift = self.likelihood_.split(self.likelihood_.with_exposure(none, exposure), none)
-        return mixture.shifted(shift), points
+        return mixture.shifted(self.likelihood_.offset(exposure, len(points))), points
 
     def _moved(self, old: Any, time: Any, amplitude: Any, noise: Any) -> Any:
         """The posterior of the same data at other parameters, with a likelihood that is not normal; None stays."""

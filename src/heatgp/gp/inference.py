@@ -59,15 +59,15 @@ Expectation propagation starts without sites, where a flat prior has no moments.
 
 
 def converging_ep(
-    factorise: Factorise, likelihood: Likelihood, y: Array, start: Array | None = None, **options: Any
+    factorise: Factorise, likelihood: Likelihood, data: Targets, start: Array | None = None, **options: Any
 ) -> Approximation:
     """Expectation propagation; where it does not converge, a variational approximation, if the likelihood has one."""
     try:
-        return expectation_propagation(factorise, likelihood, y, start, **options)
+        return expectation_propagation(factorise, likelihood, data.y, start, data.offset, **options)
     except NotConverged:
         if not isinstance(likelihood, NormalMixture):
             raise
-    return variational(factorise, likelihood, y)
+    return variational(factorise, likelihood, data.y, data.offset)
 
 
 @dataclass(frozen=True)
@@ -197,9 +197,8 @@ class Approximate(Inference):
         """The normal distribution of f, from the values of the prior with the amplitude; `variance` is their mean."""
         factorise = self._of_one if likelihood.functions is None else self._of_several
         start = self.last[-1] if self.last else None
-        found = converging_ep(
-            factorise(form, values, variance, data, likelihood), likelihood, data.y, start=start, **self.options
-        )
+        prior = factorise(form, values, variance, data, likelihood)
+        found = converging_ep(prior, likelihood, data, start, **self.options)
         self.last[:] = [found.sites]
         return found
 

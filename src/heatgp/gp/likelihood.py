@@ -85,10 +85,6 @@ class Likelihood(ABC):
         """The same likelihood for the f that predictions are of, without what it has from the data."""
         return self
 
-    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
-        """Observations as numbers, and f as they see it."""
-        return y, f
-
     def expected(self, f: Array) -> Array:
         """What predictions are of, given values of f."""
         return f

@@ -248,11 +248,6 @@ class Posterior:
         """
         return self.likelihood.probability(*self.latent(Xnew))
 
-    @property
-    def observations(self) -> Array:
-        """The observations as numbers."""
-        return self.likelihood.split(self.y, 0.0)[0]
-
     def loo_probability(self) -> Array:
         """P(y_i = 1) of each label given all others, from the approximation of all: the prediction of the cavity."""
         assert self.inferred is not None
@@ -274,9 +269,8 @@ class Posterior:
                 'them, or use inference="dense".'
             )
         if self.inferred is not None:
-            _, mean = self.likelihood.split(self.y, self.inferred.cavities[0])
-            variance = self.inferred.cavities[1]
-            return self.likelihood.mean(mean, variance), self.likelihood.variance(mean, variance)
+            cavities = self.inferred.cavities
+            return self.likelihood.mean(*cavities), self.likelihood.variance(*cavities)
         R = self.factor.inverse_diagonal()
         Q = R - np.square(self._whitened_basis(self.weights[:, 1:])).sum(axis=0)
         for where in np.flatnonzero(~(Q > 1e-12 * R)):
@@ -388,6 +382,7 @@ def condition(
     noise_scale: ArrayLike | None = None,
     noise_is_known: bool = False,
     coefficient_scale: ArrayLike | None = None,
+    offset: Any = 0.0,
 ) -> Posterior:
     """The posterior of f given observations.
 
@@ -411,6 +406,8 @@ def condition(
         inf, is a flat prior. With likelihoods whose `flat_mean` is False it is normal: in the coordinates in which the
         columns have the mean square one and are orthogonal, with the variance unit² + that of f, `unit` of the
         likelihood.
+    offset : number or array (N,), default 0. With a likelihood, what is added to f where each observation is made, such
+        as the log of the exposure of a count. Predictions are of f itself.
 
     Returns
     -------
@@ -423,7 +420,7 @@ def condition(
     NotConverged : if the inference does not converge.
     """
     if likelihood is not None:
-        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, pairs, start, coefficient_scale)
+        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, pairs, start, coefficient_scale, offset)
     data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     options = {
         "mean": mean,
@@ -463,9 +460,10 @@ def _conditioned_on_sites(
     pairs: Pairs,
     start: Array | None,
     coefficient_scale: ArrayLike | None,
+    offset: Any,
 ) -> Posterior:
     """`condition` with a likelihood that is not normal."""
-    data, basis = observations(X, y, mean, coefficient_scale)
+    data, basis = observations(X, y, mean, coefficient_scale, offset)
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
     inference = Approximate(likelihood)
@@ -485,5 +483,5 @@ def _conditioned_on_sites(
         inner=found.factor.coefficients(found.shift),
         lower=found.factor.lower,
         inferred=found,
-        options={"mean": mean, "coefficient_scale": coefficient_scale},
+        options={"mean": mean, "coefficient_scale": coefficient_scale, "offset": offset},
     )

@@ -108,6 +108,7 @@ class Targets:
     known: float = 0.0  # a mean that was subtracted from y
     repeats: int = 0  # how many more observations than rows there are: those of the last row, which have one square
     log_volume: float = 0.0  # log |det| of the linear map that was applied to the rows: densities have it as a factor
+    offset: Any = 0.0  # what is added to f where an observation is made: a number, or one for each observation
 
     def __len__(self) -> int:
         return len(self.y)
@@ -119,7 +120,12 @@ class Targets:
         kept = vectors[:, sizes > COLLINEAR * sizes.max(initial=0.0)]
         precision = np.concatenate([np.zeros(kept.shape[1]), self.precision[~flat]])
         return replace(
-            self, y=self.y[rows], basis=np.hstack([kept, basis[:, ~flat]]), precision=precision, noise=self.noise[rows]
+            self,
+            y=self.y[rows],
+            basis=np.hstack([kept, basis[:, ~flat]]),
+            precision=precision,
+            noise=self.noise[rows],
+            offset=self.offset[rows] if np.ndim(self.offset) else self.offset,
         )
 
     @property
@@ -268,7 +274,7 @@ def targets(
 
 
 def observations(
-    X: Any, y: Array, mean: Mean = "constant", coefficient_scale: ArrayLike | None = None
+    X: Any, y: Array, mean: Mean = "constant", coefficient_scale: ArrayLike | None = None, offset: Any = 0.0
 ) -> tuple[Targets, MeanBasis]:
     """Observations as they are, and the basis of the mean of f.
 
@@ -280,6 +286,7 @@ def observations(
         X. A number has no basis.
     coefficient_scale : number or array (q,), default None: flat priors. The prior standard deviations of the
         coefficients of the basis functions; inf is flat.
+    offset : number or array (N,), default 0. What is added to f where each observation is made.
 
     Returns
     -------
@@ -310,7 +317,8 @@ def observations(
     columns, transform = H.copy(), np.eye(H.shape[1])
     columns[:, flat], transform[np.ix_(flat, flat)] = _orthonormal(H[:, flat])
     start = np.zeros((H.shape[1], *np.shape(y)[1:]))
-    return Targets(np.asarray(y), columns, precision, np.ones(number), start), MeanBasis(transform, function)
+    data = Targets(np.asarray(y), columns, precision, np.ones(number), start, offset=offset)
+    return data, MeanBasis(transform, function)
 
 
 def _level(mean: Any) -> float:

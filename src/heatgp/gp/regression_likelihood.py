@@ -82,8 +82,8 @@ class RegressionLikelihood(Likelihood):
             raise InvalidInput(OfRow("y[", where, f"] = {values[where]} is not finite. Remove such observations."))
         return values
 
-    def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
-        """Observations with the time or the area that each was observed for, where the likelihood knows of it."""
+    def offset(self, exposure: ArrayLike, number: int) -> Array:
+        """What the time or the area in which each of `number` observations was made adds to f, (N,)."""
         raise InvalidInput(NO_EXPOSURE.format(likelihood=type(self).__name__))
 
     def with_noise(self, noise: Any, number: int) -> RegressionLikelihood:
@@ -91,10 +91,10 @@ class RegressionLikelihood(Likelihood):
         check_flag("noise", noise)  # variances of single observations are those of normal noise
         return self
 
-    def adapted(self, y: Array, mean: float | None) -> Self:
+    def adapted(self, y: Array, mean: float | None, offset: Any = 0.0) -> Self:
         """The same likelihood, where f counts from the given mean, or, for None, from a typical value of y.
 
-        It also sets the `unit` where f has one. This default leaves f as it is.
+        It also sets the `unit` where f has one. This default leaves f as it is. The offset is given where there is one.
         """
         if mean:
             raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')
@@ -147,9 +147,8 @@ def check_log_density(likelihood: RegressionLikelihood, y: Array) -> None:
     bounds. It may be minus infinity, or not a number, where f is not possible, but not at all f.
     """
     what = f"{type(likelihood).__name__}.log_density"
-    numbers = likelihood.split(y, 0.0)[0]
     powers = 10.0 ** np.arange(-3, 4)
-    f = np.vstack([np.outer(np.concatenate([[0.0], powers, -powers]), np.ones(len(y))), numbers])
+    f = np.vstack([np.outer(np.concatenate([[0.0], powers, -powers]), np.ones(len(y))), y])
     middle = np.array([np.sqrt(np.prod(likelihood.bounds[name])) for name in likelihood.free])
     try:
         with np.errstate(all="ignore"):
@@ -172,7 +171,7 @@ def check_log_density(likelihood: RegressionLikelihood, y: Array) -> None:
     for where in np.flatnonzero(~np.isfinite(values).any(axis=0) | (values == np.inf).any(axis=0)).tolist():
         k = int(np.argmax(values[:, where] == np.inf))  # 0 where none is infinite, as f is there
         text = (
-            f"] = {numbers[where]:g} at f = {f[k, where]:g}"
+            f"] = {y[where]:g} at f = {f[k, where]:g}"
             + (". " if values[k, where] == np.inf else ", and at no f a finite number. ")
             + "It must be finite wherever the observation is possible: correct it, or refuse such y in `check`."
         )

@@ -137,7 +137,7 @@ def fit(
     mean : "constant" (default), "zero", a number or an array (N, q) of basis functions, as in `condition`.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
     about : str, default "". How a warning begins.
-    likelihood, priors, noise_scale, coefficient_scale : as in `objective_of`.
+    likelihood, priors, noise_scale, coefficient_scale, offset : as in `objective_of`.
 
     Returns
     -------
@@ -198,6 +198,7 @@ def objective_of(
     priors: Priors | str | None = None,
     noise_scale: ArrayLike | None = None,
     coefficient_scale: ArrayLike | None = None,
+    offset: Any = 0.0,
 ) -> tuple[Objective, dict[str, Interval]]:
     """What `fit` maximises, and the intervals of its coordinates by name.
 
@@ -207,7 +208,7 @@ def objective_of(
     priors : Priors; default None, the plain evidence; or "weak". These are log-normal laws: of each time with its
         bounds at two standard deviations, of the prior variance about the mean square of y, of noise / prior variance
         about 0.1; where the likelihood is not normal, its own.
-    noise_scale, coefficient_scale : as in `condition`.
+    noise_scale, coefficient_scale, offset : as in `condition`.
     """
     if likelihood is None:
         data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
@@ -236,7 +237,7 @@ def objective_of(
         is_precise=False,
         economical=True,
     )
-    data, _ = observations(X, np.asarray(y), mean, coefficient_scale)
+    data, _ = observations(X, np.asarray(y), mean, coefficient_scale, offset)
     return Objective(prior, data, given, inference, laws), intervals
 
 

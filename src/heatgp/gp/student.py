@@ -85,7 +85,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
             raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
         return values
 
-    def adapted(self, y: Array, mean: float | None) -> Self:
+    def adapted(self, y: Array, mean: float | None, offset: Any = 0.0) -> Self:
         """From the median; the unit is the standard deviation of a normal distribution with the quartiles of y."""
         center = float(np.median(y)) if mean is None else mean
         unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0

@@ -125,7 +125,7 @@ def fit_sites(
     ----------
     few, near, learn : as in `learned_from_some`.
     sparse : SparseOptions
-    options : `mean` and `coefficient_scale` of `condition_sparse_sites`.
+    options : `mean`, `coefficient_scale` and `offset` of `condition_sparse_sites`.
     """
     with caught_warnings() as caught:  # they are not true of a model that becomes dense
         (some, fit), _ = learned_from_some(kernel, given, few, near, learn)
@@ -147,11 +147,13 @@ def condition_sparse_sites(
     likelihood: Likelihood,
     mean: Mean,
     coefficient_scale: ArrayLike | None = None,
+    offset: Any = 0.0,
 ) -> Posterior:
     """The posterior given many observations as the likelihood takes them, as `condition`; the data are not kept."""
     kept: dict[str, Any] = {"X": kernel.inducing.points, "y": y[:0], "inferred": None, "structure": Forgotten(len(y))}
     if likelihood.functions is None:
-        found = condition(kernel, X, y, params, mean, likelihood=likelihood, coefficient_scale=coefficient_scale)
+        own = {"coefficient_scale": coefficient_scale, "offset": offset}
+        found = condition(kernel, X, y, params, mean, likelihood=likelihood, **own)
         factor = found.factor
         if not factor.of_features:  # there are as many features as data
             features = found.kernel.features(X)
