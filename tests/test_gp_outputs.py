@@ -173,7 +173,7 @@ def test_odd_columns():
         learning.fit(RBF(), X, Y, BOUNDS, given, X[:, :1].copy(), coefficient_scale=1.0)
     with pytest.raises(InvalidInput, match=r"y has shape \(40, 3\); several outputs are for `condition_outputs`"):
         condition(RBF(), X, Y, Params(1.0, 1.0, 0.1))
-    with pytest.raises(InvalidInput, match="leave-one-out of N = 1 points"):
+    with pytest.raises(InvalidInput, match="leave-one-out of N = 1 point has no data"):
         condition_outputs(RBF(), X[:1], Y[:1], Params(1.0, 1.0, 0.1)).loo()
 
 

@@ -270,7 +270,13 @@ class Diagonal:
 
 
 def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:
-    """`size` samples, (size, N), of a normal law; its covariance may be singular."""
+    """`size` samples, (size, N), of a normal distribution; its covariance may be singular.
+
+    Of p distributions, mean (N, p) and covariance (N, N, p), they are (size, N, p).
+    """
+    if mean.ndim == 2:
+        rng = generator(rng)
+        return np.stack([draw(mean[:, j], covariance[:, :, j], rng, size) for j in range(mean.shape[1])], axis=2)
     size = check_count("number of samples", size)
     check_memory(16.0 * size * len(mean), f"{size} samples at {len(mean)} points", "Ask for fewer at a time.")
     values, vectors = linalg.eigh(covariance, check_finite=False)

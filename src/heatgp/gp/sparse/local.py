@@ -351,7 +351,7 @@ def fit_local(
         guess,
         Normal(None if noise_is_known else guess.noise),
         Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0))),
-        np.empty((0, 1 + data.basis.shape[1])),
+        np.empty(0),
         np.nan,
         problem.known,
         MeanBasis(np.eye(data.basis.shape[1]), problem.function),

@@ -213,12 +213,13 @@ def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = Fa
         params,
         Normal(None if noise_is_known else params.noise),
         factor,
-        np.column_stack([found.weights[:, 0], spread.weights[:, 1:]]),
+        found.weights[:, 0],
         lower.value,
         compressed.known,
         basis,
         compressed.start + found.coefficients,
         spread.lower,
+        spread.weights[:, 1:],
         structure=data,
     )
 

@@ -159,8 +159,9 @@ def condition_sparse_sites(
             features = found.kernel.features(X)
             assert features is not None
             factor = LowRank.of(np.sqrt(params.amplitude) * features.at(params.time).value, factor.precision)
-        rank, weights = len(factor.lower), factor.reduced(found.weights)
-        return replace(found, factor=LowRank(np.eye(rank), np.ones(rank), factor.lower), weights=weights, **kept)
+        rank, weights, solved = len(factor.lower), factor.reduced(found.weights), factor.reduced(found.solved)
+        factor = LowRank(np.eye(rank), np.ones(rank), factor.lower)
+        return replace(found, factor=factor, weights=weights, solved=solved, **kept)
     data, _ = observations(X, y, mean)
     constant = constant_variance(likelihood, data, params.amplitude)
     features = kernel.features(X)
@@ -176,7 +177,8 @@ def condition_sparse_sites(
         params=params,
         likelihood=likelihood,
         factor=CoupledFeatures(joint.factor.lower),
-        weights=joint.weights @ root.F,
+        weights=root.F.T @ joint.weights.T,
+        inner=np.empty((0, likelihood.functions)),
         log_marginal_likelihood=joint.log_evidence,
         options={"mean": mean},
         constant=constant,
