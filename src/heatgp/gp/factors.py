@@ -294,8 +294,8 @@ EVIDENCE = 1e-8
 
 
 @dataclass(frozen=True)
-class Economical(LowRank):
-    """K = F F', as `LowRank`, but for slopes, which are those of K."""
+class PivotedLowRank(LowRank):
+    """K = F F' of few points (see `pivoted`): as `LowRank`, but slopes are those of K."""
 
     @classmethod
     def root(cls, form: Any, K: Array, share: float = NEGLIGIBLE) -> Root | None:
@@ -318,9 +318,9 @@ def factored(form: Any, values: Array, precision: Array) -> Any:
     """The factor of a form, in few points where these carry a dense covariance."""
     if form is Dense and len(values) >= LEAST:
         share = 2.0 * EVIDENCE / (float(np.max(precision)) * len(values) * float(np.diagonal(values).max()))
-        root = Economical.root(form, values, share)
+        root = PivotedLowRank.root(form, values, share)
         if root is not None:
-            return Economical.of(root.F, precision)
+            return PivotedLowRank.of(root.F, precision)
     return form.of(values, precision)
 
 

@@ -18,7 +18,7 @@ from .approximation import Approximation, Factorise
 from .coupled import Coupled
 from .coupled_low_rank import CoupledLowRank
 from .ep import expectation_propagation
-from .factors import Economical
+from .factors import PivotedLowRank
 from .likelihood import Likelihood, NormalMixture
 from .objective import (
     FLAT,
@@ -81,14 +81,14 @@ class Approximate(Inference):
     likelihood : Likelihood; its parameters that are None are coordinates.
     options : those of `expectation_propagation`.
     is_precise : bool, default True. False leaves out what sites at their bound add to the gradient: a few percent.
-    economical : bool, default False. Whether a covariance that few points carry is factored in these.
+    low_rank : bool, default False. Whether a covariance that few points carry is factored in these.
     last : list of the sites where the next inference starts.
     """
 
     likelihood: Likelihood
     options: Mapping[str, Any] = field(default_factory=dict)
     is_precise: bool = True
-    economical: bool = False
+    low_rank: bool = False
     last: list[Array] = field(default_factory=list, init=False, compare=False)
 
     @property
@@ -148,7 +148,7 @@ class Approximate(Inference):
         return replace(objective, inference=replace(self, is_precise=True))
 
     def strict(self, objective: Objective) -> Objective:
-        return replace(objective, inference=replace(self, options={}, economical=False))
+        return replace(objective, inference=replace(self, options={}, low_rank=False))
 
     def answers(
         self, objective: Objective, z: Array, box: Array, intervals: dict[str, Any], chosen: Any
@@ -203,11 +203,11 @@ class Approximate(Inference):
         return found
 
     def _of_one(self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood) -> Factorise:
-        root = Economical.root(form, values) if self.economical else None
+        root = PivotedLowRank.root(form, values) if self.low_rank else None
         inner, flat = coefficient_prior(likelihood, data, variance)
 
         def factorise(precision: Array) -> WithBasis:
-            alone = form.of(values, precision) if root is None else Economical.of(root.F, precision)
+            alone = form.of(values, precision) if root is None else PivotedLowRank.of(root.F, precision)
             return WithBasis.of(alone, data.basis, inner, flat)
 
         return factorise

@@ -235,7 +235,7 @@ def objective_of(
         likelihood,
         {"tolerance": 1e-4},  # the evidence is stationary in the sites, and right to 1e-8
         is_precise=False,
-        economical=True,
+        low_rank=True,
     )
     data, _ = observations(X, np.asarray(y), mean, coefficient_scale, offset)
     return Objective(prior, data, given, inference, laws), intervals
