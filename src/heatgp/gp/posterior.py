@@ -394,7 +394,7 @@ def is_false(noise: Any) -> bool:
 def condition(
     kernel: Kernel,
     X: Any,
-    y: ArrayLike,
+    y: Any,
     params: Params,
     mean: Mean = "constant",
     pairs: Pairs = None,
@@ -442,7 +442,24 @@ def condition(
     NotConverged : if the inference does not converge.
     """
     if likelihood is not None:
-        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, pairs, start, coefficient_scale, offset)
+        data, basis = observations(X, y, mean, coefficient_scale, offset)
+        sites, _ = approximation(kernel, X, data, params, likelihood, pairs, start)
+        return Posterior(
+            kernel,
+            X,
+            y,
+            params,
+            likelihood,
+            sites.factor.factor,
+            sites.weights,
+            sites.log_evidence,
+            basis=basis,
+            inner=sites.factor.coefficients(sites.shift),
+            lower=sites.factor.lower,
+            solved=sites.factor.solved,
+            inferred=sites,
+            options={"mean": mean, "coefficient_scale": coefficient_scale, "offset": offset},
+        )
     data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
     options = {
         "mean": mean,
@@ -470,39 +487,6 @@ def condition(
         found.lower,
         found.weights[:, 1:],
         options=options,
-    )
-
-
-def _conditioned_on_sites(
-    kernel: Kernel,
-    X: Any,
-    y: Any,
-    params: Params,
-    likelihood: Likelihood,
-    mean: Mean,
-    pairs: Pairs,
-    start: Array | None,
-    coefficient_scale: ArrayLike | None,
-    offset: Any,
-) -> Posterior:
-    """`condition` with a likelihood that is not normal."""
-    data, basis = observations(X, y, mean, coefficient_scale, offset)
-    found, _ = approximation(kernel, X, data, params, likelihood, pairs, start)
-    return Posterior(
-        kernel,
-        X,
-        y,
-        params,
-        likelihood,
-        found.factor.factor,
-        found.weights,
-        found.log_evidence,
-        basis=basis,
-        inner=found.factor.coefficients(found.shift),
-        lower=found.factor.lower,
-        solved=found.factor.solved,
-        inferred=found,
-        options={"mean": mean, "coefficient_scale": coefficient_scale, "offset": offset},
     )
 
 

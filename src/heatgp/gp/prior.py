@@ -259,9 +259,7 @@ def targets(
     InvalidInput : if a value is not possible, or basis functions are collinear.
     """
     data, basis = observations(X, _checked(len(X), y), mean, coefficient_scale)
-    scales = data.noise if noise_scale is None else _finite(noise_scale, "noise_scale")
-    if scales.shape != (len(X),) or not scales.min() >= 0:
-        raise InvalidInput(f"noise_scale must be {len(X)} numbers of at least 0, one for each point.")
+    scales = data.noise if noise_scale is None else one_each(noise_scale, len(X), "noise_scale")
     known = _level(mean)
     flat, start, rest = data.precision == 0, data.start.copy(), data.y - known
     for _ in range(2):  # the second time for the rounding of the first
@@ -446,11 +444,3 @@ def _precisions(columns: int, scale: ArrayLike | None) -> Array:
             "; inf is a flat prior."
         )
     return np.broadcast_to(1.0 / scales.astype(float) ** 2, (columns,)).copy()
-
-
-def _finite(values: ArrayLike, name: str) -> Array:
-    """Finite real numbers as floats."""
-    array = as_array(values, name)
-    if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
-        raise InvalidInput(f"{name} must be finite real numbers.")
-    return array.astype(float)
