@@ -187,8 +187,8 @@ def test_mean_as_a_number():
 def test_parameters_are_in_the_units_of_y():
     X, truth, rng = on_sphere(40)
     y = truth + 0.2 * stats.t.rvs(4, size=40, random_state=rng)
-    law = StudentT(degrees=None)
-    one, other = (hg.GPRegressor(S2, time=1.0, likelihood=law).fit(X, values) for values in (y, 1000 + 50 * y))
+    likelihood = StudentT(degrees=None)
+    one, other = (hg.GPRegressor(S2, time=1.0, likelihood=likelihood).fit(X, values) for values in (y, 1000 + 50 * y))
     for gp, size in ((one, 1.0), (other, 2500.0)):
         assert gp.likelihood_.noise == gp.noise_
         assert 0.01 < gp.noise_ / size < 0.12  # 0.2² is 0.04
@@ -199,7 +199,7 @@ def test_parameters_are_in_the_units_of_y():
             assert parameters[name].value == pytest.approx(value)
     assert other.noise_ == pytest.approx(2500 * one.noise_, rel=0.02)
     assert other.likelihood_.degrees == pytest.approx(one.likelihood_.degrees, rel=0.02)
-    # the law itself is in these units too
+    # the likelihood itself is in these units too
     np.testing.assert_allclose(
         other.likelihood_.log_density(0.0, 30.0),
         stats.t.logpdf(30.0, other.likelihood_.degrees, scale=other.noise_**0.5),
@@ -246,16 +246,16 @@ def test_functions_drawn_of_a_rate():
 
 
 def test_one_count_with_its_amplitude_integrated_over():
-    """Against integrals over f, whose law at each amplitude counts as normal, and over log amplitude."""
-    count, law = 7, LogNormal(2.0, 0.8)
-    model = {"time": 1.0, "mean": "zero", "likelihood": "poisson", "priors": Priors(amplitude=law, likelihood=None)}
+    """Against integrals over f, which at each amplitude counts as normal, and over log amplitude."""
+    count, prior = 7, LogNormal(2.0, 0.8)
+    model = {"time": 1.0, "mean": "zero", "likelihood": "poisson", "priors": Priors(amplitude=prior, likelihood=None)}
     gp = hg.GPRegressor(hg.Euclidean(1), integrate="grid", **model)
     with pytest.warns(SmallSampleWarning):
         gp.fit([[0.0]], [count])
     z, u = np.linspace(-6, 7, 400), np.linspace(-9, 9, 900)  # log amplitude, f / deviation
     f = np.exp(z / 2)[:, None] * u
     mass = stats.norm.pdf(u) * stats.poisson.pmf(count, np.exp(f))
-    weight = np.exp(law.log_density(z)) * mass.sum(axis=1)
+    weight = np.exp(prior.log_density(z)) * mass.sum(axis=1)
     weight, mass = weight / weight.sum(), mass / mass.sum(axis=1, keepdims=True)
     center = (mass * f).sum(axis=1)
     variance = (mass * (f - center[:, None]) ** 2).sum(axis=1)
@@ -286,13 +286,15 @@ def test_grids_of_student_t_noise():
         for weight, posterior in zip(gp.mixture_.weights, gp.mixture_.posteriors)
     ]
     for ends, p in ((lower, 0.05), (upper, 0.95)):
-        below = sum(weight * law.cumulative(ends, mean, variance) for weight, mean, variance, law in parts)
+        below = sum(
+            weight * likelihood.cumulative(ends, mean, variance) for weight, mean, variance, likelihood in parts
+        )
         np.testing.assert_allclose(below, p, atol=1e-9)
     assert gp.loo()[0].shape == (25,)
     assert np.all(gp.log_density(X, y) > -9)
-    P, law = hg.Product(S2, S2), StudentT(degrees=None)
+    P, likelihood = hg.Product(S2, S2), StudentT(degrees=None)
     with pytest.raises(InvalidInput, match="with 5 learned parameters"):
-        hg.GPRegressor(P, time="each", likelihood=law, integrate="grid").fit(P.random(rng, 25), y)
+        hg.GPRegressor(P, time="each", likelihood=likelihood, integrate="grid").fit(P.random(rng, 25), y)
 
 
 def test_the_search_is_not_led_astray_by_outliers():
@@ -305,7 +307,7 @@ def test_the_search_is_not_led_astray_by_outliers():
     y[wrong] += rng.choice([-1, 1], 18) * rng.uniform(1, 6, 18)
     gp = hg.GPRegressor(S2, likelihood=StudentT(degrees=None)).fit(X, y)
     assert np.sqrt(np.mean((gp.predict(X) - truth) ** 2)) < 0.2
-    assert gp.likelihood_.degrees < 3  # on its bound, the Cauchy law, there is no warning
+    assert gp.likelihood_.degrees < 3  # on its bound, the Cauchy distribution, there is no warning
 
 
 def test_the_summary_says_where_inference_was_by_a_bound():
@@ -466,7 +468,7 @@ def test_the_density_of_f_under_student_t_noise():
 
 @dataclass(frozen=True)
 class Mistaken(Waiting):
-    """A law whose log density has the mistake of this name."""
+    """A likelihood whose log density has the mistake of this name."""
 
     mistake: str | None = None
 

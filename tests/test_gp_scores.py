@@ -1,4 +1,4 @@
-"""Scores against scikit-learn and the normal law."""
+"""Scores against scikit-learn and the normal distribution."""
 
 import numpy as np
 import pytest

@@ -64,10 +64,10 @@ def elliptical_slices(log_density, K, rng, steps, chains):
     """
     root = np.linalg.cholesky(K + 1e-10 * np.eye(len(K)))
     f = rng.standard_normal((chains, len(K))) @ root.T
-    height, kept = log_density(f), []
+    density, kept = log_density(f), []
     for step in range(2 * steps):
         other = rng.standard_normal(f.shape) @ root.T
-        level = height + np.log(rng.uniform(size=chains))
+        level = density + np.log(rng.uniform(size=chains))
         angle = rng.uniform(0, 2 * np.pi, chains)
         low, high = angle - 2 * np.pi, angle.copy()
         open_, at, chosen = np.ones(chains, bool), np.empty(chains), np.empty(f.shape)
@@ -79,7 +79,7 @@ def elliptical_slices(log_density, K, rng, steps, chains):
             open_ &= ~now
             low, high = np.where(open_ & (angle < 0), angle, low), np.where(open_ & (angle >= 0), angle, high)
             angle = rng.uniform(low, high)
-        f, height = chosen, at
+        f, density = chosen, at
         if step >= steps:
             kept.append(f)
     return np.stack(kept)
@@ -103,7 +103,7 @@ def sequential_ep(log_density, K, sweeps=40):
             log_z[i] = np.log(mass.sum())
             center = mass @ f / mass.sum()
             spread = mass @ (f - center) ** 2 / mass.sum()
-            spread = min(spread, v)  # a wider law would need a negative precision: its mean alone is matched
+            spread = min(spread, v)  # a wider one would need a negative precision: it has the mean alone
             tau[i] = 1 / spread - 1 / v
             nu[i] = center / spread - m / v
     Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(tau))
@@ -157,7 +157,7 @@ THREE = np.array([[0.0], [0.5], [2.0]])
 
 
 @pytest.mark.parametrize(
-    "likelihood, y, law",
+    "likelihood, y, log_density",
     [
         (Poisson(), [2.0, 0.0, 7.0], lambda y, f: stats.poisson.logpmf(y, np.exp(f))),
         (StudentT(0.3, 4.0), [0.2, 0.5, -0.3], lambda y, f: stats.t.logpdf(y, 4, f, 0.3**0.5)),
@@ -165,23 +165,23 @@ THREE = np.array([[0.0], [0.5], [2.0]])
     ],
     ids=["counts", "near", "far"],
 )
-def test_three_points(likelihood, y, law):
+def test_three_points(likelihood, y, log_density):
     """The textbook's expectation propagation to rounding, and the truth by integration to the error of the method."""
     y, K = np.array(y), 1.2 * RBF().pairs(THREE).at(0.8).value + 2.2
     posterior = condition(RBF(), THREE, y, Params(0.8, 1.2), likelihood=likelihood, coefficient_scale=2.2**0.5)
     found = posterior.inferred
-    log_z, mean, variance = sequential_ep(lambda i, f: law(y[i], f), K)
+    log_z, mean, variance = sequential_ep(lambda i, f: log_density(y[i], f), K)
     np.testing.assert_allclose(found.log_evidence, log_z, atol=1e-6)
     np.testing.assert_allclose([found.mean, found.variance], [mean, variance], atol=1e-6)
     np.testing.assert_allclose(posterior.latent(THREE), [mean, variance], atol=1e-6)
-    log_z, mean, variance = by_integration(lambda f: law(y, f).sum(axis=-1), K, order=100)
+    log_z, mean, variance = by_integration(lambda f: log_density(y, f).sum(axis=-1), K, order=100)
     assert abs(found.log_evidence - log_z) < 0.1
     assert np.all(np.abs(found.mean - mean) < 0.2 * variance**0.5)
     assert np.all(np.abs(found.variance / variance - 1) < 0.25)
 
 
 def test_one_count_is_exact():
-    """The moments of one tilted law are matched, and its integral is the evidence."""
+    """The site gives the moments of the one tilted distribution, whose integral is the evidence."""
     log_z, mean, variance = by_integration(
         lambda f: stats.poisson.logpmf(3, np.exp(f)).sum(axis=-1), np.full((1, 1), 1.7), order=200
     )
@@ -324,12 +324,12 @@ def student_bound(X, y, z, mean="zero"):
 
 @pytest.mark.parametrize("degrees", [2.0, 4.0, 2000.0])
 def test_the_variational_bound(degrees):
-    """Against the mean of log p(y, f, lambda) - log q(f, lambda) over draws of SciPy's laws, and below the evidence."""
+    """Against the mean of log p(y, f, lambda) - log q(f, lambda) over draws of SciPy, and below the evidence."""
     X, y, noise, a = np.array([[0.0], [0.4], [1.5]]), np.array([0.3, 2.5, -0.4]), 0.3, degrees / 2
     K = 1.3 * RBF().pairs(X).at(0.5).value
     value, _ = student_bound(X, y, np.log([0.5, 1.3, noise, degrees]))
     mean, variance = np.zeros(3), np.zeros(3)
-    for _ in range(500):  # the best law of the precisions lambda, then that of f
+    for _ in range(500):  # the best distribution of the precisions lambda, then that of f
         rate = a + ((y - mean) ** 2 + variance) / (2 * noise)
         precision = (a + 0.5) / rate / noise
         Sigma = np.linalg.inv(np.linalg.inv(K) + np.diag(precision))
@@ -341,8 +341,8 @@ def test_the_variational_bound(degrees):
     terms = terms.sum(axis=1) + stats.multivariate_normal(np.zeros(3), K).logpdf(f)
     terms -= stats.multivariate_normal(mean, Sigma).logpdf(f)
     assert abs(terms.mean() - value) < 4.5 * terms.std() / 100_000**0.5 + 1e-9
-    law = StudentT(noise, degrees)
-    assert value < by_integration(lambda f: law.log_density(y, f).sum(axis=-1), K)[0]
+    likelihood = StudentT(noise, degrees)
+    assert value < by_integration(lambda f: likelihood.log_density(y, f).sum(axis=-1), K)[0]
 
 
 @pytest.mark.parametrize("mean", ["zero", quadratic])

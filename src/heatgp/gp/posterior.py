@@ -423,7 +423,7 @@ def condition(
     noise_scale : array (N,) of numbers of at least 0, default None: ones. Observation i has the noise
         params.noise * noise_scale[i].
     noise_is_known : bool, default False. Whether `noise_scale` are known variances, beside a params.noise of 1. Then
-        that of new observations must be told.
+        that of new observations must be given to predictions.
     coefficient_scale : number or array (q,), default None. The prior standard deviation of each coefficient. None, or
         inf, is a flat prior. With likelihoods whose `flat_mean` is False it is normal: in the coordinates in which the
         columns have the mean square one and are orthogonal, with the variance unit² + that of f, `unit` of the

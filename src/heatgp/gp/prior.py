@@ -373,7 +373,7 @@ def one_each(values: Any, number: int, name: str) -> Array:
 
 
 def typical_noise(scale: Array | None) -> float:
-    """The noise over the parameter `noise` of data that tell as much as these: one over their mean weight."""
+    """The noise over the parameter `noise` of data that are as informative as these: one over their mean weight."""
     if scale is None:
         return 1.0
     with np.errstate(divide="ignore"):
