@@ -13,8 +13,9 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, kstest
 
 import heatgp as hg
+from heatgp.gp.label_noise import LABEL_NOISE
 from heatgp.gp.parameters import LogNormal, Priors
-from heatgp.gp.probit import LABEL_NOISE, Probit
+from heatgp.gp.probit import Probit
 
 MANIFOLDS = (hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.Torus(2))
 LEVEL = 1e-3

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 import heatgp as hg
 from gp_kernels import Cosines
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp.functions import triangular_root
 from heatgp.gp.gradients import evidence_gradient
 from heatgp.gp.mixture import Mixture, normal_quantile
 from heatgp.gp.parameters import FLAT, Params
+from heatgp.gp.pivoted import triangular_root
 from heatgp.gp.posterior import condition
 from statistics_helpers import assert_mean
 

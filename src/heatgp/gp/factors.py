@@ -337,12 +337,12 @@ class Spectrum:
     noise: float  # the variance of the noise in these coordinates over the parameter `noise`
 
     @classmethod
-    def of(cls, form: Any, values: Array, height: float, noise: Array) -> Spectrum:
-        """From the values of a prior at a time, their height and the relative variances of the noise of the data."""
+    def of(cls, form: Any, values: Array, variance: float, noise: Array) -> Spectrum:
+        """From the values of a prior at a time, their mean variance and the relative noise of the data."""
         K = values @ values.T if form is LowRank else values
         noise = np.maximum(noise, JITTER * noise.max())
         scale = 1.0 / np.sqrt(noise) if noise.any() else np.ones(len(K))
-        scale = scale * np.sqrt(height / np.mean(scale**2 * np.diagonal(K)))
+        scale = scale * np.sqrt(variance / np.mean(scale**2 * np.diagonal(K)))
         eigenvalues, vectors = linalg.eigh(K * np.outer(scale, scale), driver="evd", check_finite=False)
         return cls(eigenvalues, vectors, scale, float(np.mean(noise * scale**2)))
 

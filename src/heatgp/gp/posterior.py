@@ -23,7 +23,7 @@ from .likelihood import Likelihood
 from .normal import Normal
 from .objective import Objective
 from .parameters import Given, Params
-from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, Targets, observations, one_output, targets
+from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, Targets, observations, targets
 from .search import Bounds, box_of, objective_of
 from .structure import Structure
 
@@ -460,7 +460,9 @@ def condition(
             inferred=sites,
             options={"mean": mean, "coefficient_scale": coefficient_scale, "offset": offset},
         )
-    data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
+    if np.ndim(y) == 2:
+        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `condition_outputs`.")
+    data, basis = targets(X, y, mean, noise_scale, coefficient_scale)
     options = {
         "mean": mean,
         "noise_scale": noise_scale,

@@ -201,13 +201,15 @@ class MeanBasis:
         number, columns = len(Xnew), len(self.transform)
         if not columns:
             return np.empty((number, 0))
-        if self.values is None and self.function is None:
+        if self.values is not None:
+            values = basis_values(self.values, number)
+        elif self.function is not None:
+            values = basis_values(self.function(Xnew), number)
+        else:
             raise InvalidInput(
                 f"the mean has {columns} basis functions that are not known at new points. Give their values: "
                 "posterior.with_basis(values)."
             )
-        found = self.function(Xnew) if self.values is None and self.function is not None else self.values
-        values = basis_values(found, number)
         if values.shape[1] != columns:
             raise InvalidInput(f"the mean has {columns} basis functions; at new points there are {values.shape[1]}.")
         return values @ self.transform
@@ -322,13 +324,6 @@ def observations(
 def _level(mean: Any) -> float:
     """The mean where it is a number; else 0."""
     return float(mean) if is_number(mean) else 0.0
-
-
-def one_output(y: ArrayLike) -> ArrayLike:
-    """y, or InvalidInput where it has several columns."""
-    if np.ndim(y) == 2:
-        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `condition_outputs`.")
-    return y
 
 
 def noise_scale(number: int, variances: Any = None, weights: Any = None) -> tuple[Array | None, Array | None]:
