@@ -161,7 +161,7 @@ def test_times_of_coordinates_are_the_product_of_kernels_of_lines(rng):
         np.testing.assert_allclose(one(X, Y, time=times), other(X, Y, time=times), rtol=1e-11, atol=1e-16)
         np.testing.assert_allclose(one(X, time=times), other(X, time=times), rtol=1e-11, atol=1e-16)
     np.testing.assert_allclose(stretched(X, time=times, log=True), np.log(lines(X, time=times)), rtol=1e-11)
-    rows = stretched.matched(X[:4], Y).at(times)
+    rows = stretched.paired(X[:4], Y).at(times)
     np.testing.assert_allclose(rows.value, np.diag(stretched(X[:4], Y, time=times)), rtol=1e-12)
     np.testing.assert_allclose(
         rows.slopes, [np.diag(s) * t for s, t in zip(stretched.derivative(X[:4], Y, time=times), times)], rtol=1e-11
@@ -278,7 +278,7 @@ def test_derivatives_and_diagonals_of_sums(rng):
     np.testing.assert_allclose(kernel.diag(X, numbers), 1 + 0.7 + 2.0)
     np.testing.assert_allclose(np.diag(kernel(X, time=numbers)), 1 + 0.7 + 2.0)
     np.testing.assert_allclose(
-        kernel.matched(X, X[::-1]).at(tuple(numbers)).value, np.diag(kernel(X, X[::-1], time=numbers))
+        kernel.paired(X, X[::-1]).at(tuple(numbers)).value, np.diag(kernel(X, X[::-1], time=numbers))
     )
     assert np.linalg.eigvalsh(kernel(M.random(rng, 60), time=numbers)).min() > -1e-12
 

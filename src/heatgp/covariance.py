@@ -1,6 +1,6 @@
 """What a Gaussian process needs of a kernel, and what a kernel gives at one time.
 
-A `Kernel` prepares points once (`pairs`, `matched`, `features`); the result is a `TimeFunction`, whose `at(time)` is an
+A `Kernel` prepares points once (`pairs`, `paired`, `features`); the result is a `TimeFunction`, whose `at(time)` is an
 `Evaluation`: values, derivatives in the logarithm of the time and standard errors, each computed when first asked for.
 The rules for scaling, sums, products, normalisation and Gram matrices are written once, here.
 """
@@ -409,7 +409,7 @@ class Kernel(ABC):
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_j) of all pairs, (N, M), as a function of time; without Y, of X with itself."""
 
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+    def paired(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_i), (N,), as a function of time; without Y, k(x_i, x_i)."""
         starts = range(0, max(1, len(X)), BLOCK)
         parts = [self.pairs(X[i : i + BLOCK], None if Y is None else Y[i : i + BLOCK]) for i in starts]
@@ -456,7 +456,7 @@ class Kernel(ABC):
 
     def diag(self, X: Any, time: Any, *, log: bool = False) -> Array:
         """k(x, x) of every x, (N,), or its logarithm."""
-        found = self.matched(X).at(time)
+        found = self.paired(X).at(time)
         return found.log if log else found.value
 
 
@@ -511,11 +511,11 @@ class Normalized(DerivedKernel):
         inner = self.kernel.pairs(X, Y)
         if Y is None:
             return TimeFunction(lambda time: inner.at(time).correlations())
-        left, right = self.kernel.matched(X), self.kernel.matched(Y)
+        left, right = self.kernel.paired(X), self.kernel.paired(Y)
         return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
 
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
-        return constant(np.ones(len(X)), self.parameters) if Y is None else super().matched(X, Y)
+    def paired(self, X: Any, Y: Any = None) -> TimeFunction:
+        return constant(np.ones(len(X)), self.parameters) if Y is None else super().paired(X, Y)
 
     def features(self, X: Any) -> TimeFunction | None:
         inner = self.kernel.features(X)
@@ -529,9 +529,9 @@ class Normalized(DerivedKernel):
         """With k(x, y) / √(k(x, x) k(y, y)) = c, the gradient is that of k over the roots, less c ∇log k(x, x) / 2."""
         found = self.kernel.with_gradients(X, Y, time)
         if self.kernel.has_constant_variance and found.value.size:
-            log_variance = self.kernel.matched(Y[:1]).at(time).log
+            log_variance = self.kernel.paired(Y[:1]).at(time).log
             return replace(found, log_scale=found.log_scale - float(log_variance[0]))
-        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
+        left, right = (self.kernel.paired(Z).at(time) for Z in (X, Y))
         shift = math.exp(found.log_scale - (left.log_scale + right.log_scale) / 2)
         factor = np.multiply.outer(shift / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value))
         half = self.kernel.log_variance_gradient(X, time)[:, None] / 2

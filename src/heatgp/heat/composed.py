@@ -83,8 +83,8 @@ class ProductKernel(HeatKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.product_of(lambda f, x, y: f.pairs(x, y), X, Y)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self.product_of(lambda f, x, y: f.matched(x, y), X, Y)
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self.product_of(lambda f, x, y: f.paired(x, y), X, Y)
 
     def product_of(self, prepare: Callable[..., TimeFunction], X: Array, Y: Array | None) -> TimeFunction:
         """The product of what `prepare` makes of each factor and its points."""
@@ -233,9 +233,9 @@ class QuotientKernel(WrappedKernel):
 
         return TimeFunction(at)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         left = self._left(X)
-        parts = [self.base.matched(x, y) for x in left for y in self._images(X if Y is None else Y)]
+        parts = [self.base.paired(x, y) for x in left for y in self._images(X if Y is None else Y)]
         return TimeFunction(lambda time: total([part.at(time) for part in parts]).scaled(1 / len(left)))
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
@@ -296,8 +296,8 @@ class ScaledKernel(WrappedKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._slower(self.base.pairs(X, Y))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._slower(self.base.matched(X, Y))
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._slower(self.base.paired(X, Y))
 
     @property
     def has_constant_variance(self) -> bool:

@@ -384,10 +384,10 @@ class HeatKernel(Kernel):
     def log_variance_gradient(self, X: Array, time: Any) -> np.ndarray:
         if self.has_constant_variance:
             return super().log_variance_gradient(X, time)
-        here = self.matched(X[:1]).at(time).log_scale
+        here = self.paired(X[:1]).at(time).log_scale
 
         def log_variance(moved: np.ndarray) -> np.ndarray:
-            found = self.matched(moved).at(time)
+            found = self.paired(moved).at(time)
             return np.log(found.relative_value) + (found.log_scale - here)
 
         return gradients(self.manifold, log_variance, np.asarray(X), self.step_of_differences(time))
@@ -716,7 +716,7 @@ class OrbitKernel(MadeKernel):
         """Orbit coordinates of a point with itself."""
         return np.asarray(self.manifold.orbit(self.manifold.origin, self.manifold.origin))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         theta = self._same_point if Y is None else np.asarray(self.manifold.orbit(np.asarray(X), np.asarray(Y)))
 
         def at(time: float) -> Evaluation:

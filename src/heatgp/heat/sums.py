@@ -62,8 +62,8 @@ class FactorsKernel(WrappedKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.base.pairs(self.seen(X), None if Y is None else self.seen(Y))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self.base.matched(self.seen(X), None if Y is None else self.seen(Y))
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self.base.paired(self.seen(X), None if Y is None else self.seen(Y))
 
     def features(self, X: Array) -> TimeFunction | None:
         return self.base.features(self.seen(X))
@@ -149,8 +149,8 @@ class SumKernel(HeatKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._sum(lambda correlation: correlation.pairs(X, Y))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._sum(lambda correlation: correlation.matched(X, Y))
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._sum(lambda correlation: correlation.paired(X, Y))
 
     @property
     def has_constant_variance(self) -> bool:
