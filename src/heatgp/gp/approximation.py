@@ -50,9 +50,7 @@ class Approximation:
     @property
     def in_constant(self) -> float:
         """The derivative in the variance of a constant of several functions, where every entry of dK is 1."""
-        ones = np.ones(self.mean.shape)
-        pulls = self.weights.sum(axis=-1) ** 2 - self.factor.solve(ones).sum(axis=-1)
-        return 0.5 * float(pulls.sum())
+        return float(self.in_times([np.ones_like(self.factor.K)])[0])
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""

@@ -100,12 +100,6 @@ class Coupled:
         level = -linalg.cho_solve((self.lower, True), pulls.sum(axis=0), check_finite=False)
         return (self.inverses @ level + pulls) @ self.K - level
 
-    def solve(self, v: Array) -> Array:
-        """R_cc v_c for each class: the blocks on the diagonal of R alone."""
-        first = np.stack([E @ part for E, part in zip(self.inverses, v)])
-        inner = linalg.cho_solve((self.lower, True), first.T, check_finite=False).T
-        return first - np.stack([E @ part for E, part in zip(self.inverses, inner)])
-
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
         """The sum over classes of u_c' dK v_c - tr(R_cc dK) / 2, the derivative of an evidence, for each change dK."""
         return np.array([np.vdot(u @ dK, v) - 0.5 * np.vdot(self._sum, dK) for dK in changes])

@@ -298,9 +298,14 @@ class PivotedLowRank(LowRank):
     """K = F F' of few points (see `pivoted`): as `LowRank`, but slopes are those of K."""
 
     @classmethod
-    def root(cls, form: Any, K: Array, share: float = NEGLIGIBLE) -> Root | None:
-        """The points that carry K, but for a share of its largest variance; None where they are too many."""
-        return Root.of(K, len(K) // SHARE, share) if form is Dense and len(K) >= LEAST else None
+    def root(cls, form: Any, K: Array, precision: Array | None = None) -> Root | None:
+        """The points that carry K for the log evidence at these precisions, or up to rounding; None for too many."""
+        if form is not Dense or len(K) < LEAST:
+            return None
+        share = NEGLIGIBLE
+        if precision is not None:
+            share = 2.0 * EVIDENCE / (float(np.max(precision)) * len(K) * float(np.diagonal(K).max()))
+        return Root.of(K, len(K) // SHARE, share)
 
     @cached_property
     def _inverse(self) -> Array:
@@ -316,12 +321,8 @@ class PivotedLowRank(LowRank):
 
 def factored(form: Any, values: Array, precision: Array) -> Any:
     """The factor of a form, in few points where these carry a dense covariance."""
-    if form is Dense and len(values) >= LEAST:
-        share = 2.0 * EVIDENCE / (float(np.max(precision)) * len(values) * float(np.diagonal(values).max()))
-        root = PivotedLowRank.root(form, values, share)
-        if root is not None:
-            return PivotedLowRank.of(root.F, precision)
-    return form.of(values, precision)
+    root = PivotedLowRank.root(form, values, precision)
+    return form.of(values, precision) if root is None else PivotedLowRank.of(root.F, precision)
 
 
 @dataclass(frozen=True)

@@ -296,13 +296,12 @@ def observations(
     ------
     InvalidInput : if a value is not possible, or basis functions are collinear.
     """
-    number, function = len(X), None
+    number = len(X)
+    function = constant_basis if isinstance(mean, str) and mean == "constant" else mean if callable(mean) else None
     if isinstance(mean, np.ndarray):
         H = basis_values(mean, number)
-    elif callable(mean):
-        H, function = basis_values(mean(X), number), mean
-    elif isinstance(mean, str) and mean == "constant":
-        H, function = constant_basis(X), constant_basis
+    elif function is not None:
+        H = basis_values(function(X), number)
     elif (isinstance(mean, str) and mean == "zero") or (is_number(mean) and abs(_level(mean)) < 1e140):
         H = np.empty((number, 0))
     elif is_number(mean):
