@@ -43,7 +43,6 @@ class Coupled:
     log_det: float
 
     of_features: ClassVar = False
-    power: ClassVar = 1.0
 
     @classmethod
     def of(cls, K: Array, precision: Array, largest: Array) -> Coupled:

@@ -37,7 +37,6 @@ class CoupledLowRank:
     lower: Array  # L, (classes * rank, classes * rank)
 
     of_features: ClassVar = False
-    power: ClassVar = 1.0
 
     @classmethod
     def of(cls, root: Root, precision: Array, largest: Array) -> CoupledLowRank:
@@ -118,7 +117,6 @@ class CoupledFeatures:
     lower: Array
 
     of_features: ClassVar = True
-    power: ClassVar = 0.5
 
     def explained(self, features: Array) -> tuple[Array, Array]:
         """As in `Coupled`, of features (M, rank): all that is known of them is in the second."""

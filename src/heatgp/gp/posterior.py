@@ -72,7 +72,7 @@ class Posterior:
     params: Params
     likelihood: Any
     factor: Any  # Dense or LowRank; of other structures their own
-    weights: Array  # (N,), R (y - mean), or K^-1 times the mean of f
+    weights: Array  # (N,), R (y - mean), or K^-1 times the mean of f; with an axis of outputs or classes where f has it
     log_marginal_likelihood: float
     offset: Any = 0.0  # the known part of the mean: a number, or one for each new point
     basis: MeanBasis = NO_BASIS
@@ -349,10 +349,12 @@ class Posterior:
 
     def _cross(self, Xnew: Any) -> Array:
         """k(Xnew, X), or the features of the new points where the covariance is of low rank."""
-        features = self.factor.of_features
-        function = self.kernel.features(Xnew) if features else self.kernel.pairs(Xnew, self.X)
-        assert function is not None
-        return self.params.amplitude**self.factor.power * function.at(self.params.time).value
+        a, time = self.params.amplitude, self.params.time
+        if not self.factor.of_features:
+            return a * self.kernel.pairs(Xnew, self.X).at(time).value
+        features = self.kernel.features(Xnew)
+        assert features is not None
+        return np.sqrt(a) * features.at(time).value
 
     def _variance(self, points: Any, cross: Array, columns: Array) -> Array:
         """The variance of f, (M,), from `cross` and the columns of the basis."""
