@@ -89,7 +89,7 @@ class ClassesPosterior(Posterior):
         return of_level + alone[:, :, None] * np.eye(alone.shape[1])
 
     @property
-    def _row(self) -> int:
+    def _per_point(self) -> int:
         return self.weights.size * (self.weights.shape[1] if self.factor.of_features else 1)
 
 

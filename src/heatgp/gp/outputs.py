@@ -48,7 +48,7 @@ class OutputsPosterior(Posterior):
         return self.weights, self.solved
 
     @property
-    def _inverse_covariance(self) -> tuple[Array, Array, Array]:
+    def _loo_parts(self) -> tuple[Array, Array, Array]:
         a, turned = self.params.amplitude, self.factor.scale[:, None] * self.factor.vectors
         of_basis = self._whitened_basis(turned @ self.solved) / a[:, None, None]
         return np.square(turned) @ self.inverse / a, of_basis, turned @ self.weights / a
@@ -70,7 +70,7 @@ class OutputsPosterior(Posterior):
         return self.params.amplitude * left + np.square(of_basis).sum(axis=1).T
 
     @property
-    def _row(self) -> int:
+    def _per_point(self) -> int:
         return max(len(self.X), self.lower.shape[1] * self.y.shape[1])
 
 

@@ -263,7 +263,7 @@ class Posterior:
         if self.inferred is not None:
             cavities = self.inferred.cavities
             return self.likelihood.mean(*cavities), self.likelihood.variance(*cavities)
-        R, root, weights = self._inverse_covariance
+        R, root, weights = self._loo_parts
         Q = R - np.square(root).sum(axis=-2).T
         for where, *_ in np.argwhere(~(Q > 1e-12 * R)):
             raise InvalidInput(
@@ -339,7 +339,7 @@ class Posterior:
         return self.factor.reduced(self.weights), self.factor.reduced(self.solved)
 
     @property
-    def _inverse_covariance(self) -> tuple[Array, Array, Array]:
+    def _loo_parts(self) -> tuple[Array, Array, Array]:
         """The diagonal of R, V' with R - V V' the Q of `loo`, and Q y."""
         return self.factor.inverse_diagonal(), self._whitened_basis(self.solved), self.weights
 
@@ -370,13 +370,13 @@ class Posterior:
         return a * self.kernel.diag(points, time)
 
     @property
-    def _row(self) -> int:
+    def _per_point(self) -> int:
         """How many numbers are in memory for each new point."""
         return len(self.X)
 
     def _chunks(self, points: Any) -> Iterator[slice]:
         """Rows that are worked on at one time; no points are one chunk."""
-        size = max(1, CHUNK // max(1, self._row))
+        size = max(1, CHUNK // max(1, self._per_point))
         return (slice(start, start + size) for start in range(0, max(1, len(points)), size))
 
 

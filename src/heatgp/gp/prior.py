@@ -416,12 +416,22 @@ def _checked(number: int, y: ArrayLike) -> Array:
             f"y must be {number} real numbers, one for each of N >= 1 points; got shape {y.shape}, dtype {y.dtype}. "
             f"Labels are for GPClassifier; of several outputs give a table with {number} rows."
         )
+    return with_squares(finite(y))
+
+
+def finite(y: Array) -> Array:
+    """Observations as floats, or InvalidInput where one is not finite."""
     y = y.astype(float)
     for row, *column in np.argwhere(~np.isfinite(y)).tolist():
         others = "".join(f", {k}" for k in column)
         text = f"{others}] = {y[(row, *column)]} is not finite. Remove such observations."
         raise InvalidInput(OfRow("y[", row, text))
-    largest = float(np.abs(y).max())
+    return y
+
+
+def with_squares(y: Array) -> Array:
+    """Observations, or InvalidInput where their squares are beyond floating point."""
+    largest = float(np.abs(y).max(initial=0.0))
     if largest and not 1e-140 < largest < 1e140:
         raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
     return y

@@ -14,6 +14,7 @@ from ..covariance import Array
 from ..errors import InvalidInput, OfRow, Unsupported
 from .likelihood import Likelihood
 from .parameters import WEAK_AMPLITUDE, Laws, LogNormal
+from .prior import finite
 from .quadrature import average, quantile, tilted_moments
 
 NO_EXPOSURE = 'exposure needs likelihood="poisson"; {likelihood} has none. Leave it None.'
@@ -77,10 +78,7 @@ class RegressionLikelihood(Likelihood):
                 f"y must be one real number for each point; it has shape {values.shape} and dtype {values.dtype}. "
                 f"With {type(self).__name__} fit one model for each column, y[:, 0]."
             )
-        values = values.astype(float)
-        for where in np.flatnonzero(~np.isfinite(values)).tolist():
-            raise InvalidInput(OfRow("y[", where, f"] = {values[where]} is not finite. Remove such observations."))
-        return values
+        return finite(values)
 
     def offset(self, exposure: ArrayLike, number: int) -> Array:
         """What the time or the area in which each of `number` observations was made adds to f, (N,)."""

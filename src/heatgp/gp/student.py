@@ -10,6 +10,7 @@ from ..covariance import Array
 from ..errors import InvalidInput
 from .likelihood import NormalMixture
 from .parameters import WEAK_NOISE, LogNormal
+from .prior import with_squares
 from .quadrature import DROP
 from .regression_likelihood import RegressionLikelihood
 
@@ -79,11 +80,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
             )
 
     def check(self, y: Any) -> Array:
-        values = super().check(y)
-        largest = float(np.abs(values).max(initial=0.0))
-        if largest and not 1e-140 < largest < 1e140:
-            raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
-        return values
+        return with_squares(super().check(y))
 
     def adapted(self, y: Array, mean: float | None, offset: Any = 0.0) -> Self:
         """From the median; the unit is the standard deviation of a normal distribution with the quartiles of y."""
