@@ -145,13 +145,3 @@ def labels(X: Any, y: ArrayLike) -> Array:
     for where in np.flatnonzero(np.abs(signs) != 1).tolist():
         raise InvalidInput(OfRow("y[", where, f"] = {signs[where]} is not a label. Labels are -1 and 1."))
     return signs
-
-
-def one_against_rest(probabilities: Array) -> Array:
-    """Class probabilities (N, classes) from P(class against the rest): each row divided by its sum.
-
-    >>> one_against_rest(np.array([[0.6, 0.3, 0.3]]))
-    array([[0.5 , 0.25, 0.25]])
-    """
-    probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # where all are zero, all classes are equal
-    return probabilities / probabilities.sum(axis=1, keepdims=True)
