@@ -396,6 +396,46 @@ def counted(n=40):
     return X, rng.poisson(exposure * np.exp(truth / 2)), exposure
 
 
+@dataclass(frozen=True)
+class OwnCounts(RegressionLikelihood):
+    """Poisson, by what a user would write."""
+
+    is_discrete: ClassVar = True
+
+    def log_density(self, y, f):
+        return stats.poisson.logpmf(y, np.exp(f))
+
+    def expected(self, f):
+        return np.exp(f)
+
+    def dispersion(self, f):
+        return np.exp(f)
+
+    def offset(self, exposure, number):
+        return np.broadcast_to(np.log(exposure), number)
+
+
+@pytest.mark.parametrize("inference", ["dense", hg.Sparse(40)])
+def test_a_likelihood_of_ones_own_takes_exposures(inference):
+    X, y, exposure = counted()
+    own, ours = (
+        hg.GPRegressor(S2, **KNOWN, mean="zero", likelihood=likelihood, inference=inference).fit(
+            X, y, exposure=exposure
+        )
+        for likelihood in (OwnCounts(), "poisson")
+    )
+    assert own.log_marginal_likelihood() == pytest.approx(ours.log_marginal_likelihood(), abs=1e-6)
+    for noise in (False, True):
+        np.testing.assert_allclose(
+            own.predict(X, return_std=True, noise=noise, exposure=2.0),
+            ours.predict(X, return_std=True, noise=noise, exposure=2.0),
+            rtol=1e-6,
+        )
+    np.testing.assert_allclose(own.log_density(X, y, exposure=exposure), ours.log_density(X, y, exposure=exposure))
+    if inference == "dense":
+        np.testing.assert_allclose(own.loo(), ours.loo(), rtol=1e-6)
+
+
 def test_scores_of_counts_know_their_exposures():
     X, y, exposure = counted()
     gp = hg.GPRegressor(S2, **KNOWN, likelihood="poisson").fit(X, y, exposure=exposure)
