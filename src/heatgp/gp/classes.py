@@ -30,12 +30,9 @@ class ClassesPosterior(Posterior):
 
     constant: float = 0.0  # the prior variance of the constant that each function has
 
-    def again(
-        self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Multinomial | None = None
-    ) -> Posterior:
-        return condition_classes(
-            kernel, self.X, self.y, params, pairs=pairs, likelihood=likelihood or self.likelihood, **self.options
-        )
+    def again(self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Any = None) -> Posterior:
+        known = likelihood or self.likelihood
+        return condition_classes(kernel, self.X, self.y, params, known, pairs=pairs, **self.options)
 
     def probabilities(self, Xnew: Any, label_noise: bool = True) -> Array:
         """The probability of each class, (M, classes); that of the largest f_c + u_c without `label_noise`."""
