@@ -123,9 +123,9 @@ def condition_classes(
     prior = Prior.of(kernel, X, params.time, pairs, dense=True)
     values, _ = prior.at(params.time)
     # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
-    inference = Approximate(likelihood, {} if start is None else {"tolerance": 1e-4})
-    inference.last[:] = [] if start is None else [start]
-    variance = params.amplitude * prior.height(values)
+    inference = Approximate(likelihood, accuracy="exact" if start is None else "search")
+    inference.sites[:] = [] if start is None else [start]
+    variance = params.amplitude * prior.mean_variance(values)
     found = inference.approximation(prior.form, params.amplitude * values, variance, data, likelihood)
     return ClassesPosterior(
         kernel,

@@ -24,7 +24,7 @@ from .normal import Normal
 from .objective import Objective
 from .parameters import Given, Params
 from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, observations, one_output, targets
-from .search import Bounds, box_of, objective_of
+from .search import Bounds, objective_of
 from .structure import Structure
 
 PAIRS = 2**18
@@ -50,9 +50,8 @@ class AllData(Structure):
         options = {name: value for name, value in posterior.options.items() if name != "noise_is_known"}
         options |= {"pairs": pairs, "priors": priors, "likelihood": likelihood}
         kernel = self.kernel(posterior)
-        objective, intervals = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, box_of(objective, intervals)
+        objective = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options).at("curvature")
+        return objective, objective.box
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ class Posterior:
             names = [name for name in self.likelihood.bounds if vars(self.likelihood)[name] > 0]
             free = replace(self.likelihood, **dict.fromkeys(names))
         objective, _ = self.objective(Bounds((1.0, 2.0)), given, likelihood=free)
-        return objective.inference.strict(objective)
+        return objective.at("exact")
 
     @property
     def kernel_of_f(self) -> Kernel:
@@ -433,7 +432,7 @@ def condition(
     }
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
-    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.height(values))
+    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.mean_variance(values))
     factor = prior.form.of(params.amplitude**prior.form.power * values, 1.0 / noise)  # Alg. 2.1, line 2
     found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise)
     return Posterior(
@@ -469,8 +468,8 @@ def _conditioned_on_sites(
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
     inference = Approximate(likelihood)
-    inference.last[:] = [] if start is None else [start]
-    variance = params.amplitude * prior.height(values)
+    inference.sites[:] = [] if start is None else [start]
+    variance = params.amplitude * prior.mean_variance(values)
     found = inference.approximation(prior.form, params.amplitude**prior.form.power * values, variance, data, likelihood)
     return Posterior(
         kernel,
