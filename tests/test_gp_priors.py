@@ -27,8 +27,9 @@ def test_the_law_is_that_of_scipy():
 
 
 def test_densities_of_coordinates_add():
+    names = ("time[0]", "time[1]")
     priors = Priors(time=(PRIOR, None), noise=LogNormal(0.1, 2.0)).by_name(
-        {"time[0]": (0.1, 1.0), "time[1]": (0.1, 1.0), "amplitude": (0.1, 1.0), "noise": (0.1, 1.0)}, parameters=2
+        dict.fromkeys((*names, "amplitude", "noise"), (0.1, 1.0)), names
     )
     assert set(priors) == {"time[0]", "noise"}
     z = np.array([0.2, 0.3, -1.0])
@@ -41,14 +42,12 @@ def test_densities_of_coordinates_add():
 
 def test_weights_have_priors_of_their_own():
     bounds = {"time[0]": (0.1, 1.0), "time[1]": (0.1, 1.0), "weight[1]": (1e-4, 1e4)}
-    assert set(Priors(time=PRIOR).by_name(bounds, parameters=3, weights=1)) == {"time[0]", "time[1]"}
+    assert set(Priors(time=PRIOR).by_name(bounds, tuple(bounds), weights=1)) == {"time[0]", "time[1]"}
     wide = LogNormal(1.0, 3.0)
-    assert Priors(time=(PRIOR, None, wide)).by_name(bounds, parameters=3, weights=1) == {
-        "time[0]": PRIOR,
-        "weight[1]": wide,
-    }
+    priors = Priors(time=(PRIOR, None, wide)).by_name(bounds, tuple(bounds), weights=1)
+    assert priors == {"time[0]": PRIOR, "weight[1]": wide}
     with pytest.raises(InvalidInput, match="has 4 priors; the kernel has 2 times"):
-        Priors(time=(PRIOR,) * 4).by_name(bounds, parameters=3, weights=1)
+        Priors(time=(PRIOR,) * 4).by_name(bounds, tuple(bounds), weights=1)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf, "1", None, True])

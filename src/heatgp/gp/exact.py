@@ -6,7 +6,6 @@ Reference: Rasmussen & Williams (2006), eq. 2.43 to 2.45 and 5.9.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,9 +14,19 @@ from scipy import linalg
 from scipy.special import wrightomega
 
 from ..covariance import Array, constant
-from ..errors import NotPositiveDefinite
 from .factors import JITTER, Dense, Diagonal, Spectrum, cholesky, factored, not_positive_definite
-from .objective import Found, Inference, Objective, Place, Search, best_of, scan_points, values_at, worth_a_start
+from .objective import (
+    Found,
+    Inference,
+    Objective,
+    Place,
+    Search,
+    attempt,
+    best_of,
+    scan_points,
+    values_at,
+    worth_a_start,
+)
 from .parameters import Given, log_density
 from .prior import Prior, Targets
 
@@ -337,9 +346,11 @@ def values_of_spectrum(objective: Objective, points: Array) -> Array:
 
 
 def _best_of(objective: Objective, points: Array) -> Place:
-    """The best of some points, and its value; those of a diagonal covariance at once, where they can be."""
-    if objective.prior.form is Diagonal:
-        with suppress(NotPositiveDefinite):
-            values = values_of_spectrum(objective, points)
-            return float(values.max()), points[np.argmax(values)]
-    return best_of(values_at(objective, points))
+    """The best of some points, and its value; those of a diagonal covariance at once, where none fails."""
+
+    def at_once(points: Array) -> Place:
+        values = values_of_spectrum(objective, points)
+        return float(values.max()), points[np.argmax(values)]
+
+    found = attempt(at_once, points) if objective.prior.form is Diagonal else (-np.inf, points)
+    return found if np.isfinite(found[0]) else best_of(values_at(objective, points))

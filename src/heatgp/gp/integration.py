@@ -17,8 +17,8 @@ from scipy.special import gamma
 from scipy.stats import chi2
 
 from ..covariance import Array
-from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
-from .objective import Objective
+from ..errors import InvalidInput
+from .objective import Objective, attempted
 from .parameters import log_density
 
 DIFFERENCE = 1e-2
@@ -166,11 +166,3 @@ def of_shared_times(objective: Any) -> Callable[[Array], float]:
         return kept[key].value(z[free:]) + log_density(objective.priors, names, z[:free])[0]
 
     return value
-
-
-def attempted(value: Callable[[Array], float], z: Array) -> float:
-    """The log density, or -inf where the covariance cannot be factored or the inference did not converge."""
-    try:
-        return value(z)
-    except (NotPositiveDefinite, NotConverged):
-        return -np.inf

@@ -285,9 +285,14 @@ def attempt(objective: Function, z: Array) -> tuple[float, Array]:
         return -np.inf, np.zeros(len(z))
 
 
+def attempted(value: Callable[[Array], float], z: Array) -> float:
+    """The same of a function without a gradient."""
+    return attempt(lambda z: (value(z), z), z)[0]
+
+
 def values_at(objective: Any, points: Iterable[Array]) -> list[Place]:
     """The values of an objective at points, without gradients."""
-    return [(attempt(lambda z: (objective.value(z), z), z)[0], z) for z in points]
+    return [(attempted(objective.value, z), z) for z in points]
 
 
 def best_of(places: Iterable[Place]) -> Place:

@@ -197,11 +197,6 @@ class LogNormal:
         """The value of the parameter that is not exceeded with this probability."""
         return self.median * np.exp(self.spread * ndtri(probability))
 
-    def log_quantile(self, probability: Any, low: float, high: float) -> Any:
-        """The same of the logarithm, given that this is between two numbers."""
-        below, above = ndtr(self._units(np.array([low, high])))
-        return np.log(self.quantile(below + probability * (above - below)))
-
     def mass(self, low: float, high: float) -> float:
         """The probability that the parameter is between two numbers."""
         return float(ndtr(self._units(np.log(high))) - ndtr(self._units(np.log(low))))
@@ -303,7 +298,7 @@ class Priors:
     def by_name(
         self,
         intervals: Mapping[str, Sequence[float]],
-        parameters: int = 1,
+        names: Sequence[str] = ("time",),
         weights: int = 0,
         weak: ParameterPriors = NO_PRIORS,
         edge: float = EDGE,
@@ -313,7 +308,7 @@ class Priors:
         Parameters
         ----------
         intervals : dict of (low, high), the bounds of what is learned, by the names of `ParameterPriors`.
-        parameters : int, default 1. How many numbers the kernel takes, times and then weights.
+        names : the names of the numbers that the kernel takes, times and then weights; default one time.
         weights : int, default 0. How many of these are weights; their priors are flat unless `time` has them too.
         weak : the weak priors by name, default none. They are about the nearest value of the interval.
         edge : number. Weak priors of times have the bounds at so many standard deviations from their median.
@@ -322,17 +317,15 @@ class Priors:
         ------
         InvalidInput : if times have another number, or a prior has no mass on its bounds.
         """
-        own = parameters - weights
+        own = len(names) - weights
         times = tuple(self.time) if isinstance(self.time, (tuple, list)) else (self.time,) * own
-        if len(times) not in (own, parameters):
+        if len(times) not in (own, len(names)):
             raise InvalidInput(
                 f"priors.time has {len(times)} priors; the kernel has {own} times. Give one LogNormal for all times, "
                 "or a tuple with one for each."
             )
-        names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(own)]
-        searched = {name: intervals[name] for name in names if name in intervals}
+        searched = {name: intervals[name] for name in names[:own] if name in intervals}
         weak = dict(weak) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
-        names += [f"weight[{k}]" for k in range(1, weights + 1)]
         named = dict(zip(names, times)) | {name: vars(self)[name] for name in PARAMETERS if name != "time"}
         others = [name for name in intervals if name not in named]
         named |= self.likelihood if isinstance(self.likelihood, dict) else dict.fromkeys(others, self.likelihood)

@@ -17,7 +17,7 @@ from .exact import Exact
 from .exact_outputs import ExactOutputs, varying
 from .inference import Approximate
 from .likelihood import Likelihood
-from .objective import FLAT, ROUGH, TOUCHING, Function, Objective, Place, attempt, best_of, values_at
+from .objective import FLAT, ROUGH, TOUCHING, Function, Objective, Place, attempt, attempted, best_of
 from .parameters import WEAK_AMPLITUDE, WEAK_NOISE, Given, LogNormal, Params, Priors, Time, checked_priors, is_weak
 from .prior import Mean, Pairs, Prior, Targets, observations, targets
 
@@ -221,9 +221,8 @@ def objective_of(
         name: replace(prior, median=likelihood.in_unit(name, prior.median))
         for name, prior in likelihood.weak_priors.items()
     }
-    of_parameters = checked_priors(priors).by_name(
-        intervals, kernel.parameters, kernel.weight_parameters, weak, likelihood.time_edge
-    )
+    own, edge = checked_priors(priors), likelihood.time_edge
+    of_parameters = own.by_name(intervals, kernel.names, kernel.weight_parameters, weak, edge)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
     data, _ = observations(X, np.asarray(y), mean, coefficient_scale)
     return Objective(prior, data, given, Approximate(likelihood, accuracy="search"), of_parameters, intervals)
@@ -250,7 +249,7 @@ def exact_objective(
     weak = {"noise": LogNormal(typical, WEAK_NOISE)}
     if one:
         weak["amplitude"] = LogNormal(float(scale), WEAK_AMPLITUDE)
-    of_parameters = priors.by_name(intervals, kernel.parameters, kernel.weight_parameters, weak)
+    of_parameters = priors.by_name(intervals, kernel.names, kernel.weight_parameters, weak)
     if one:
         return Objective(prior, data, given, Exact(accuracy="search"), of_parameters, intervals)
     size = np.ones(len(scale))
@@ -340,9 +339,9 @@ def of_shorter_times(
     shorter, number = box.copy(), len(near.y)
     shorter[:times, 1] = np.maximum(z[:times] - np.log(2.0), box[:times, 0])
     scanned, start = best_of(near.inference.scan(near, shorter, dict(zip(full.names, np.exp(z)))))
-    if scanned > values_at(near, [z])[0][0]:
+    if scanned > attempted(near.value, z):
         reached, start = ascend(near, start, shorter, number, ROUGH)
-        if np.isfinite(reached) and values_at(full, [start])[0][0] > value:
+        if np.isfinite(reached) and attempted(full.value, start) > value:
             found = ascend(full, start, box, len(full.y), gain, step_units(near, start, box, number))
             if found[0] > value:
                 return [found]
@@ -382,16 +381,16 @@ def finished(
         )
     sites = objective.inference.sites
     return Fit(
-        best,
-        value - log_prior,
-        tuple((value, params) for (value, _), (params, _) in zip(found, solutions)),
-        tuple(sitting),
-        value,
-        likelihood,
-        objective.calls.number,
-        sites[-1] if sites else None,
-        data,
-        steep,
+        params=best,
+        log_marginal_likelihood=value - log_prior,
+        maxima=tuple((value, params) for (value, _), (params, _) in zip(found, solutions)),
+        on_bound=tuple(sitting),
+        log_posterior=value,
+        likelihood=likelihood,
+        evaluations=objective.calls.number,
+        sites=sites[-1] if sites else None,
+        data=data,
+        steep=steep,
     )
 
 
@@ -524,5 +523,5 @@ def step_units(objective: Function, z: Array, box: Array, scale: float) -> Array
 
 def maxima(objective: Any, starts: Sequence[Start], box: Array, tolerance: float) -> list[Place]:
     """Those reached from starts by `ascend`. Starts that fail are left out; where all do, what went wrong is raised."""
-    found = [ascend(objective, z, box, len(objective.y), tolerance, unit) for z, unit in starts]
+    found = [ascend(objective, z, box, objective.y.count, tolerance, unit) for z, unit in starts]
     return [place for place in found if np.isfinite(place[0])] or [(objective(starts[0][0])[0], starts[0][0])]
