@@ -11,7 +11,7 @@ PRIOR = LogNormal(median=0.3, spread=1.7)
 BOUNDS = {"time": (0.01, 10.0), "amplitude": (1e-6, 1e6), "noise": (1e-8, 1e4)}
 
 
-def test_the_law_is_that_of_scipy():
+def test_the_distribution_is_that_of_scipy():
     z = np.linspace(-5, 3, 7)
     theirs = lognorm(s=1.7, scale=0.3)
     np.testing.assert_allclose(PRIOR.log_density(z), norm(np.log(0.3), 1.7).logpdf(z), rtol=1e-13)

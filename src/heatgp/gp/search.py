@@ -24,6 +24,7 @@ from .prior import Mean, Pairs, Prior, Targets, observations, targets
 Interval = tuple[float, float]
 Start = tuple[Array, Array | float]  # log parameters, and the unit of each for the steps of a search
 End = tuple[str, str]  # the name of a parameter, and the side of its interval
+SIDES = ("lower", "upper")
 CHUNK = 100_000  # data whose covariances with some are computed at one time
 NATS = 1e-3  # what a step of the search from a guess may gain where it ends
 WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
@@ -164,7 +165,7 @@ def fit(
     if few is not informative and given.free:
         near = of_rows(informative, kernel, X, middle, near_rows(kernel, X, middle, how.near)[0]).at("coarse")
         found += of_shorter_times(kernel, near, searched, box, best_of(found), how.gain)
-    return finished(kernel, full, found, box, about, searched)
+    return replace(finished(kernel, full, searched, found, box, about), data=len(searched.y))
 
 
 def fit_from(kernel: Kernel, objective: Objective, box: Array, guesses: list[Params]) -> Fit:
@@ -176,7 +177,7 @@ def fit_from(kernel: Kernel, objective: Objective, box: Array, guesses: list[Par
         values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
         z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
         starts.append((z, step_units(objective, z, box, count)))
-    return finished(kernel, objective, maxima(objective, starts, box, min(1e-8, NATS / count)), box)
+    return finished(kernel, objective, objective, maxima(objective, starts, box, min(1e-8, NATS / count)), box)
 
 
 def objective_of(
@@ -350,20 +351,34 @@ def of_shorter_times(
 
 
 def finished(
-    kernel: Kernel, objective: Any, found: list[Place], box: Array, about: str = "", searched: Any = None
+    kernel: Kernel, objective: Objective, searched: Objective, found: list[Place], box: Array, about: str = ""
 ) -> Fit:
-    """The result; a warning if a parameter is on a bound of its interval, or where the search did not end at a maximum.
-
-    `searched` is the objective of the data on which the search ended, where that is not `objective`.
-    """
+    """The result, with its warnings. `searched` is the objective of the data on which the search ended."""
     found = apart(found, 0.05)
-    z, data = found[0][1], None if searched is None else len(searched.y)
-    steep = steepest((objective if searched is None else searched).at("gradient"), z, box)
-    if searched is not None and searched is not objective:
+    z = found[0][1]
+    steep = steepest(searched.at("gradient"), z, box)
+    if searched is not objective:
         found = [(objective.value(z), z)]
     solutions = [objective.solution(place) for _, place in found]
     (value, _), (best, log_prior), likelihood = found[0], solutions[0], objective.likelihood(z)
     sitting = on_bounds(kernel, objective, z, objective.values(best, likelihood), likelihood)
+    warn_of(kernel, sitting, steep, about)
+    sites = objective.inference.sites
+    return Fit(
+        params=best,
+        log_marginal_likelihood=value - log_prior,
+        maxima=tuple((value, params) for (value, _), (params, _) in zip(found, solutions)),
+        on_bound=tuple(sitting),
+        log_posterior=value,
+        likelihood=likelihood,
+        evaluations=objective.calls.number,
+        sites=sites[-1] if sites else None,
+        steep=steep,
+    )
+
+
+def warn_of(kernel: Kernel, sitting: dict[str, tuple[str, bool]], steep: tuple[str, float], about: str) -> None:
+    """A warning if a parameter is on a bound of its interval, or where the search did not end at a maximum."""
     if sitting:
         advice = "."
         undetermined = [name for name, (_, is_own) in sitting.items() if not is_own]
@@ -379,64 +394,47 @@ def finished(
             "narrower bounds, and compare log_marginal_likelihood().",
             AccuracyWarning,
         )
-    sites = objective.inference.sites
-    return Fit(
-        params=best,
-        log_marginal_likelihood=value - log_prior,
-        maxima=tuple((value, params) for (value, _), (params, _) in zip(found, solutions)),
-        on_bound=tuple(sitting),
-        log_posterior=value,
-        likelihood=likelihood,
-        evaluations=objective.calls.number,
-        sites=sites[-1] if sites else None,
-        data=data,
-        steep=steep,
-    )
 
 
 def on_bounds(
-    kernel: Kernel, objective: Any, z: Array, values: dict[str, Any], likelihood: Any
+    kernel: Kernel, objective: Objective, z: Array, values: dict[str, Any], likelihood: Any
 ) -> dict[str, tuple[str, bool]]:
     """Parameters on a bound that is no answer, by name: where they sit, and whether the bound is the kernel's own."""
-    intervals = objective.intervals.items()
-    bounds = {(name, side): bound for name, pair in intervals for side, bound in zip(("lower", "upper"), pair)}
-    touching = {end: np.abs(values[end[0]] / bound - 1) < TOUCHING for end, bound in bounds.items()}
-    touching = {end: sits for end, sits in touching.items() if np.any(sits)}
+    bounds = {(name, side): pair[k] for name, pair in objective.intervals.items() for k, side in enumerate(SIDES)}
+    distances = {end: np.abs(values[end[0]] / bound - 1) for end, bound in bounds.items()}
+    touching = {end: away < TOUCHING for end, away in distances.items() if np.any(away < TOUCHING)}
     found: dict[str, tuple[str, bool]] = {}
     allowed = answers(kernel, objective, z, set(touching), likelihood)
-    for (name, side), sits in touching.items():
-        if (name, side) not in allowed:
-            unit = " / prior variance" if name == "noise" and likelihood is None else ""
-            first, bound = np.argmax(sits), bounds[name, side]
-            place = f" in {np.sum(sits)} outputs, the first is column {first}," if np.ndim(sits) else ""
-            text = f"{name}{unit} sits{place} on the {side} bound {np.broadcast_to(bound, sits.shape).flat[first]:.3g}"
-            before, is_own = found.get(name, ("", True))
-            is_own = is_own and name == "time" and bool(np.isclose(bound, kernel.times, atol=0).any())
-            found[name] = (f"{before}; {text}" if before else text, is_own)
+    for name, side in [end for end in touching if end not in allowed]:
+        sits, bound = touching[name, side], bounds[name, side]
+        unit, first = " / prior variance" if name == "noise" and likelihood is None else "", np.argmax(sits)
+        place = f" in {np.sum(sits)} outputs, the first is column {first}," if np.ndim(sits) else ""
+        text = f"{name}{unit} sits{place} on the {side} bound {np.broadcast_to(bound, sits.shape).flat[first]:.3g}"
+        before, is_own = found.get(name, ("", True))
+        is_own = is_own and name == "time" and bool(np.isclose(bound, kernel.times, atol=0).any())
+        found[name] = (f"{before}; {text}" if before else text, is_own)
     return found
 
 
-def answers(kernel: Kernel, objective: Any, z: Array, touching: set[End], likelihood: Any) -> set[End]:
+def answers(kernel: Kernel, objective: Objective, z: Array, touching: set[End], likelihood: Any) -> set[End]:
     """The bounds, of those that touch, on which a parameter may sit without a warning.
 
     f may vary slowly along one of several coordinates, which is a long time. Or it may not depend on a summand, which
     is a small weight, or a large one of all others, and then the time of that summand is open. The evidence tends to a
     limit there, like 1/time or like the weight, and what is left to gain is its slope.
     """
-    learned, intervals, found = objective.given.time_names, objective.intervals, set()
-    sides = ("lower", "upper") if kernel.weight_parameters else ("upper",)
-    limits = {(name, side) for name in learned for side in sides} if kernel.parameters > 1 else set()
-    for name, side in touching:
-        least = WITHOUT_NOISE.get(name, 0.0)
+    several, intervals = objective.given.time_names if kernel.parameters > 1 else [], objective.intervals
+    limits = {(name, side) for name in several for side in (SIDES if kernel.weight_parameters else ("upper",))}
+    found: set[End] = set()
+    for name, least in WITHOUT_NOISE.items():
         least = least if likelihood is None else likelihood.in_unit(name, least)
-        if (side == "lower" and np.all(intervals[name][0] <= least * (1 + TOUCHING))) or (
-            likelihood is not None and name in likelihood.limits
-        ):
-            found.add((name, side))
-    if likelihood is not None and "amplitude" in intervals:
+        if name in intervals and intervals[name][0] <= least * (1 + TOUCHING):
+            found.add((name, "lower"))
+    if likelihood is not None:
+        found |= {(name, side) for name in likelihood.limits for side in SIDES}
         limits.add(("amplitude", "upper"))  # f is so large that labels have no noise, and a larger one changes nothing
-        own, _ = likelihood.variance_bounds
-        if objective.y.basis.size and intervals["amplitude"][0] == likelihood.in_unit("amplitude", own):
+        least = likelihood.in_unit("amplitude", likelihood.variance_bounds[0])
+        if objective.y.basis.size and "amplitude" in intervals and intervals["amplitude"][0] == least:
             found.add(("amplitude", "lower"))  # f is so small beside its mean that y does not depend on the points
     if limits := limits & touching:
         slopes = dict(zip(objective.names, objective(z)[1]))
