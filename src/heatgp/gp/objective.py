@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from scipy.stats import qmc
@@ -17,6 +17,7 @@ from .prior import Prior
 
 Function = Callable[[Array], tuple[float, Array]]  # log parameters -> the evidence and its gradient
 Place = tuple[float, Array]  # an evidence, and the log parameters that have it
+Accuracy = Literal["scan", "coarse", "search", "gradient", "curvature", "exact"]
 ROUGH = 1e-4
 """Relative change of the evidence per datum at which the search on few data ends."""
 MUCH_LOWER = 25.0
@@ -88,17 +89,17 @@ class Inference(ABC):
     Parameters
     ----------
     likelihood : Likelihood; its parameters that are None are coordinates. None: normal noise.
-    accuracy : str, what the evidence is for. "scan": where a search may start; "coarse": a search on few data;
-        "search": a search; "gradient": the gradient where it ended; "curvature": derivatives in all that is learned;
-        "exact" (default): as right as it can be. With the last two all that is learned is a coordinate.
+    accuracy : what the evidence is for. "scan": where a search may start; "coarse": a search on few data; "search": a
+        search; "gradient": the gradient where it ended; "curvature": derivatives in all that is learned; "exact"
+        (default): as right as it can be. With the last two all that is learned is a coordinate.
     sites : list of where the next inference starts, one array or none; callers may change it.
     """
 
     likelihood: Any = None
-    accuracy: str = field(default="exact", kw_only=True)
+    accuracy: Accuracy = field(default="exact", kw_only=True)
     sites: list[Array] = field(default_factory=list, init=False, compare=False)
 
-    def at(self, accuracy: str) -> Self:
+    def at(self, accuracy: Accuracy) -> Self:
         """The same with another accuracy, and without sites."""
         return replace(self, accuracy=accuracy)
 
@@ -181,7 +182,7 @@ class Objective:
         """The log intervals of the coordinates, (coordinates, 2)."""
         return np.log([self.intervals[name] for name in self.names]).reshape(-1, 2)
 
-    def at(self, accuracy: str) -> Objective:
+    def at(self, accuracy: Accuracy) -> Objective:
         """The same with another accuracy of the inference."""
         return replace(self, inference=self.inference.at(accuracy))
 

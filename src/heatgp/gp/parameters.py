@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -215,7 +214,6 @@ ParameterPriors = Mapping[str, LogNormal]
 
 A name that is not there has a flat prior.
 """
-NO_PRIORS: ParameterPriors = MappingProxyType({})
 
 
 PARAMETERS = ("time", "amplitude", "noise", "label_noise")
@@ -300,7 +298,7 @@ class Priors:
         intervals: Mapping[str, Sequence[float]],
         names: Sequence[str] = ("time",),
         weights: int = 0,
-        weak: ParameterPriors = NO_PRIORS,
+        weak: ParameterPriors | None = None,
         edge: float = EDGE,
     ) -> dict[str, LogNormal]:
         """The priors of the coordinates that have an interval of search, by name.
@@ -325,7 +323,7 @@ class Priors:
                 "or a tuple with one for each."
             )
         searched = {name: intervals[name] for name in names[:own] if name in intervals}
-        weak = dict(weak) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
+        weak = dict(weak or {}) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
         named = dict(zip(names, times)) | {name: vars(self)[name] for name in PARAMETERS if name != "time"}
         others = [name for name in intervals if name not in named]
         named |= self.likelihood if isinstance(self.likelihood, dict) else dict.fromkeys(others, self.likelihood)

@@ -159,7 +159,7 @@ def fit(
     few = some_of(informative, kernel, X, middle, how.few)
     few = few if few is informative else few.at("coarse")
     scanned = inference.scan(few, box)
-    how = inference.search(full, best_of(scanned)[1])
+    how = inference.search(full, best_of(scanned)[1])  # on how many data it ends may depend on the best place
     searched = some_of(informative, kernel, X, middle, how.data)
     found = maxima(searched, starts_on_few(few, searched, scanned, box, how.starts), box, how.gain)
     if few is not informative and given.free:
