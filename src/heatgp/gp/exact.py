@@ -154,7 +154,7 @@ def columns_evidence(
     `amplitude` is given, (p,), or an interval of which the best is taken; `prior` has its log medians (p,) and spread.
     A `ratio` (1,) is that of all columns.
     """
-    (n, q), H = data.basis.shape, data.basis
+    (n, q), H, freedom = data.basis.shape, data.basis, data.freedom
     shifted = eigenvalues[:, None] + ratio * data.noise[0]
     if not shifted.min() > 0:
         raise not_positive_definite(n, float((shifted / ratio).min()))
@@ -169,10 +169,10 @@ def columns_evidence(
     rest = data.y - H @ coefficients
     weights = inverse * rest
     quadratic = np.einsum("ij,ij->j", rest, weights)
-    best = best_amplitude(quadratic, data.freedom, amplitude, prior) if isinstance(amplitude, tuple) else amplitude
+    best = best_amplitude(quadratic, freedom, amplitude, prior) if isinstance(amplitude, tuple) else amplitude
     log_det = 2 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1) - np.log(inverse).sum(axis=0)
     of_prior = data.precision @ coefficients**2 - np.log(data.precision[data.precision > 0]).sum()
-    logs = data.freedom * np.log(2 * np.pi) + (n - q) * np.log(best)
+    logs = freedom * np.log(2 * np.pi) + (n - q) * np.log(best)
     value = data.log_volume - 0.5 * (quadratic / best + of_prior + log_det + logs)
     of_basis = np.trace(np.linalg.solve(A, _products(H, inverse**2)), axis1=1, axis2=2)
     shrunk = np.trace(np.linalg.solve(A, inner[:, :, None] * np.eye(q)), axis1=1, axis2=2) if inner.any() else 0.0
@@ -321,10 +321,9 @@ def columns_at(
     """
     priors, data = objective.priors, objective.y
     amplitude, ratio, prior = scales(objective, mean_variance, at, size)
-    number = max([1, *map(len, at.values())])
-    ratio = np.maximum(np.broadcast_to(ratio, number), JITTER * mean_variance / data.noise[0])
-    if not isinstance(amplitude, tuple):
-        amplitude = np.broadcast_to(amplitude, number)
+    of_each = np.ones(max([1, *map(len, at.values())]))
+    ratio = np.maximum(ratio, JITTER * mean_variance / data.noise[0]) * of_each
+    amplitude = amplitude if isinstance(amplitude, tuple) else amplitude * of_each
     found = columns_evidence(eigenvalues, data, ratio, amplitude, prior)
     posterior = found.value + _log_prior(prior, found.amplitude)
     for name, x in at.items():
