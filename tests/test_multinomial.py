@@ -16,7 +16,7 @@ from heatgp.gp.classes import condition_classes
 from heatgp.gp.coupled import Coupled
 from heatgp.gp.coupled_low_rank import CoupledLowRank
 from heatgp.gp.ep import expectation_propagation
-from heatgp.gp.inference import Approximate
+from heatgp.gp.inference import TOLERANCES, Approximate
 from heatgp.gp.multinomial import Multinomial, largest, probits
 from heatgp.gp.objective import Objective
 from heatgp.gp.parameters import Given, Params
@@ -208,10 +208,11 @@ def test_derivatives_of_the_likelihood():
 
 @pytest.mark.parametrize("noise", [0.0, None])
 @pytest.mark.parametrize("constant", [False, True])
-def test_gradients_are_differences(noise, constant):
+def test_gradients_are_differences(noise, constant, monkeypatch):
     X, y = labelled(30, 4)
     likelihood, h = Multinomial(4, noise), 1e-4
-    inference = Approximate(likelihood, {"tolerance": 1e-10})
+    inference = Approximate(likelihood)
+    monkeypatch.setitem(TOLERANCES, "exact", 1e-10)
     data, _ = observations(X, y, "constant" if constant else "zero")
     objective = Objective(Prior.of(RBF(), X, 1.0, dense=True), data, Given.of(RBF(), None, None, 0.0), inference)
     z = np.log([0.4, 5.0, 0.05][: 2 + (noise is None)])

@@ -120,7 +120,7 @@ def test_slopes_of_features_are_differences():
 def test_gradients_are_differences(limit):
     data = sparse_data(*problem(), 0.1, limit=limit)
     given = Given.of(KERNEL, None, None, None)
-    objective, _ = sparse_objective(data, Bounds((0.01, 10.0)), given, "weak")
+    objective = sparse_objective(data, Bounds((0.01, 10.0)), given, "weak")
     z, step = np.log([0.3, 0.05]), 1e-4
     differences = [(objective(z + e)[0] - objective(z - e)[0]) / (2 * step) for e in step * np.eye(2)]
     np.testing.assert_allclose(objective(z)[1], differences, rtol=1e-4, atol=1e-4)

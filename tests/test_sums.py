@@ -438,9 +438,9 @@ def test_weights_are_flat_with_every_likelihood(data, likelihood):
     """So that a summand can vanish. The bounds of a time are at two standard deviations, for classes at one."""
     X, y = data
     bounds, given = Bounds(((0.1, 2.0), (0.2, 9.0), (1e-4, 1e4))), Given.of(ADDITIVE, None, None, None)
-    objective, _ = objective_of(ADDITIVE, X, y, bounds, given, likelihood=likelihood, priors="weak")
+    objective = objective_of(ADDITIVE, X, y, bounds, given, likelihood=likelihood, priors="weak")
     edge = 1.0 if isinstance(likelihood, (Probit, Multinomial)) else 2.0
     for name, interval in zip(("time[0]", "time[1]"), bounds.time):
-        np.testing.assert_allclose(objective.laws[name].quantile(norm.cdf([-edge, edge])), interval, rtol=1e-9)
-    assert "amplitude" in objective.laws
-    assert "weight[1]" not in objective.laws
+        np.testing.assert_allclose(objective.priors[name].quantile(norm.cdf([-edge, edge])), interval, rtol=1e-9)
+    assert "amplitude" in objective.priors
+    assert "weight[1]" not in objective.priors

@@ -116,8 +116,9 @@ def condition_classes(
         return condition(kernel, X, labels(X, y), params, pairs=pairs, likelihood=likelihood, start=start, **options)
     data, _ = observations(X, y, **options)
     # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
-    rough = {} if start is None else {"tolerance": 1e-4}
-    found, variance = approximation(kernel, X, data, params, likelihood, pairs, start, **rough)
+    found, variance = approximation(
+        kernel, X, data, params, likelihood, pairs, start, accuracy="exact" if start is None else "search"
+    )
     return ClassesPosterior(
         kernel,
         X,

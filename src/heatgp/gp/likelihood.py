@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..covariance import Array
-from .parameters import EDGE, Laws
+from .parameters import EDGE, ParameterPriors
 
 STEP = 1e-4
 """Difference of the logarithm of a parameter from which the derivative in it is taken."""
@@ -41,7 +41,7 @@ class Likelihood(ABC):
     limits: ClassVar[frozenset[str]] = frozenset()
     """Parameters whose bounds are special cases: sitting on one is an answer, and needs no warning."""
 
-    weak_priors: ClassVar[Laws] = {}
+    weak_priors: ClassVar[ParameterPriors] = {}
     """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
     time_edge: ClassVar[float] = EDGE
     """How many standard deviations from the middle of its weak prior the bounds of a time are."""

@@ -111,9 +111,9 @@ def condition_outputs(
     }
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
-    spectrum = Spectrum.of(prior.form, values, prior.height(values), data.noise)
+    spectrum = Spectrum.of(prior.form, values, prior.mean_variance(values), data.noise)
     rotated = spectrum.rotated(data)
-    ratio = np.maximum(noise / amplitude, JITTER * prior.height(values) / rotated.noise[0])
+    ratio = np.maximum(noise / amplitude, JITTER * prior.mean_variance(values) / rotated.noise[0])
     found = columns_evidence(spectrum.eigenvalues, rotated, ratio, amplitude)
     return OutputsPosterior(
         kernel,

@@ -21,10 +21,10 @@ from .factors import JITTER, draw
 from .inference import Approximate
 from .likelihood import Likelihood
 from .normal import Normal
-from .objective import Objective
+from .objective import Accuracy, Objective
 from .parameters import Given, Params
 from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, Targets, observations, targets
-from .search import Bounds, box_of, objective_of
+from .search import Bounds, objective_of
 from .structure import Structure
 
 PAIRS = 2**18
@@ -50,9 +50,8 @@ class AllData(Structure):
         options = {name: value for name, value in posterior.options.items() if name != "noise_is_known"}
         options |= {"pairs": pairs, "priors": priors, "likelihood": likelihood}
         kernel = self.kernel(posterior)
-        objective, intervals = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, box_of(objective, intervals)
+        objective = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options).at("curvature")
+        return objective, objective.box
 
 
 @dataclass(frozen=True)
@@ -145,7 +144,7 @@ class Posterior:
             names = [name for name in self.likelihood.bounds if vars(self.likelihood)[name] > 0]
             free = replace(self.likelihood, **dict.fromkeys(names))
         objective, _ = self.objective(Bounds((1.0, 2.0)), given, likelihood=free)
-        return objective.inference.strict(objective)
+        return objective.at("exact")
 
     @property
     def kernel_of_f(self) -> Kernel:
@@ -473,7 +472,7 @@ def condition(
     }
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
-    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.height(values))
+    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.mean_variance(values))
     factor = prior.form.of(params.amplitude**prior.form.power * values, 1.0 / noise)  # Alg. 2.1, line 2
     found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise)
     return Posterior(
@@ -502,13 +501,13 @@ def approximation(
     likelihood: Likelihood,
     pairs: Pairs,
     start: Array | None,
-    **options: Any,
+    accuracy: Accuracy = "exact",
 ) -> tuple[Approximation, float]:
-    """The normal distribution of f given data, and the mean prior variance of f; `options` as in `Approximate`."""
+    """The normal distribution of f given data, and the mean prior variance of f; `accuracy` as of an `Inference`."""
     prior = Prior.of(kernel, X, params.time, pairs, dense=likelihood.functions is not None)
     values, _ = prior.at(params.time)
-    inference = Approximate(likelihood, options)
-    inference.last[:] = [] if start is None else [start]
-    variance = params.amplitude * prior.height(values)
+    inference = Approximate(likelihood, accuracy=accuracy)
+    inference.sites[:] = [] if start is None else [start]
+    variance = params.amplitude * prior.mean_variance(values)
     values = params.amplitude**prior.form.power * values
     return inference.approximation(prior.form, values, variance, data, likelihood), variance

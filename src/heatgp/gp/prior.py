@@ -58,19 +58,19 @@ class Prior:
         slopes = [found.slopes[k] for k in free]  # asked before the values: some kernels compute both
         return found.value, slopes
 
-    def height(self, values: Array) -> float:
+    def mean_variance(self, values: Array) -> float:
         """The mean prior variance of the data."""
-        height = float(np.mean(self.form.variances(values)))
-        if not 0 < height < np.inf:
+        found = float(np.mean(self.form.variances(values)))
+        if not 0 < found < np.inf:
             raise NotPositiveDefinite(
-                f"the mean prior variance of {len(values)} points is {height:.2e} and must be positive and finite. "
+                f"the mean prior variance of {len(values)} points is {found:.2e} and must be positive and finite. "
                 "Check the kernel's values."
             )
-        return height
+        return found
 
-    def height_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
-        """The derivatives of log height, one for each slope."""
-        return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.height(values)
+    def mean_variance_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
+        """The derivatives of its log, one for each slope."""
+        return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.mean_variance(values)
 
 
 def remembered(function: TimeFunction) -> TimeFunction:

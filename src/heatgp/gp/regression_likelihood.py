@@ -13,7 +13,7 @@ from ..arguments import EXTREME, as_array, check_flag, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, OfRow, Unsupported
 from .likelihood import Likelihood
-from .parameters import WEAK_AMPLITUDE, Laws, LogNormal
+from .parameters import WEAK_AMPLITUDE, LogNormal, ParameterPriors
 from .prior import finite
 from .quadrature import average, quantile, tilted_moments
 
@@ -29,7 +29,7 @@ class RegressionLikelihood(Likelihood):
     variance of new observations `dispersion`. All else has defaults by numerical integration; formulas are faster.
     """
 
-    weak_priors: ClassVar[Laws] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
+    weak_priors: ClassVar[ParameterPriors] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
 
     variance_bounds: ClassVar[tuple[float, float]] = (1e-4, 1e4)
     predicts_f: ClassVar[bool] = False

@@ -317,8 +317,8 @@ def _inducing(
 def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guesses: list[Params]) -> Fit:
     """The best maximum near some guesses, at times that are not shorter than those of the inducing points."""
     kernel = data.inducing.kernel
-    objective, intervals = sparse_objective(data, bounds, given, priors)
-    return fit_from(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), guesses)
+    objective = sparse_objective(data, bounds, given, priors)
+    return fit_from(kernel, objective, resolved_box(objective, data.inducing), guesses)
 
 
 def guessed(problem: Problem, subset: Chunk, candidates: Chunk) -> list[Params]:

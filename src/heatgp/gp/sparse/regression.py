@@ -20,7 +20,7 @@ from ..objective import Objective
 from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
-from ..search import Bounds, Interval, box_of, exact_objective, free_times
+from ..search import Bounds, exact_objective, free_times
 from ..structure import Structure
 from .compressed import Compressed, CompressedFactor, Explained
 from .inducing import InducedKernel, Inducing
@@ -117,9 +117,8 @@ class SparseData(Structure):
     def objective(
         self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Any, likelihood: Any
     ) -> tuple[Objective, Array]:
-        objective, intervals = sparse_objective(self, bounds, given, priors)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, resolved_box(objective, intervals, self.inducing)
+        objective = sparse_objective(self, bounds, given, priors).at("curvature")
+        return objective, resolved_box(objective, self.inducing)
 
     @cached_property
     def rows(self) -> tuple[Array, Targets, MeanBasis]:
@@ -172,17 +171,15 @@ class SparseData(Structure):
         return Prior(TimeFunction(at), form)
 
 
-def sparse_objective(
-    data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None
-) -> tuple[Objective, dict[str, Interval]]:
-    """The lower bound of the evidence as a function of the logs of what is learned, and their intervals by name."""
+def sparse_objective(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None) -> Objective:
+    """The lower bound of the evidence as a function of the logs of what is learned."""
     inducing, compressed = data.inducing, data.rows[1]
     return exact_objective(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
 
 
-def resolved_box(objective: Objective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
+def resolved_box(objective: Objective, inducing: Inducing) -> Array:
     """The box of the search, without times that are shorter than those of the inducing points."""
-    box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
+    box, given, kernel = objective.box, objective.given, inducing.kernel
     low = np.log(np.atleast_1d(inducing.time))
     for k, name in zip(given.free, given.time_names):
         if k in free_times(kernel, given):
