@@ -15,6 +15,10 @@ from ..gp.mixture import Mixture
 from ..gp.normal import Normal
 from ..gp.search import Fit, steepest
 from ..html_table import html_table
+from ..threads import of_posterior
+from .kernels import CANDIDATES
+from .plan import LOCAL
+from .relevance import explained_variances
 
 LEVEL = 0.9
 """The probability of the intervals of parameters."""
@@ -116,12 +120,65 @@ class Summary:
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
 
-def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any) -> list[Parameter]:
+def summary_of(model: Any) -> Summary:
+    """The summary of a fitted model: see `HeatGP.summary`."""
+    posterior, setup, form, fit = model.posterior_, model._setup, model.approximation_, model.fit_
+    parameters = [*_parameters(model), *_smoothness(model), *coefficients(model)]
+    notes = [f"{name} sits on a bound of its search" for name in (fit.on_bound if fit else ())]
+    if model.learned_from_ < posterior.count:
+        notes.append(f"parameters were learned from {model.learned_from_:,} of {posterior.count:,} points")
+    if not model._precomputed and model.moved_ > 0:
+        notes.append(f"points were moved onto the manifold by up to {model.moved_:.2g}")
+    where, explained = "a precomputed kernel", dict[str, Any]()
+    if not model._precomputed:
+        where = f"manifold={model.manifold_!r}"
+        if posterior.structure.keeps_evidence:
+            predict, points = model._explained_predictions, posterior.points_of_data
+            variance, parts = explained_variances(model.manifold_, setup.by_coordinate, predict, points)
+            explained = {"explained": parts, "variance": variance}
+    has_one_noise = setup.likelihood is None and not setup.noise_is_known
+    return Summary(
+        f"{type(model).__name__}({where}), N = {posterior.count}" + (f", {form.words}" if form else ""),
+        tuple(parameters),
+        None if model._kind == LOCAL else posterior.log_marginal_likelihood,
+        tuple(search_path(fit, model.mixture_, model.kernel_.names, has_one_noise)),
+        (*notes, *model._notes_on(parameters)),
+        **explained,
+    )
+
+
+def _parameters(model: Any) -> list[Parameter]:
+    """The rows of the parameters of the kernel and of the likelihood."""
+    posterior, setup = model.posterior_, model._setup
+    if posterior.y.ndim == 2:
+        found = stated_parameters(posterior, setup.given, None, "learned; no interval with several outputs")
+    elif not posterior.structure.keeps_evidence:
+        words = f"learned from {model.learned_from_:,} points"
+        found = stated_parameters(posterior, setup.given, setup.likelihood, words)
+    else:
+        found = learned_parameters(posterior, model)
+    if setup.noise_is_known:
+        found = [*(each for each in found if not each.name.startswith("noise")), known_variances(model.noise_)]
+    return found
+
+
+def _smoothness(model: Any) -> list[Parameter]:
+    """The row of the smoothness of the kernel, where it is not that of heat alone."""
+    value, learned = model.smoothness_, model._setup.learns_smoothness
+    if learned:
+        words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence"
+        return [Parameter("smoothness", value, np.nan, np.nan, True, words)]
+    return [] if np.isinf(value) else [Parameter("smoothness", value, value, value, False)]
+
+
+@of_posterior
+def learned_parameters(posterior: Any, model: Any) -> list[Parameter]:
     """Times, amplitude, noise and what the likelihood has, with intervals where they are learned.
 
     Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
     grid where parameters are integrated over. They end at the bounds of the search.
     """
+    (objective, box), mixture = model._objective(posterior), model.mixture_
     names, own = objective.names, posterior.likelihood
     z = np.clip(objective.coordinates(posterior.params, own), *box.T)
     if len(mixture.weights) > 1:

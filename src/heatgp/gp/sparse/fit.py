@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
-from ...errors import BoundWarning, NotPositiveDefinite, caught_warnings, warn_again
+from ...errors import BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn_again
 from ..factors import JITTER
 from ..objective import TOUCHING
 from ..parameters import Given, Params, Priors, Time
-from ..posterior import condition
+from ..posterior import Posterior, condition
 from ..prior import targets, typical_noise
 from ..search import Bounds, Fit, fit, fit_from, free_times, near_rows
 from .inducing import SAFE, Inducing
@@ -66,6 +67,8 @@ WORK = 4e12
 """N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
 
 Collect = Callable[[Source, Inducing, Array], Statistics]
+Learned = tuple[Posterior, Fit | None]
+"""A model, and the search for its parameters; None where they are given."""
 
 
 @dataclass(frozen=True)
@@ -118,19 +121,12 @@ class Problem:
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
     collect: Collect = collected
 
-    def dense_params(self, some: Chunk) -> Params:
-        """Parameters from a dense fit of some data."""
+    def dense_model(self, some: Chunk) -> Learned:
+        """A dense model of some data."""
         options: dict[str, Any] = {"noise_scale": some.noise, "coefficient_scale": self.coefficient_scale}
         with caught_warnings(BoundWarning):  # of some data alone
-            learned = fit(
-                self.kernel, some.X, some.y, self.bounds, self.given, some.mean, priors=self.priors, **options
-            )
-        return learned.params
-
-    def dense_evidence(self, some: Chunk, params: Params) -> float:
-        """The log evidence of some data, by a dense model."""
-        options: dict[str, Any] = {"noise_scale": some.noise, "coefficient_scale": self.coefficient_scale}
-        return condition(self.kernel, some.X, some.y, params, some.mean, **options).log_marginal_likelihood
+            found = fit(self.kernel, some.X, some.y, self.bounds, self.given, some.mean, priors=self.priors, **options)
+        return condition(self.kernel, some.X, some.y, found.params, some.mean, **options), found
 
     def sparse_data(self, inducing: Inducing, start: Array) -> SparseData:
         """All data as points see them, in one pass; `start` are coefficients of the basis, to be subtracted from y."""
@@ -322,22 +318,45 @@ def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | st
 
 
 def guessed(problem: Problem, subset: Chunk, candidates: Chunk) -> list[Params]:
-    """Parameters from dense fits, those with the shortest times first.
+    """Parameters from dense models of some data, those with the shortest times first: see `learned_from_some`."""
+    kernel = problem.kernel
 
-    One is of random data. These are far from each other and see nothing of short lengths. So another one is of data
-    near each other. It counts where times are shorter and its own data are much more likely with it.
+    def near(params: Params) -> Chunk | None:
+        if len(candidates.y) < 2 * SUBSET:
+            return None
+        return candidates.some(near_rows(kernel, candidates.X, params.time, SUBSET)[0])
+
+    found = learned_from_some(kernel, problem.given, problem.dense_model, subset, near)
+    return [model.params for model, _ in found]
+
+
+def learned_from_some(
+    kernel: Kernel, given: Given, learn: Callable[[Any], Learned], some: Any, near: Callable[[Params], Any]
+) -> list[Learned]:
+    """What `learn` finds from random data, and before it what it finds from data near each other, where that counts.
+
+    Random data are far from each other and see nothing of short lengths. What is learned from near ones counts where
+    times are shorter and these data are much more likely with it.
+
+    Parameters
+    ----------
+    learn : function of data, or of their numbers.
+    some : random data.
+    near : function of the parameters learned from these. It returns data near each other, or None if all are few.
     """
-    kernel, given = problem.kernel, problem.given
-    guess = problem.dense_params(subset)
-    if len(candidates.y) < 2 * SUBSET or not given.free:
-        return [guess]
-    near = candidates.some(near_rows(kernel, candidates.X, guess.time, SUBSET)[0])
-    try:
-        other = problem.dense_params(near)
-        gain = problem.dense_evidence(near, other) - problem.dense_evidence(near, guess)
-    except NotPositiveDefinite:  # a column of the mean may be constant there
-        return [guess]
-    return [other, guess] if is_shorter(kernel, given, other, guess) and gain > LIKELIER else [guess]
+    model, fit = learn(some)
+    others = near(model.params) if free_times(kernel, given) else None
+    if others is None:
+        return [(model, fit)]
+    # a column of the mean may be constant there, and a prior of times may have no mass within the bounds of near data
+    with caught_warnings() as caught, suppress(NotConverged, NotPositiveDefinite, InvalidInput):
+        other = learn(others)
+        same = other[0].again(kernel, model.params, likelihood=model.likelihood)
+        gain = other[0].log_marginal_likelihood - same.log_marginal_likelihood
+        if gain > LIKELIER and is_shorter(kernel, given, other[0].params, model.params):
+            warn_again(caught)
+            return [other, (model, fit)]
+    return [(model, fit)]
 
 
 def is_shorter(kernel: Kernel, given: Given, params: Params, other: Params) -> bool:

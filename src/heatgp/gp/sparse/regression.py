@@ -35,10 +35,12 @@ class SparseApproximation:
     ----------
     inducing : int, the number of inducing points.
     shortest_time : the shortest time, or times, that they were chosen for.
-    lower, upper : float, bounds of the log evidence of all data.
+    lower, upper : float, bounds of the log evidence of all data; nan where the noise is not normal.
     gap : float, their difference.
     residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
-    variance : float, the mean posterior variance of f at the data, of what the inducing points explain.
+    variance : float, the mean posterior variance of f at the data, of what the inducing points explain. Where the noise
+        is not normal, the order of it.
+    residual_share : float, what is left unexplained over the posterior variance.
     amplitude : float, the prior variance.
     """
 
@@ -49,6 +51,8 @@ class SparseApproximation:
     residual: float
     variance: float
     amplitude: float
+
+    structure: ClassVar[str] = "sparse"
 
     @property
     def gap(self) -> float:
