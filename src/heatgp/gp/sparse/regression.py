@@ -121,9 +121,8 @@ class SparseData(Structure):
     def objective(
         self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Any, likelihood: Any
     ) -> tuple[Objective, Array]:
-        objective, intervals = sparse_objective(self, bounds, given, priors)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, resolved_box(objective, intervals, self.inducing)
+        objective, _, box = sparse_objective(self, bounds, given, priors, all_coordinates=True)
+        return objective, box
 
     @cached_property
     def rows(self) -> tuple[Array, Targets, MeanBasis]:
@@ -177,21 +176,26 @@ class SparseData(Structure):
 
 
 def sparse_objective(
-    data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None
-) -> tuple[Objective, dict[str, Interval]]:
-    """The lower bound of the evidence as a function of the logs of what is learned, and their intervals by name."""
-    inducing, compressed = data.inducing, data.rows[1]
-    return exact_objective(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
+    data: SparseData,
+    bounds: Bounds,
+    given: Given,
+    priors: Priors | str | None = None,
+    all_coordinates: bool = False,
+) -> tuple[Objective, dict[str, Interval], Array]:
+    """The lower bound of the evidence as a function of the logs of what is learned, their intervals by name, and a box.
 
-
-def resolved_box(objective: Objective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
-    """The box of the search, without times that are shorter than those of the inducing points."""
-    box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
-    low = np.log(np.atleast_1d(inducing.time))
-    for k, name in zip(given.free, given.time_names):
+    In the box of the search no time is shorter than those of the inducing points. With `all_coordinates` all that is
+    learned is a coordinate.
+    """
+    inducing, kernel, compressed = data.inducing, data.inducing.kernel, data.rows[1]
+    objective, intervals = exact_objective(kernel, inducing.points, data.prior, compressed, bounds, given, priors)
+    if all_coordinates:
+        objective = objective.inference.with_all_coordinates(objective)
+    box, low = box_of(objective, intervals), np.log(np.atleast_1d(inducing.time))
+    for row, k in enumerate(given.free):  # times come first
         if k in free_times(kernel, given):
-            box[objective.names.index(name), 0] = low[k]
-    return box
+            box[row, 0] = low[k]
+    return objective, intervals, box
 
 
 @on_one_thread(lambda data, *others: len(data.inducing))
