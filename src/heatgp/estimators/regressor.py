@@ -21,7 +21,6 @@ from ..gp.posterior import condition
 from ..gp.prior import noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.sparse.fit import Collect, Learned, Problem
-from ..gp.sparse.regression import SparseData
 from ..gp.sparse.sites import LEARNED
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
@@ -35,6 +34,7 @@ from .plan import (
     LOCAL,
     NORMAL,
     OUTPUTS,
+    SPARSE,
     check,
     check_arguments,
     checked_observations,
@@ -225,7 +225,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         if not hasattr(self, "posterior_"):
             return self._fit(X, y, sample_weight, covariates, always=True)
         self._check("partial_fit after fit")
-        if not isinstance(self.posterior_.structure, SparseData):
+        if self._kind != SPARSE:
             self._make_sparse()
         if self._setup.noise_is_known:
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
@@ -413,7 +413,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
         noise : bool, default False. True: the uncertainty of new observations instead of that of f. A number or an
-            array (M,): the variances of their noise, which a model of known noise must be told.
+            array (M,): the variances of their noise, needed where that of the data was known.
         covariates : array (M, q), default None. Those of the new points, where the model was fitted with covariates.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
             does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -148,15 +148,23 @@ def summary_of(model: Any) -> Summary:
 
 
 def _parameters(model: Any) -> list[Parameter]:
-    """The rows of the parameters of the kernel and of the likelihood."""
+    """Times, amplitude, noise and what the likelihood has, with the intervals of what is learned, where known."""
     posterior, setup = model.posterior_, model._setup
+    ends: dict[str, tuple[float, float, str]] = {}
     if posterior.y.ndim == 2:
-        found = stated_parameters(posterior, setup.given, None, "learned; no interval with several outputs")
+        words = "learned; no interval with several outputs"
     elif not posterior.structure.keeps_evidence:
         words = f"learned from {model.learned_from_:,} points"
-        found = stated_parameters(posterior, setup.given, setup.likelihood, words)
     else:
-        found = learned_parameters(posterior, model)
+        ends, words = intervals(posterior, model), ""
+    found = []
+    for name, values, given in _values(posterior, setup.given, setup.likelihood):
+        for about, value in _numbered(name, values):
+            if given is None:
+                low, high, own = ends.get(name, (np.nan, np.nan, words))
+                found.append(Parameter(about, value, value * low, value * high, True, own))
+            elif (about, given) != ("noise", 0.0):
+                found.append(Parameter(about, value, value, value, False))
     if setup.noise_is_known:
         found = [*(each for each in found if not each.name.startswith("noise")), known_variances(model.noise_)]
     return found
@@ -172,15 +180,14 @@ def _smoothness(model: Any) -> list[Parameter]:
 
 
 @of_posterior
-def learned_parameters(posterior: Any, model: Any) -> list[Parameter]:
-    """Times, amplitude, noise and what the likelihood has, with intervals where they are learned.
+def intervals(posterior: Any, model: Any) -> dict[str, tuple[float, float, str]]:
+    """By name the ends of the intervals of what is learned, over the values, and what to know of them.
 
     Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
     grid where parameters are integrated over. They end at the bounds of the search.
     """
-    (objective, box), mixture = model._objective(posterior), model.mixture_
-    names, own = objective.names, posterior.likelihood
-    z = np.clip(objective.coordinates(posterior.params, own), *box.T)
+    (objective, box), mixture, own = model._objective(posterior), model.mixture_, posterior.likelihood
+    names, z = objective.names, np.clip(objective.coordinates(posterior.params, own), *box.T)
     if len(mixture.weights) > 1:
         points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
@@ -188,32 +195,18 @@ def learned_parameters(posterior: Any, model: Any) -> list[Parameter]:
     else:
         values, vectors = np.linalg.eigh(curvature(objective, z, box))
         centre, covariance = z, vectors / np.maximum(values, FLATTEST) @ vectors.T
-    found = []
-    for name, value, given in _values(posterior, objective.given, None if isinstance(own, Normal) else own):
-        if name in names:
-            # the coordinate of normal noise is the log of its ratio to the amplitude, which may be learned too
-            parts = ("noise", "amplitude") if name == "noise" and isinstance(own, Normal) else (name,)
-            row = np.array([float(each in parts) for each in names])
-            ends = row @ centre + QUANTILE * np.sqrt(row @ covariance @ row) * np.array([-1, 1])
-            bounds = box[row > 0].sum(axis=0)
-            low, high = (value * np.exp(np.clip(ends, *bounds) - row @ z)).tolist()
-            words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
-            found.append(Parameter(name, float(value), low, high, True, words))
-        elif (name, given) != ("noise", 0.0):
-            found.append(Parameter(name, float(value), float(value), float(value), False))
-    if any(each.words for each in found) and steepest(objective, z, box)[1]:
-        return [replace(each, words=NO_MAXIMUM) if each.words else each for each in found]
+    found = {}
+    for name in names:
+        # the coordinate of normal noise is the log of its ratio to the amplitude, which may be learned too
+        parts = ("noise", "amplitude") if name == "noise" and isinstance(own, Normal) else (name,)
+        row = np.array([float(each in parts) for each in names])
+        ends = row @ centre + QUANTILE * np.sqrt(row @ covariance @ row) * np.array([-1, 1])
+        bounds = box[row > 0].sum(axis=0)
+        low, high = np.exp(np.clip(ends, *bounds) - row @ z).tolist()
+        found[name] = low, high, UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
+    if any(words for *_, words in found.values()) and steepest(objective, z, box)[1]:
+        return {name: (*ends, words and NO_MAXIMUM) for name, (*ends, words) in found.items()}
     return found
-
-
-def stated_parameters(posterior: Any, given: Any, likelihood: Any, words: str) -> list[Parameter]:
-    """The rows of parameters without intervals; `words` say why those that are learned have none."""
-    rows = []
-    for name, values, known in _values(posterior, given, likelihood):
-        for about, value in _numbered(name, values):
-            end, learned = (np.nan, True) if known is None else (value, False)
-            rows.append(Parameter(about, value, end, end, learned, words if learned else ""))
-    return rows
 
 
 def _values(posterior: Any, given: Any, likelihood: Any) -> list[tuple[str, Any, Any]]:

@@ -254,7 +254,7 @@ class _Descents:
         self.weights = np.concatenate([self.weights, weight[None]])[-KEPT:]
 
     def _line_search(self, way: np.ndarray) -> np.ndarray:
-        """Go to points that are low enough, shorten the ways to them, and tell for which descents there are any.
+        """Go to points that are low enough, shorten the ways to them, and return for which descents there are any.
 
         A step that is too long is shortened to the minimum of the parabola through what is known, within limits.
         """

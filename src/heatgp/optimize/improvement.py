@@ -37,7 +37,7 @@ def log_improvement(u: Array) -> Array:
 
 
 def expected_improvement(mean: Array, std: Array, best: float) -> tuple[Array, Array, Array]:
-    """The log expected improvement of normal laws below a value, and its derivatives in their means and deviations.
+    """The log expected improvement of normal variables on a value, and its derivatives in their means and deviations.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Space:
         return np.clip(x, *self.box)
 
     def random(self, rng: np.random.Generator, number: int) -> Array:
-        """Points of the law of `manifold.random`, those of bounded coordinates uniform."""
+        """Points as from `manifold.random`, those of bounded coordinates uniform."""
         x = np.asarray(self.manifold.random(rng, number))
         return np.where(self.bounded, SIDE * rng.random(x.shape), x) if self.bounded.any() else x
 

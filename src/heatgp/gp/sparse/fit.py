@@ -36,7 +36,7 @@ LIKELIER = 10.0
 STEPS = 8
 """Steps from there to that time, of which the first one is taken that does not need too many points."""
 FEW = 5000
-"""Candidates that tell which one that is."""
+"""Candidates from which this step is found."""
 ROUNDS = 4
 """Passes over the data at most."""
 STRICT = 0.1

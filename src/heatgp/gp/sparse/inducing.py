@@ -35,7 +35,7 @@ SAMPLE = 1000
 
 @dataclass(frozen=True)
 class Inducing:
-    """The points Z, the shortest time s, and a sample of the data that tells how much is left unexplained."""
+    """The points Z, the shortest time s, and a sample of the data on which what is left unexplained is measured."""
 
     kernel: Kernel
     points: Array
@@ -158,7 +158,7 @@ class Inducing:
 
 @dataclass(frozen=True)
 class InducedKernel(Kernel):
-    """The covariance of what Z tell of f, as features: k_t(x, Z) L_t'^-1. Those of the data are psi L^-1 L_t."""
+    """The covariance of f projected on f(Z), by features k_t(x, Z) L_t'^-1; those of the data are psi L^-1 L_t."""
 
     inducing: Inducing
 
