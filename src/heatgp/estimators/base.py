@@ -246,14 +246,14 @@ class HeatGP(BaseEstimator):
         check_is_fitted(self, "kernel_")
         return isinstance(self.kernel_, Precomputed)
 
-    def _checked(self, X: Any, check: Callable[[Array], tuple[Setup, Any]], noise: Any = 0.0) -> Any:
-        """What `check` makes of the checked points; sets the kernel and what the fitted model goes by.
+    def _checked(self, X: Any, observe: Callable[[Array], tuple[Setup, Any]], noise: Any = 0.0) -> Any:
+        """What `observe` makes of the checked points; sets the kernel and what the fitted model goes by.
 
         All arguments are checked before the kernel is made, which may take a simulation.
 
         Parameters
         ----------
-        check : function of the points that returns a Setup without what is given, and more.
+        observe : function of the points that returns a Setup without what is given, and more.
         noise : the noise that is given, default 0.
         """
         for name in ("amplitude", "noise"):
@@ -281,7 +281,7 @@ class HeatGP(BaseEstimator):
         if not len(points):
             raise InvalidInput(f"X has shape {X.shape}: no point. Give at least one.")
         self.n_features_in_ = math.prod(X.shape[1:])
-        setup, checked = check(points)
+        setup, checked = observe(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
         by_name = isinstance(self.time, str)

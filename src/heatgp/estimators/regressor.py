@@ -296,32 +296,31 @@ class GPRegressor(RegressorMixin, HeatGP):
         if parts:
             some, where = first_look(data, self.manifold)
             with located(where):
-                *_, options = self._checked(some.X, partial(self._observed, some, None, setup), noise)
+                self._checked(some.X, partial(self._observed, some, None, setup), noise)
             source, collect = streamed(data, self._reader)
             with heartbeat(f"The fit of {source.count} points"):
-                found = self._sparse_model(source, options, "sparse", always, SPACED, collect)
+                found = self._sparse_model(source, "sparse", always, SPACED, collect)
             if found is not None:
                 return self._keep(*found)
             sparse, data = False, Rows(*map(in_memory, data))
         points, y, covariates, options = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
         with heartbeat(f"The fit of {len(points)} points"):
-            found = None
-            if sparse and likelihood is not None:
-                near = self._near(points, points)
-                few = random_rows(len(points), LEARNED)
-                found = self._sites_model(points, y, few, None if near is None else near[0], options)
+            if sparse and likelihood is None:
+                mean, scale = self._setup.mean, options["noise_scale"]
+                chunk = Chunk(points, y.astype(float) - mean.known, mean.values(points, covariates), scale)
+                found = self._sparse_model(of_memory(chunk), inference, always, len(points))
             elif sparse:
-                mean = self._setup.mean
-                chunk = Chunk(
-                    points, y.astype(float) - mean.known, mean.values(points, covariates), options["noise_scale"]
-                )
-                found = self._sparse_model(of_memory(chunk), options, inference, always, len(points))
-            if found is not None:
-                return self._keep(*found)
-            self._check_grid(len(points))
-            pairs = self._pairs(points)
-            posterior, fit = self._dense_model(points, y, pairs, **options)
-            return self._keep(posterior, fit, [] if fit is None else [params for _, params in fit.maxima[1:]], pairs)
+                few, near = random_rows(len(points), LEARNED), self._near(points, points)
+                found = self._sites_model(points, y, few, None if near is None else near[0], options)
+            else:
+                found = None
+            return self._fit_dense(points, y, options) if found is None else self._keep(*found)
+
+    def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
+        self._check_grid(len(points))
+        pairs = self._pairs(points)
+        posterior, fit = self._dense_model(points, y, pairs, **options)
+        return self._keep(posterior, fit, [] if fit is None else [params for _, params in fit.maxima[1:]], pairs)
 
     def _observed(
         self, data: Rows, exposure: Any, setup: Setup, points: Array
@@ -363,24 +362,18 @@ class GPRegressor(RegressorMixin, HeatGP):
         return Reader(self.manifold_, self._setup.project, self._setup.mean, self._setup.mean.known)
 
     def _sparse_model(
-        self,
-        source: Source,
-        about: dict[str, Any],
-        inference: str,
-        always: bool,
-        spaced: int,
-        collect: Collect = collected,
+        self, source: Source, inference: str, always: bool, spaced: int, collect: Collect = collected
     ) -> Learned | None:
         """The sparse or local model of data with normal noise; None where it should be dense.
 
-        Times are bounded by the distances of `spaced` of the data. A model that is chosen by itself may be local.
+        Times are bounded by the distances of `spaced` of the data. Where `inference` is "auto" it may become local.
         """
         setup, mean = self._setup, self._setup.mean
-        free = inference == "auto" and not setup.integrate
-        options = replace(self._sparse, always=always, local=free, cores=source.cores)
+        may_be_local = inference == "auto" and not setup.integrate
+        options = replace(self._sparse, always=always, local=may_be_local, cores=source.cores)
         bounds = self._bounds(source.sample(spaced).X, source.count)
         function = mean.mean if callable(mean.mean) and mean.covariates is None else None
-        scale, given, priors = about["coefficient_scale"], setup.given, setup.priors
+        scale, given, priors = mean.scales(setup.priors.coefficients), setup.given, setup.priors
         problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
         return sparse_fit(problem, options, setup.noise_is_known, inference == "local")
 
