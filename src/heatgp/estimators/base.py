@@ -106,10 +106,9 @@ class HeatGP(BaseEstimator):
     def _kind(self) -> str:
         """The kind of the fitted model in `plan`."""
 
-    @property
     @abstractmethod
-    def _explained_predictions(self) -> Callable[[Array], Array]:
-        """The function of points of whose variance `summary` says what each factor explains."""
+    def _explained_predictions(self, points: Array) -> Array:
+        """The predictions at points of whose variance `summary` says what each factor explains."""
 
     @abstractmethod
     def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:

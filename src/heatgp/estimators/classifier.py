@@ -1,6 +1,6 @@
 """Gaussian process classification with scikit-learn's interface."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
@@ -373,13 +373,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _kind(self) -> str:
         return CLASSES if self._fitted.structure.keeps_data else SPARSE_CLASSES
 
-    @property
-    def _explained_predictions(self) -> Callable[[Array], Array]:
-        def predict(moved: Array) -> Array:
-            found = self._probabilities(self.mixture_, moved)
-            return found[:, 1] if self._binary else found
-
-        return predict
+    def _explained_predictions(self, points: Array) -> Array:
+        found = self._probabilities(self.mixture_, points)
+        return found[:, 1] if self._binary else found
 
     def _probabilities(self, mixture: Mixture, points: Array) -> Array:
         return two_columns(mixture.probability(points)) if self._binary else mixture.probabilities(points)

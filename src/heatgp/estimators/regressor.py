@@ -787,20 +787,15 @@ class GPRegressor(RegressorMixin, HeatGP):
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
-    @property
-    def _explained_predictions(self) -> Callable[[Array], Array]:
+    def _explained_predictions(self, points: Array) -> Array:
         model = self._setup.mean
-
-        def predict(moved: Array) -> Array:
-            # covariates stay those of the datum, and leave the differences
-            covariates = None if model.covariates is None else np.zeros((len(moved), model.covariates))
-            return self.mixture_.with_basis(model.values(moved, covariates)).mean(moved)
-
-        return predict
+        # covariates stay those of the datum, and leave the differences
+        covariates = None if model.covariates is None else np.zeros((len(points), model.covariates))
+        return self.mixture_.with_basis(model.values(points, covariates)).mean(points)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posterior_.count
-        few = self.fit_ is not None and is_few(number, self._setup.integrate)
+        few = self.fit_ is not None and number < few_data(self._setup.integrate)
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
@@ -850,9 +845,9 @@ def checked_level(level: Any) -> float:
     return float(level)
 
 
-def is_few(number: int, integrated: bool) -> bool:
-    """Whether so many data are few, where parameters are learned, or integrated over."""
-    return number < (FEW_INTEGRATED if integrated else FEW)
+def few_data(integrated: bool) -> int:
+    """The number below which data are few, where parameters are learned, or integrated over."""
+    return FEW_INTEGRATED if integrated else FEW
 
 
 def warn_of_few(number: int, setup: Setup) -> None:
@@ -864,19 +859,18 @@ def warn_of_few(number: int, setup: Setup) -> None:
     noise = given.noise if likelihood is None else vars(likelihood).get("noise", 0.0)
     times = any(name.startswith("time") for name in given.time_names)  # weights of a sum do not count
     learned = {"time": times, "amplitude": given.amplitude is None, "noise": noise is None}
-    if not any(learned.values()) or not is_few(number, setup.integrate):
-        return
     names = ", ".join(name for name, is_learned in learned.items() if is_learned)
+    few = few_data(setup.integrate)
+    if not names or number >= few:
+        return
     if setup.integrate:
-        warn(
-            f"{names} learned from N = {number} points, fewer than {FEW_INTEGRATED}: intervals are somewhat too narrow "
-            "even with integrate='grid', as the scale of the priors comes from the data too. Give priors of your own.",
-            SmallSampleWarning,
+        text = (
+            "intervals are somewhat too narrow even with integrate='grid', as the scale of the priors comes from the "
+            "data too. Give priors of your own."
         )
     else:
-        warn(
-            f"{names} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, those of 90 % "
-            "cover 65 to 85 % of new observations. Give the parameters that are known from elsewhere, average over "
-            "them with integrate='grid', or add data.",
-            SmallSampleWarning,
+        text = (
+            "intervals are too narrow, those of 90 % cover 65 to 85 % of new observations. Give the parameters that "
+            "are known from elsewhere, average over them with integrate='grid', or add data."
         )
+    warn(f"{names} learned from N = {number} points, fewer than {few}: {text}", SmallSampleWarning)

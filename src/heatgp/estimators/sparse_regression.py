@@ -67,13 +67,10 @@ def sparse_fit(problem: Problem, options: SparseOptions, noise_is_known: bool, l
             warn_of_change(stated, options.tolerance, source.count)
             return near, of_near
         if of_points > 0:  # too few points learn wrong times: those of the local model are kept
-            times, amplitude, noise = (
-                tuple(np.atleast_1d(near.params.time).tolist()),
-                near.params.amplitude,
-                near.params.noise,
-            )
-            known = replace(given, time=times, amplitude=amplitude, noise=noise)
-            found = fit_sparse(replace(problem, given=known), more_points)
+            known = near.params
+            times = tuple(np.atleast_1d(known.time).tolist())
+            given = replace(given, time=times, amplitude=known.amplitude, noise=known.noise)
+            found = fit_sparse(replace(problem, given=given), more_points)
             fit = of_near
         elif found.data is None or largest_number(source.count, more_points) > largest_number(source.count, options):
             found = fit_sparse(problem, more_points)
