@@ -298,17 +298,11 @@ class HeatGP(BaseEstimator):
         return Normalized(kernel) if self.normalize else kernel
 
     def _learned(
-        self,
-        condition: Callable[..., Any],
-        points: Array,
-        y: Any,
-        pairs: TimeFunction,
-        likelihood: Any = None,
-        **options: Any,
+        self, condition: Callable[..., Any], points: Array, y: Any, pairs: TimeFunction, **options: Any
     ) -> Learned:
         """The posterior, and the result of the search for the parameters where some of them are not given."""
         setup, found = self._setup, None
-        params = setup.given.params
+        params, likelihood = setup.given.params, setup.likelihood
         if params is None or (likelihood is not None and likelihood.free):
             searched = {"likelihood": likelihood, "priors": setup.priors, **options}
             found = fit(self.kernel_, points, y, self._bounds(points), setup.given, pairs=pairs, **searched)
@@ -332,9 +326,8 @@ class HeatGP(BaseEstimator):
             own = options | {"mean": mean[some] if isinstance(mean, np.ndarray) else mean}
             return self._dense_model(points[some], y[some], self._pairs(points[some]), **own)
 
-        known = {name: options[name] for name in ("mean", "coefficient_scale") if name in options}
         sparse = self._sparse
-        found = fit_sites(self.kernel_, points, y, self._setup.given, few, near, learn, sparse, **known)
+        found = fit_sites(self.kernel_, points, y, self._setup.given, few, near, learn, sparse, **options)
         if found is not None:
             warn_of_residual(found[0].approximation, sparse.tolerance)
         return found

@@ -173,13 +173,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
             cost = Cost(INFERENCE * functions * number**3, 8.0 * 3 * functions * number**2)
             cost.accept(what, "Use scikit-learn's OneVsRestClassifier(GPClassifier(...)), or fewer points.")
         try:
-            posterior, fit = self._learned(condition_classes, points, y, pairs, likelihood, **options)
+            posterior, fit = self._learned(condition_classes, points, y, pairs, **options)
         except NotConverged:
             if "label_noise" not in likelihood.free:
                 raise
-            likelihood = likelihood.with_values(np.zeros(1))
-            self._setup = replace(self._setup, likelihood=likelihood)
-            posterior, fit = self._learned(condition_classes, points, y, pairs, likelihood, **options)
+            self._setup = replace(self._setup, likelihood=likelihood.with_values(np.zeros(1)))
+            posterior, fit = self._learned(condition_classes, points, y, pairs, **options)
         if functions and fit is not None and (data := fit.data or number) < number:
             log.info("%s: what is learned was learned from %d random points", what, data)
         return posterior, fit

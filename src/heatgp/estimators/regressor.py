@@ -337,11 +337,9 @@ class GPRegressor(RegressorMixin, HeatGP):
             targets(points, y, noise_scale=scale, **options)
             return replace(setup, mean=mean), (points, y, covariates, options | {"noise_scale": scale})
         likelihood, y = checked_observations(setup.likelihood, points, y, self.mean, exposure)
-        options["mean"] = (
-            "zero" if is_number(options["mean"]) else options["mean"]
-        )  # y counts from a mean that is known
+        if is_number(options["mean"]):
+            options["mean"] = "zero"  # y counts from a mean that is known
         targets(points, likelihood.split(y, 0.0)[0], **options)
-        options["likelihood"] = likelihood
         return replace(setup, mean=mean, likelihood=likelihood), (points, y, covariates, options)
 
     def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
