@@ -15,7 +15,6 @@ from ..gp.classes import condition_classes
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.objective import TOUCHING
-from ..gp.parameters import Params
 from ..gp.probit import Probit
 from ..gp.sparse.fit import Learned
 from ..gp.sparse.sites import LEARNED
@@ -159,7 +158,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
                 self._setup = setup
             self._check_grid(number)
             pairs = self._pairs(points)
-            return self._keep(*self._dense_model(points, labels, pairs, mean=self.mean), pairs=pairs)
+            return self._keep(*self._dense_model(points, labels, pairs, mean=self.mean), (), pairs)
 
     def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
         """The posterior, at the parameters given or learned, and the search for them.
@@ -193,9 +192,9 @@ class GPClassifier(ClassifierMixin, HeatGP):
         rarest = [np.bincount(numbers[rows], minlength=len(self.classes_)).min() for rows in groups]
         return few, groups[np.argmax(rarest)] if max(rarest) >= FEW else None
 
-    def _keep(self, posterior: Any, fit: Any, maxima: Sequence[Params] = (), pairs: TimeFunction | None = None) -> Self:
+    def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
         self.label_noise_ = float(posterior.likelihood.label_noise)
-        return super()._keep(posterior, fit, maxima, pairs)
+        return super()._keep(posterior, fit, *others)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         warned = self.fit_ is not None and "amplitude" in self.fit_.on_bound

@@ -16,7 +16,6 @@ from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs
-from ..gp.parameters import Params
 from ..gp.posterior import condition
 from ..gp.prior import noise_scale, targets
 from ..gp.regression_likelihood import RegressionLikelihood
@@ -375,8 +374,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
         return sparse_fit(problem, options, setup.noise_is_known, inference == "local")
 
-    def _keep(self, posterior: Any, fit: Any, maxima: Sequence[Params] = (), pairs: TimeFunction | None = None) -> Self:
-        super()._keep(posterior, fit, maxima, pairs)
+    def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
+        super()._keep(posterior, fit, *others)
         if self._setup.noise_is_known:
             self.noise_ = np.asarray(self.noise, dtype=float)
         if fit is not None:
@@ -525,7 +524,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> lower.round(3), upper.round(3)
         (array([0.281]), array([1.719]))
         """
-        level = checked_level(level)
+        if not (is_number(level) and 0 < level < 1):
+            raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
         mixture, points = self._mixture_at(X, prior, covariates, exposure)
         sides = (0.5 - level / 2, 0.5 + level / 2)
         lower, upper = mixture.quantiles(points, sides, noise)
@@ -834,13 +834,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def checked_level(level: Any) -> float:
-    """A probability between 0 and 1."""
-    if not (is_number(level) and 0 < level < 1):
-        raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
-    return float(level)
 
 
 def few_data(integrated: bool) -> int:
