@@ -392,7 +392,7 @@ class Kernel(ABC):
         return "other `times`"
 
     @property
-    def way_out(self) -> str:
+    def advice(self) -> str:
         """The same as a sentence."""
         return f"Ask for a kernel with {self.remedy}."
 
@@ -492,8 +492,8 @@ class DerivedKernel(Kernel):
         return self.kernel.remedy
 
     @property
-    def way_out(self) -> str:
-        return self.kernel.way_out
+    def advice(self) -> str:
+        return self.kernel.advice
 
 
 @dataclass(frozen=True)

@@ -215,9 +215,13 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
-def kind_of(likelihood: RegressionLikelihood | None) -> str:
-    """The kind of model in `plan`; likelihoods of one's own count as one of these."""
-    return NORMAL if likelihood is None else POISSON if likelihood.is_discrete else STUDENT
+def kind_of(likelihood: RegressionLikelihood | None, outputs: bool = False, structure: str = "dense") -> str:
+    """The kind of model of regression; likelihoods of one's own count as one of these."""
+    if outputs and likelihood is None:
+        return OUTPUTS
+    if likelihood is None or structure == "local":
+        return {"dense": NORMAL, "sparse": SPARSE, "local": LOCAL}[structure]
+    return SPARSE_LIKELIHOODS if structure == "sparse" else POISSON if likelihood.is_discrete else STUDENT
 
 
 def checked_observations(

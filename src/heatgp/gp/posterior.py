@@ -40,6 +40,9 @@ class AllData(Structure):
     def count(self, posterior: Posterior) -> int:
         return len(posterior.X)
 
+    def approximation(self, posterior: Posterior) -> None:
+        return None
+
     def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
         known = None if isinstance(posterior.likelihood, Normal) else likelihood or posterior.likelihood
         return condition(kernel, posterior.X, posterior.y, params, pairs=pairs, likelihood=known, **posterior.options)

@@ -386,7 +386,7 @@ def warn_of(kernel: Kernel, sitting: dict[str, tuple[str, bool]], steep: tuple[s
         if undetermined:
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
         if len(undetermined) < len(sitting):
-            advice += f" The bound is the kernel's own. {kernel.way_out}"
+            advice += f" The bound is the kernel's own. {kernel.advice}"
         warn(f"{about}{'; '.join(text for text, _ in sitting.values())} of its search{advice}", BoundWarning)
     if steep[1]:
         warn(

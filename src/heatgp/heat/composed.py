@@ -64,8 +64,8 @@ class ProductKernel(HeatKernel):
         return max(self.factors, key=lambda factor: factor.times[0]).remedy
 
     @property
-    def way_out(self) -> str:
-        return way_out_of(self.factors)
+    def advice(self) -> str:
+        return advice_of(self.factors)
 
     @property
     def times(self) -> tuple[float, float]:
@@ -157,9 +157,9 @@ class ProductKernel(HeatKernel):
         return replace(self, factors=(*self.factors[:place], kernel, *self.factors[place + 1 :]))
 
 
-def way_out_of(kernels: Sequence[HeatKernel]) -> str:
+def advice_of(kernels: Sequence[HeatKernel]) -> str:
     """What to do where a time is out of range of several kernels: that of one with a limit."""
-    return next((k.way_out for k in kernels if k.times != (0.0, math.inf)), kernels[0].way_out)
+    return next((k.advice for k in kernels if k.times != (0.0, math.inf)), kernels[0].advice)
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,8 +189,8 @@ class WrappedKernel(HeatKernel):
         return self.base.remedy
 
     @property
-    def way_out(self) -> str:
-        return self.base.way_out
+    def advice(self) -> str:
+        return self.base.advice
 
     @property
     def times(self) -> tuple[float, float]:

@@ -530,12 +530,12 @@ class HeatKernel(Kernel):
         times = values[: self.parameters - self.weight_parameters]
         if (times < low * (1 - 1e-9)).any() or (times > high * (1 + 1e-9)).any():
             raise InvalidInput(
-                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. {self.way_out}"
+                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. {self.advice}"
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
     @property
-    def way_out(self) -> str:
+    def advice(self) -> str:
         return f"Ask heat_kernel for {self.remedy}."
 
     def check_pairs(self, rows: int, columns: int, arrays: float) -> None:
@@ -637,8 +637,8 @@ class OrbitKernel(MadeKernel):
         return self.profile.times
 
     @property
-    def way_out(self) -> str:
-        return self.profile.limit or super().way_out
+    def advice(self) -> str:
+        return self.profile.limit or super().advice
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X) if Y is None else len(Y))

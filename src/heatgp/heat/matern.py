@@ -145,7 +145,7 @@ class MaternKernel(WrappedKernel):
     def check_time(self, time: Any) -> Any:
         time, high = self.base.check_time(time), self.times[1]
         if high < self.base.times[1] and np.max(time) > high * (1 + 1e-9):
-            raise InvalidInput(f"time = {time!r} is beyond the times of {self!r}, up to {high:.3g}. {self.way_out}")
+            raise InvalidInput(f"time = {time!r} is beyond the times of {self!r}, up to {high:.3g}. {self.advice}")
         return time
 
     def with_times(self, which: str | None) -> HeatKernel:

@@ -15,7 +15,7 @@ from ..array import Array
 from ..covariance import Gradients, Normalized, TimeFunction, weighted_sum
 from ..errors import InvalidInput
 from ..manifolds import Manifold, Product
-from .composed import WrappedKernel, divided, way_out_of
+from .composed import WrappedKernel, advice_of, divided
 from .kernel import HeatKernel, Replicates
 
 
@@ -124,8 +124,8 @@ class SumKernel(HeatKernel):
         return max(self.summands, key=lambda summand: summand.times[0]).remedy
 
     @property
-    def way_out(self) -> str:
-        return way_out_of(self.summands)
+    def advice(self) -> str:
+        return advice_of(self.summands)
 
     @property
     def times(self) -> tuple[float, float]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -87,6 +87,8 @@ class LocalApproximation:
     window: tuple[float, float]
     error: float
     error_of_means: float = np.inf
+
+    structure: ClassVar[str] = "local"
 
     @property
     def words(self) -> str:

@@ -35,10 +35,12 @@ class SparseApproximation:
     ----------
     inducing : int, the number of inducing points.
     shortest_time : the shortest time, or times, that they were chosen for.
-    lower, upper : float, bounds of the log evidence of all data.
+    lower, upper : float, bounds of the log evidence of all data; nan where the noise is not normal.
     gap : float, their difference.
     residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
-    variance : float, the mean posterior variance of f at the data, of what the inducing points explain.
+    variance : float, the mean posterior variance of f at the data, of what the inducing points explain. Where the noise
+        is not normal, the order of it.
+    residual_share : float, what is left unexplained over the posterior variance.
     amplitude : float, the prior variance.
     """
 
@@ -49,6 +51,8 @@ class SparseApproximation:
     residual: float
     variance: float
     amplitude: float
+
+    structure: ClassVar[str] = "sparse"
 
     @property
     def gap(self) -> float:
@@ -181,9 +185,9 @@ def resolved_box(objective: Objective, inducing: Inducing) -> Array:
     """The box of the search, without times that are shorter than those of the inducing points."""
     box, given, kernel = objective.box, objective.given, inducing.kernel
     low = np.log(np.atleast_1d(inducing.time))
-    for k, name in zip(given.free, given.time_names):
+    for row, k in enumerate(given.free):  # times come first
         if k in free_times(kernel, given):
-            box[objective.names.index(name), 0] = low[k]
+            box[row, 0] = low[k]
     return box
 
 
