@@ -192,8 +192,6 @@ class Case:
             columns = y.reshape(len(X), -1).T
             return [Kriging(X, column, k, known, basis, scales, offset, noise, uses) for column in columns]
         shift = np.zeros(len(X)) if exposure is None else np.log(exposure)
-        if callable(mean) and self.likelihood in ("near normal", "student"):  # f counts from a typical value of y
-            offset = np.median(y)
         if callable(mean) and self.likelihood == "poisson":
             offset = np.log(y.sum() / np.exp(shift).sum())
         if self.likelihood == "near normal":

@@ -225,18 +225,14 @@ def kind_of(likelihood: RegressionLikelihood | None, outputs: bool = False, stru
 
 
 def checked_observations(
-    likelihood: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
-) -> tuple[RegressionLikelihood, Array, Any]:
-    """The likelihood adapted to the data, the observations as it takes them, and their offset."""
+    likelihood: RegressionLikelihood, points: Array, y: Any, exposure: Any = None
+) -> tuple[Array, Any]:
+    """The observations as a likelihood takes them, and their offset."""
     values = likelihood.check(y)
     if values.shape != (len(points),):
         raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-    known = 0.0 if isinstance(mean, str) and mean == "zero" else float(mean) if is_number(mean) else None
-    offset: Any = 0.0 if exposure is None else likelihood.offset(exposure, len(values))
-    given = (values, known) if exposure is None else (values, known, offset)
-    likelihood = likelihood.adapted(*given)
     check_log_density(likelihood, values)
-    return likelihood, values, offset
+    return values, 0.0 if exposure is None else likelihood.offset(exposure, len(values))
 
 
 @dataclass(frozen=True)

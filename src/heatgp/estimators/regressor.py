@@ -17,7 +17,7 @@ from ..gp.functions import sampled_functions
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
-from ..gp.prior import noise_scale, targets
+from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.sparse.fit import Collect, Learned, Problem
 from ..gp.sparse.sites import LEARNED
@@ -84,7 +84,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         plus the coordinates of the manifold's embedding (`manifold.embed`), without those that are combinations of
         others. A function of points returns the values (N,) or (N, q) of basis functions. The mean must have one
         value at each point: on a `Quotient`, and with `shape_kernel`, "linear" is an error, since coordinates differ
-        between the arrays that stand for one point.
+        between the arrays that stand for one point. Coefficients have a flat prior unless `priors` say otherwise; with
+        counts and likelihoods of your own a normal one, of the variance unit² + amplitude for columns whose mean square
+        is one.
     priors : "weak" (default), None or Priors. Priors of the parameters that are learned, of the coefficients of the
         mean, and where parameters are searched for; None is the plain evidence.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The distribution of y given f.
@@ -335,11 +337,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         if setup.likelihood is None:
             targets(points, y, noise_scale=scale, **options)
             return replace(setup, mean=mean), (points, y, covariates, options | {"noise_scale": scale})
-        likelihood, y, offset = checked_observations(setup.likelihood, points, y, self.mean, exposure)
-        if is_number(options["mean"]):
-            options["mean"] = "zero"  # y counts from a mean that is known
-        targets(points, y, **options)
-        return replace(setup, mean=mean, likelihood=likelihood), (points, y, covariates, options | {"offset": offset})
+        y, options["offset"] = checked_observations(setup.likelihood, points, y, exposure)
+        found, _ = observations(points, y, likelihood=setup.likelihood, **options)
+        likelihood = setup.likelihood.adapted(y, found.offset)
+        return replace(setup, mean=mean, likelihood=likelihood), (points, y, covariates, options)
 
     def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
         return self._learned(condition_outputs if y.ndim == 2 else condition, points, y, pairs, **options)

@@ -81,6 +81,13 @@ class Likelihood(ABC):
         """The same likelihood, with values in the place of the parameters that are learned."""
         return replace(self, **{name: float(value) for name, value in zip(self.free, values)})
 
+    def start(self, y: Array, basis: Array, offset: Any) -> Array:
+        """Coefficients (q,) of the orthonormal columns of a basis (N, q) near those of the mean of f; by default zeros.
+
+        Inference starts from there, and coefficients whose prior is not flat have this as their prior mean.
+        """
+        return np.zeros(basis.shape[1])
+
     def of_predictions(self) -> Self:
         """The same likelihood for the f that predictions are of, without what it has from the data."""
         return self

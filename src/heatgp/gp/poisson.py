@@ -1,7 +1,7 @@
 """Counts with the Poisson distribution."""
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,22 +26,14 @@ class Poisson(RegressionLikelihood):
     exposure * exp(f). `predict` is about the rate exp(f), the mean count of exposure 1. Where f ~ N(mean, variance) the
     rate has the mean exp(mean + variance / 2).
 
-    Parameters
-    ----------
-    rate : positive number, default 1. What f = 0 is: the rate is rate * exp(f). GPRegressor sets it from the data; its
-        own argument for the mean log rate is `mean`.
-
     Examples
     --------
     >>> Poisson().quantile(0.9, np.log([3.0, 30.0]), np.full(2, 1e-9))
     array([ 5., 37.])
     """
 
-    rate: float = 1.0
-
     is_discrete: ClassVar[bool] = True
     expected_increases: ClassVar[bool] = True
-    from_data: ClassVar = frozenset({"rate"})
 
     def check(self, y: ArrayLike) -> Array:
         """Whole numbers from 0 to a million, or InvalidInput."""
@@ -78,28 +70,28 @@ class Poisson(RegressionLikelihood):
             raise InvalidInput(OfRow("exposure[", where, text))
         return np.log(exposures)
 
-    def adapted(self, y: Array, mean: float | None, offset: Any = 0.0) -> Self:
-        """f counts from the log of the mean rate, and from that of half a count in all where every count is 0."""
-        exposures = np.broadcast_to(np.exp(offset), len(y))
-        typical = max(float(np.sum(y)), 0.5) / float(np.sum(exposures))
-        return replace(self, rate=typical if mean is None else float(np.exp(mean)))
+    def start(self, y: Array, basis: Array, offset: Any) -> Array:
+        """Where the mean may be a constant, the log of the mean rate: that of half a count where every count is 0."""
+        expected = float(np.sum(np.broadcast_to(np.exp(offset), len(y))))
+        constant = np.log(max(float(np.sum(y)), 0.5) / expected) * basis.sum(axis=0)  # the columns are orthonormal
+        return constant if np.ptp(basis @ constant) < 1e-9 * np.abs(basis @ constant).max(initial=1.0) else 0 * constant
 
     def log_density(self, y: Array, f: Array) -> Array:
-        """y log(rate) - rate - log y!, by u = log(rate / y): without a difference of large numbers."""
-        u = f + np.log(self.rate / np.maximum(y, 1.0))
+        """y f - exp(f) - log y!, by u = f - log y: without a difference of large numbers."""
+        u = f - np.log(np.maximum(y, 1.0))
         constant = xlogy(y, y) - y - gammaln(y + 1.0)
         with np.errstate(over="ignore", invalid="ignore"):  # the density is 0 where the rate overflows
-            return np.where(y > 0, constant - y * (np.expm1(u) - u), -self.rate * np.exp(f))
+            return np.where(y > 0, constant - y * (np.expm1(u) - u), -np.exp(f))
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-        """By integration around the mode: the solution of y - rate exp(f) = (f - mean) / variance."""
-        end = mean + variance * y  # the mode is end - W(variance rate exp(end)), by Lambert's function
-        mode = end - wrightomega(end + np.log(variance * self.rate))
+        """By integration around the mode: the solution of y - exp(f) = (f - mean) / variance."""
+        end = mean + variance * y  # the mode is end - W(variance exp(end)), by Lambert's function
+        mode = end - wrightomega(end + np.log(variance))
         return tilted_moments(lambda f: self.log_density(y, f), mean, variance, mode)
 
     def expected(self, f: Array) -> Array:
         with np.errstate(over="ignore"):
-            return self.rate * np.exp(f)
+            return np.exp(f)
 
     def dispersion(self, f: Array) -> Array:
         return self.expected(f)

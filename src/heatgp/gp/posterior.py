@@ -420,7 +420,7 @@ def condition(
     params : Params. A noise below 1e-10 of the prior variance counts as that much; with a likelihood it is not used.
     mean : "constant" (default), "zero", a number, a function of points that returns basis functions (N, q), or an array
         of their values at X. The coefficients of basis functions (the constant is one) are integrated out: predictive
-        variances include their uncertainty. With a likelihood, a number is what f = 0 stands for there: f has no mean.
+        variances include their uncertainty.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
     likelihood : Likelihood, all of whose parameters have a value; default None: normal noise.
     start : array, default None. The sites where the inference starts, from a fit or from a similar prior.
@@ -430,8 +430,7 @@ def condition(
         that of new observations must be given to predictions.
     coefficient_scale : number or array (q,), default None. The prior standard deviation of each coefficient. None, or
         inf, is a flat prior. With likelihoods whose `flat_mean` is False it is normal: in the coordinates in which the
-        columns have the mean square one and are orthogonal, with the variance unit² + that of f, `unit` of the
-        likelihood.
+        columns have the mean square one and are orthogonal, with the variance unit² + that of f.
     offset : number or array (N,), default 0. With a likelihood, what is added to f where each observation is made, such
         as the log of the exposure of a count. Predictions are of f itself.
 
@@ -446,7 +445,7 @@ def condition(
     NotConverged : if the inference does not converge.
     """
     if likelihood is not None:
-        data, basis = observations(X, y, mean, coefficient_scale, offset)
+        data, basis = observations(X, y, mean, coefficient_scale, offset, likelihood)
         sites, _ = approximation(kernel, X, data, params, likelihood, pairs, start)
         return Posterior(
             kernel,
@@ -457,10 +456,11 @@ def condition(
             sites.factor.factor,
             sites.weights,
             sites.log_evidence,
-            basis=basis,
-            inner=sites.factor.coefficients(sites.shift),
-            lower=sites.factor.lower,
-            solved=sites.factor.solved,
+            data.known,
+            basis,
+            data.start + sites.factor.coefficients(sites.shift),
+            sites.factor.lower,
+            sites.factor.solved,
             inferred=sites,
             options={"mean": mean, "coefficient_scale": coefficient_scale, "offset": offset},
         )

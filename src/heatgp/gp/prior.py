@@ -104,8 +104,8 @@ class Targets:
     basis: Array  # (N, q)
     precision: Array  # (q,), one over the prior variance of each coefficient; 0 where it is flat
     noise: Array  # (N,), the variance of each noise over the parameter `noise`
-    start: Array  # (q,), or (q, p): coefficients of the basis that were subtracted from y, so that digits are kept
-    known: float = 0.0  # a mean that was subtracted from y
+    start: Array  # (q,), or (q, p): coefficients of the basis that were subtracted from y, or are in the offset
+    known: float = 0.0  # a mean that was subtracted from y, or is in the offset
     repeats: int = 0  # how many more observations than rows there are: those of the last row, which have one square
     log_volume: float = 0.0  # log |det| of the linear map that was applied to the rows: densities have it as a factor
     offset: Any = 0.0  # what is added to f where an observation is made: a number, or one for each observation
@@ -262,7 +262,7 @@ def targets(
     """
     data, basis = observations(X, _checked(len(X), y), mean, coefficient_scale)
     scales = data.noise if noise_scale is None else one_each(noise_scale, len(X), "noise_scale")
-    known = _level(mean)
+    known = data.known
     flat, start, rest = data.precision == 0, data.start.copy(), data.y - known
     for _ in range(2):  # the second time for the rounding of the first
         moved = data.basis[:, flat].T @ rest
@@ -270,11 +270,16 @@ def targets(
         rest = rest - data.basis[:, flat] @ moved
     rounding = 1e-14 * np.linalg.norm(data.y - known, axis=0)
     rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
-    return replace(data, y=rest, noise=scales, start=start, known=known), basis
+    return replace(data, y=rest, noise=scales, start=start), basis
 
 
 def observations(
-    X: Any, y: Array, mean: Mean = "constant", coefficient_scale: ArrayLike | None = None, offset: Any = 0.0
+    X: Any,
+    y: Array,
+    mean: Mean = "constant",
+    coefficient_scale: ArrayLike | None = None,
+    offset: Any = 0.0,
+    likelihood: Any = None,
 ) -> tuple[Targets, MeanBasis]:
     """Observations as they are, and the basis of the mean of f.
 
@@ -287,6 +292,8 @@ def observations(
     coefficient_scale : number or array (q,), default None: flat priors. The prior standard deviations of the
         coefficients of the basis functions; inf is flat.
     offset : number or array (N,), default 0. What is added to f where each observation is made.
+    likelihood : Likelihood, default None. The mean of f where it says that inference starts, and a mean that
+        is known, are then part of the offset.
 
     Returns
     -------
@@ -316,8 +323,13 @@ def observations(
     columns, transform = H.copy(), np.eye(H.shape[1])
     columns[:, flat], transform[np.ix_(flat, flat)] = _orthonormal(H[:, flat])
     start = np.zeros((H.shape[1], *np.shape(y)[1:]))
-    data = Targets(np.asarray(y), columns, precision, np.ones(number), start, offset=offset)
-    return data, MeanBasis(transform, function)
+    known = _level(mean)
+    if likelihood is not None:
+        start[flat] = likelihood.start(y, columns[:, flat], offset + known)
+        offset = offset + known + columns @ start
+    return Targets(np.asarray(y), columns, precision, np.ones(number), start, known, offset=offset), MeanBasis(
+        transform, function
+    )
 
 
 def _level(mean: Any) -> float:

@@ -89,13 +89,8 @@ class RegressionLikelihood(Likelihood):
         check_flag("noise", noise)  # variances of single observations are those of normal noise
         return self
 
-    def adapted(self, y: Array, mean: float | None, offset: Any = 0.0) -> Self:
-        """The same likelihood, where f counts from the given mean, or, for None, from a typical value of y.
-
-        It also sets the `unit` where f has one. This default leaves f as it is. The offset is given where there is one.
-        """
-        if mean:
-            raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')
+    def adapted(self, y: Array, f: Any) -> Self:
+        """The same likelihood with the `unit` of f, where it has one; f are values of its mean near y."""
         return self
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:

@@ -226,7 +226,9 @@ def objective_of(
     own, edge = checked_priors(priors), likelihood.time_edge
     of_parameters = own.by_name(intervals, kernel.names, kernel.weight_parameters, weak, edge)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
-    data, _ = observations(X, np.asarray(y), mean, coefficient_scale, offset)
+    data, _ = observations(X, np.asarray(y), mean, coefficient_scale, offset, likelihood)
+    if likelihood.flat_mean:
+        data.check_freedom(given.amplitude)
     return Objective(prior, data, given, Approximate(likelihood, accuracy="search"), of_parameters, intervals)
 
 
