@@ -1,8 +1,8 @@
 """Gaussian processes on the sphere at known parameters in plain NumPy: what models of heatgp are compared with.
 
 `Kriging` is universal kriging, written out, for normal noise.
-`Integrated` integrates over f at one or two data by the trapezoid rule: Student's t law, counts, two classes.
-`Orthants` are probabilities of labels as probabilities of orthants of normal laws, integrated as by Genz (1992).
+`Integrated` integrates over f at one or two data by the trapezoid rule: Student's t distribution, counts, two classes.
+`Orthants` are probabilities of labels as those of orthants of normal distributions, integrated as by Genz (1992).
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from scipy.stats import t as student_t
 POLE = np.array([[0.0, 0.0, 1.0]])
 NODES = np.linspace(-8.0, 8.0, 129)
 MASS = norm.pdf(NODES) * (NODES[1] - NODES[0])
-"""The trapezoid rule of the standard normal law; its error is below 1e-10 for the integrands here, which are smooth."""
+"""The trapezoid rule of the standard normal distribution; its error is below 1e-10 for the smooth integrands here."""
 WIDE = np.linspace(-12.0, 12.0, 601)
 """Values of a coordinate with a flat prior, about the median of y."""
 FEW = 300
@@ -44,8 +44,8 @@ class Kriging:
     """Universal kriging at known parameters.
 
     `scale` has the prior standard deviations of the coefficients of the basis, inf for flat ones. With `uses` = 2 the
-    law of the coefficients given the data is taken as their prior for the same data, as a local model does whose
-    neighbourhood is all data.
+    posterior of the coefficients is taken as their prior for the same data, as a local model does whose neighbourhood
+    is all data.
 
     Reference: Rasmussen & Williams (2006), eq. 2.23 to 2.26, 2.39 to 2.42, and 2.45 with orthonormal columns.
     """
@@ -117,7 +117,7 @@ class Kriging:
 
 
 @dataclass(frozen=True)
-class Law:
+class Likelihood:
     """p(y | f): its log, and of a new observation the mean, the variance and the distribution."""
 
     log: Callable
@@ -126,21 +126,21 @@ class Law:
     distribution: Callable = lambda y, f: 0.0
 
 
-def student_law(noise, degrees=4.0):
-    return Law(
+def student_likelihood(noise, degrees=4.0):
+    return Likelihood(
         lambda y, f: student_t.logpdf(y - f, degrees, scale=np.sqrt(noise)),
         variance=lambda f: degrees / (degrees - 2) * noise,
         distribution=lambda y, f: stdtr(degrees, (y - f) / np.sqrt(noise)),
     )
 
 
-POISSON_LAW = Law(
+POISSON_LIKELIHOOD = Likelihood(
     lambda y, f: y * f - np.exp(f) - gammaln(y + 1), np.exp, np.exp, lambda y, f: pdtr(np.maximum(y, 0), np.exp(f))
 )
 
 
-def probit_law(label_noise):
-    return Law(lambda y, f: np.logaddexp(np.log1p(-label_noise) + log_ndtr(y * f), np.log(label_noise / 2)))
+def probit_likelihood(label_noise):
+    return Likelihood(lambda y, f: np.logaddexp(np.log1p(-label_noise) + log_ndtr(y * f), np.log(label_noise / 2)))
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ class Integrated:
     X: np.ndarray
     y: np.ndarray
     covariance: Callable
-    law: Law
+    likelihood: Likelihood
     offset: float
     shift: np.ndarray
     flat: bool = False
@@ -187,8 +187,8 @@ class Integrated:
         steps = sum(np.log(each[1] - each[0]) for each in scales)
         own = grid[:, self.flat :]
         f = self.offset + np.hstack([grid[:, : self.flat], own @ root.T]) @ axes.T
-        likelihood = self.law.log(self.y, f + self.shift).sum(axis=1)
-        return grid, f, norm.logpdf(own).sum(axis=1) + likelihood + steps
+        log_likelihood = self.likelihood.log(self.y, f + self.shift).sum(axis=1)
+        return grid, f, norm.logpdf(own).sum(axis=1) + log_likelihood + steps
 
     @property
     def evidence(self):
@@ -218,7 +218,7 @@ class Integrated:
 
     def predicted(self, new):
         """The mean and the covariance of the mean of an observation given f."""
-        if self.law is not POISSON_LAW:
+        if self.likelihood is not POISSON_LIKELIHOOD:
             return self.latent(new)
         means, covariance = self.given(new)
         own = np.diagonal(covariance)
@@ -232,12 +232,12 @@ class Integrated:
         return np.einsum("g,gmk,k->m", self.nodes[1], function(values), MASS)
 
     def observed(self, new, shift=0.0):
-        mean = self.average(lambda f: self.law.mean(f + shift), new)
-        square = self.average(lambda f: self.law.mean(f + shift) ** 2 + self.law.variance(f + shift), new)
+        mean = self.average(lambda f: self.likelihood.mean(f + shift), new)
+        square = self.average(lambda f: self.likelihood.mean(f + shift) ** 2 + self.likelihood.variance(f + shift), new)
         return mean, square - mean**2
 
     def log_density(self, new, y, shift=0.0):
-        return np.log(self.average(lambda f: np.exp(self.law.log(y[:, None], f + shift)), new))
+        return np.log(self.average(lambda f: np.exp(self.likelihood.log(y[:, None], f + shift)), new))
 
     def interval(self, new, level):
         found = [
@@ -247,9 +247,9 @@ class Integrated:
 
     def quantile(self, point, p):
         def excess(y):
-            return self.average(lambda f: self.law.distribution(y, f), point)[0] - p
+            return self.average(lambda f: self.likelihood.distribution(y, f), point)[0] - p
 
-        if self.law is POISSON_LAW:
+        if self.likelihood is POISSON_LIKELIHOOD:
             return next(y for y in range(1000) if excess(y) >= 0)
         return brentq(excess, -50.0, 50.0)
 

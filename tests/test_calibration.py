@@ -1,8 +1,8 @@
 """Simulation-based calibration: parameters from the priors, functions, data; is the truth anywhere in the posterior?
 
-If a model and its computation are right, the posterior probability of values below the true one has the uniform law,
-over draws of everything. Reference: Talts, Betancourt, Simpson, Vehtari & Gelman (2018). The posterior probability
-takes the place of ranks among draws: it is their limit for many draws.
+If a model and its computation are right, the posterior probability of values below the true one has the uniform
+distribution, over draws of everything. Reference: Talts, Betancourt, Simpson, Vehtari & Gelman (2018). The posterior
+probability takes the place of ranks among draws: it is their limit for many draws.
 
 Each test has a false alarm in one of a thousand seeds; the seed is fixed.
 """
@@ -13,8 +13,9 @@ from scipy.special import ndtr, ndtri
 from scipy.stats import chi2, kstest
 
 import heatgp as hg
+from heatgp.gp.label_noise import LABEL_NOISE
 from heatgp.gp.parameters import LogNormal, Priors
-from heatgp.gp.probit import LABEL_NOISE, Probit
+from heatgp.gp.probit import Probit
 
 MANIFOLDS = (hg.Sphere(2), hg.SpecialOrthogonal(3), hg.ComplexProjective(2), hg.Torus(2))
 LEVEL = 1e-3
@@ -112,9 +113,9 @@ def several(manifold, rng):
     return (below(mixture, f[-1] @ side, means, variances),)
 
 
-def truncated(law, low, high, rng):
-    """A value of the law between two bounds."""
-    return float(law.quantile(rng.uniform(*ndtr(np.log(np.array([low, high]) / law.median) / law.spread))))
+def truncated(prior, low, high, rng):
+    """A value of the prior between two bounds."""
+    return float(prior.quantile(rng.uniform(*ndtr(np.log(np.array([low, high]) / prior.median) / prior.spread))))
 
 
 def weakly(manifold, rng):
@@ -123,9 +124,12 @@ def weakly(manifold, rng):
     Half of the labels are drawn from shares that are the same at all points. What it says are the probabilities that
     labels depend on the points, and of the label 1 at a new point.
     """
-    laws, signal = Probit.weak_priors, rng.uniform() < 0.5
+    priors, signal = Probit.weak_priors, rng.uniform() < 0.5
     time = truncated(LogNormal.between(*BOUNDS, Probit.time_edge), *BOUNDS, rng)
-    variance, noise = truncated(laws["amplitude"], 1e-2, 1e4, rng), truncated(laws["label_noise"], *LABEL_NOISE, rng)
+    variance, noise = (
+        truncated(priors["amplitude"], 1e-2, 1e4, rng),
+        truncated(priors["label_noise"], *LABEL_NOISE, rng),
+    )
     X, f = drawn_at(manifold, time, variance, 1, rng)
     f = f[:, 0] + np.sqrt(1 + variance) * rng.standard_normal()
     p = (1 - noise) * ndtr(f) + noise / 2 if signal else np.full(DATA + 1, rng.uniform())

@@ -70,9 +70,9 @@ def test_predictions_are_those_of_the_kernel(sphere_data):
     X, y = sphere_data
     Z = -X[:9]
     kernel = heat_kernel(S2)
-    height = kernel(X[:1], time=0.5)[0, 0]
+    variance = kernel(X[:1], time=0.5)[0, 0]
     K, k = kernel(X, time=0.5), kernel(Z, X, time=0.5)
-    for normalize, scale in ((True, 1 / height), (False, 1.0)):
+    for normalize, scale in ((True, 1 / variance), (False, 1.0)):
         gp = GPRegressor(S2, **FIXED, mean="zero", normalize=normalize).fit(X, y)
         inverse = np.linalg.inv(scale * K + 0.01 * np.eye(60))
         np.testing.assert_allclose(gp.predict(Z), scale * k @ inverse @ y, atol=1e-9)

@@ -8,7 +8,7 @@ from scipy.stats import norm
 import heatgp as hg
 from gp_kernels import RBF, Cosines, Full
 from heatgp.errors import InvalidInput, NotConverged
-from heatgp.gp.classes import condition_classes, one_against_rest
+from heatgp.gp.classes import condition_classes
 from heatgp.gp.ep import expectation_propagation
 from heatgp.gp.kernels import Normalized
 from heatgp.gp.parameters import Params
@@ -197,11 +197,6 @@ def test_hard_cases_converge():
 def test_one_label_is_exact():
     posterior = conditioned(RBF(), np.zeros((1, 1)), [1.0], Params(1.0, 3.0))
     assert np.isclose(posterior.log_marginal_likelihood, np.log(0.5), atol=1e-10)
-
-
-def test_one_against_rest():
-    table = one_against_rest(np.array([[0.2, 0.2, 0.4], [0.0, 0.0, 0.0]]))
-    np.testing.assert_allclose(table, [[0.25, 0.25, 0.5], [1 / 3, 1 / 3, 1 / 3]])
 
 
 def test_errors_say_what_to_do():

@@ -17,7 +17,7 @@ from heatgp.gp import search
 from heatgp.gp import search as learning
 from heatgp.gp.classes import condition_classes
 from heatgp.gp.kernels import Normalized, Precomputed
-from heatgp.gp.objective import FAR_BELOW, FLAT, worth_a_start
+from heatgp.gp.objective import FLAT, MUCH_LOWER, worth_a_start
 from heatgp.gp.parameters import Given, Params, Priors
 from heatgp.gp.posterior import condition
 from heatgp.gp.probit import Probit
@@ -87,7 +87,7 @@ def test_both_maxima_of_two_readings_are_seen():
 
 
 def test_places_that_a_neighbour_stands_for_are_no_starts():
-    far = FAR_BELOW + 1
+    far = MUCH_LOWER + 1
     values = [-2 * far, -far, 0.0, -1.0, -far, -3 * far, -2 * far]  # a peak, its near neighbour, and a low peak
     kept = worth_a_start([(value, np.array([k])) for k, value in enumerate(values)])
     assert [int(z[0]) for _, z in kept] == [2, 3, 6]

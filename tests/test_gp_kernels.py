@@ -49,7 +49,7 @@ def test_slopes_of_several_times():
 @pytest.mark.parametrize("kernel", [RBF(), Normalized(RBF()), Normalized(Cosines())])
 def test_matched_is_the_diagonal_of_pairs(kernel):
     for other in (None, X + 0.2):
-        found, expected = kernel.matched(X, other).at(0.3), kernel.pairs(X, other).at(0.3).diagonal()
+        found, expected = kernel.paired(X, other).at(0.3), kernel.pairs(X, other).at(0.3).diagonal()
         np.testing.assert_allclose(found.value, expected.value, atol=1e-14)
         np.testing.assert_allclose(found.slopes, expected.slopes, atol=1e-14)
 
@@ -61,7 +61,7 @@ def test_precomputed_has_no_time():
     at = kernel.pairs([0, 3], [1, 2, 5]).at(())
     np.testing.assert_array_equal(at.value, K[np.ix_([0, 3], [1, 2, 5])])
     assert at.slopes.shape == (0, 2, 3)
-    np.testing.assert_array_equal(kernel.matched([0, 3], [1, 2]).at(()).value, K[[0, 3], [1, 2]])
+    np.testing.assert_array_equal(kernel.paired([0, 3], [1, 2]).at(()).value, K[[0, 3], [1, 2]])
     np.testing.assert_array_equal(kernel.diag([0, 3], ()), 1)
 
 

@@ -25,23 +25,24 @@ def differences(objective, z, step=1e-5):
     return [(objective(z + e)[0] - objective(z - e)[0]) / (2 * step) for e in step * np.eye(len(z))]
 
 
-LAWS = {
+PRIORS = {
     "time": LogNormal(0.7, 0.8),
     "time[1]": LogNormal(2.0, 0.3),
     "amplitude": LogNormal(2.0, 0.4),
     "noise": LogNormal(0.1, 0.5),
 }
+INTERVALS = {"amplitude": (1e-6, 1e6)}
 SCALES = np.geomspace(0.2, 3.0, 30)
 
 
 @pytest.mark.parametrize(
-    "mean, width, scale, laws",
+    "mean, width, scale, priors",
     [
         ("zero", None, None, {}),
         ("constant", None, None, {}),
-        ("constant", None, SCALES, LAWS),
+        ("constant", None, SCALES, PRIORS),
         ("linear", None, SCALES, {}),
-        ("linear", [np.inf, 0.5], SCALES, LAWS),
+        ("linear", [np.inf, 0.5], SCALES, PRIORS),
         ("linear", 0.5, None, {}),
     ],
     ids=["zero", "constant", "priors", "linear", "half flat", "no flat"],
@@ -60,7 +61,7 @@ SCALES = np.geomspace(0.2, 3.0, 30)
     ],
     ids=["rbf", "fixed time", "two times", "one of two", "low rank", "height moves", "normalized"],
 )
-def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean, width, scale, laws):
+def test_regression_gradients_are_differences(kernel, time, amplitude, noise, mean, width, scale, priors):
     X, y = wavy(30)
     X = X if isinstance(kernel, ARD) else X[:, :1]
     options = {"noise_scale": scale, "coefficient_scale": width}
@@ -68,7 +69,7 @@ def test_regression_gradients_are_differences(kernel, time, amplitude, noise, me
     data, _ = targets(X, y, level, **options)
     given = Given.of(kernel, time, amplitude, noise)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
-    objective = Objective(prior, data, given, Exact((1e-6, 1e6)), laws)
+    objective = Objective(prior, data, given, Exact(accuracy="search"), priors, INTERVALS)
     z = np.full(len(objective.names), -1.2)
     value, gradient = objective(z)
     assert gradient.shape == z.shape
@@ -76,17 +77,17 @@ def test_regression_gradients_are_differences(kernel, time, amplitude, noise, me
     params = objective.params(z)
     posterior = condition(kernel, X, y, params, level, **options)
     expected = posterior.log_marginal_likelihood
-    height = prior.height(prior.at(params.time)[0])
-    values = {"amplitude": params.amplitude * height, "noise": params.noise / params.amplitude / height}
+    variance = prior.mean_variance(prior.at(params.time)[0])
+    values = {"amplitude": params.amplitude * variance, "noise": params.noise / params.amplitude / variance}
     values |= zip(given.time_names, np.atleast_1d(params.time)[given.free])
     learned = {"amplitude": amplitude, "noise": noise}
     expected += sum(
-        law.log_density(np.log(values[n])) for n, law in laws.items() if learned.get(n) is None and n in values
+        each.log_density(np.log(values[n])) for n, each in priors.items() if learned.get(n) is None and n in values
     )
     np.testing.assert_allclose(value, expected, rtol=1e-7)
-    np.testing.assert_allclose(value - objective.log_prior(z, params), posterior.log_marginal_likelihood, rtol=1e-7)
+    np.testing.assert_allclose(value - objective.solution(z)[1], posterior.log_marginal_likelihood, rtol=1e-7)
     if prior.form is Dense:
-        value -= sum(law.log_density(np.log(values[n])) for n, law in laws.items() if n in given.time_names)
+        value -= sum(each.log_density(np.log(values[n])) for n, each in priors.items() if n in given.time_names)
         diagonal, rest = spectral(objective, z), z[len(given.free) :]
         np.testing.assert_allclose(diagonal(rest)[0], value, rtol=1e-6)
         points = rest + np.linspace(-1, 1, 3)[:, None]
@@ -97,7 +98,7 @@ def test_values_of_many_points_where_a_covariance_is_not_positive_definite():
     given = Given.of(RBF(), 1.0, None, None)
     prior = Prior(constant(np.array([1.0, 0.5, -0.1])), Diagonal)
     data, _ = targets(np.zeros((3, 1)), np.array([1.0, 2.0, -1.0]), "zero")
-    objective = Objective(prior, data, given, Exact((1e-6, 1e6)))
+    objective = Objective(prior, data, given, Exact(accuracy="search"), intervals=INTERVALS)
     noise = np.log([[0.01], [10.0]])  # of a mean prior variance of 0.47
     np.testing.assert_allclose(values_of_spectrum(objective, noise[1:]), objective.value(noise[1]), rtol=1e-12)
     with pytest.raises(NotPositiveDefinite):
@@ -112,7 +113,9 @@ def test_gradient_under_the_jitter(kernel, noise, amplitude):
     X = np.linspace(0, 3, 30)[:, None]
     y = Cosines(frequencies=3).features(X).at(0.1).value.sum(axis=1)
     given = Given.of(kernel, None, amplitude, noise)
-    objective = Objective(Prior.of(kernel, X, 1.0), targets(X, y, "zero")[0], given, Exact((1e-6, 1e6)))
+    objective = Objective(
+        Prior.of(kernel, X, 1.0), targets(X, y, "zero")[0], given, Exact(accuracy="search"), intervals=INTERVALS
+    )
     z = np.full(len(objective.names), -0.3)
     np.testing.assert_allclose(objective(z)[1], differences(objective, z, 1e-3), rtol=1e-2, atol=1e-2)
 
@@ -121,11 +124,13 @@ def test_gradient_where_the_amplitude_is_clipped():
     X, y = wavy(30)
     given = Given.of(Full(Cosines()), None, None, None)
     prior = Prior.of(Full(Cosines()), X[:, :1], 1.0)
-    objective = Objective(prior, targets(X, y, "zero")[0], given, Exact((1e-6, 0.1)))
+    objective = Objective(
+        prior, targets(X, y, "zero")[0], given, Exact(accuracy="search"), intervals={"amplitude": (1e-6, 0.1)}
+    )
     z = np.array([-1.0, -3.0])
     np.testing.assert_allclose(objective(z)[1], differences(objective, z), rtol=1e-5)
     time = objective.given.times(z)
-    assert np.isclose(objective.params(z).amplitude * prior.height(prior.at(time)[0]), 0.1)
+    assert np.isclose(objective.params(z).amplitude * prior.mean_variance(prior.at(time)[0]), 0.1)
 
 
 @pytest.mark.parametrize("constant", [False, True], ids=["zero mean", "constant"])
@@ -137,14 +142,18 @@ def test_class_gradients_are_differences(kernel, amplitude, label_noise, constan
     X = X if isinstance(kernel, ARD) else X[:, :1]
     given = Given.of(kernel, None, amplitude, 0.0)
     prior = Prior.of(kernel, X, given.times(np.zeros(2)))
-    labels, laws = np.sign(y - 3.01), {"time": LogNormal(2.0, 0.5), "amplitude": LogNormal(3.0, 0.7)}
+    labels, priors = np.sign(y - 3.01), {"time": LogNormal(2.0, 0.5), "amplitude": LogNormal(3.0, 0.7)}
     inference = Approximate(Probit(label_noise))
     mean = "constant" if constant else "zero"
-    objective = Objective(prior, observations(X, labels, mean)[0], given, inference, laws)
+    objective = Objective(prior, observations(X, labels, mean)[0], given, inference, priors)
     z = np.full(len(objective.names), -0.5)
     value, gradient = objective(z)
     np.testing.assert_allclose(gradient, differences(objective, z, 1e-3), rtol=1e-4, atol=1e-4)
-    density, params, likelihood = log_density(laws, objective.names, z)[0], objective.params(z), objective.likelihood(z)
+    density, params, likelihood = (
+        log_density(priors, objective.names, z)[0],
+        objective.params(z),
+        objective.likelihood(z),
+    )
     posterior = condition_classes(kernel, X, labels, params, likelihood, mean=mean)
     np.testing.assert_allclose(value, posterior.log_marginal_likelihood + density, atol=1e-8)
 
@@ -157,7 +166,7 @@ def test_memory_of_one_evaluation(classes):
     kernel = Normalized(heat_kernel(Euclidean(2)))
     given = Given.of(kernel, None, None, 0.0 if classes else None)
     prior = Prior.of(kernel, X, 1.0)
-    objective = Objective(prior, targets(X, y, 3.0)[0], given, Exact((1e-6, 1e6)))
+    objective = Objective(prior, targets(X, y, 3.0)[0], given, Exact(accuracy="search"), intervals=INTERVALS)
     if classes:
         objective = Objective(prior, observations(X, np.sign(y - 3.01), "zero")[0], given, Approximate(Probit()))
     gc.disable()

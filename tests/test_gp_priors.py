@@ -1,4 +1,4 @@
-"""Priors of the parameters: against SciPy's laws, and what is refused."""
+"""Priors of the parameters: against SciPy's distributions, and what is refused."""
 
 import numpy as np
 import pytest
@@ -7,43 +7,47 @@ from scipy.stats import lognorm, norm
 from heatgp.errors import InvalidInput
 from heatgp.gp.parameters import LogNormal, Priors, checked_priors, log_density
 
-LAW = LogNormal(median=0.3, spread=1.7)
+PRIOR = LogNormal(median=0.3, spread=1.7)
 BOUNDS = {"time": (0.01, 10.0), "amplitude": (1e-6, 1e6), "noise": (1e-8, 1e4)}
 
 
-def test_the_law_is_that_of_scipy():
+def test_the_distribution_is_that_of_scipy():
     z = np.linspace(-5, 3, 7)
     theirs = lognorm(s=1.7, scale=0.3)
-    np.testing.assert_allclose(LAW.log_density(z), norm(np.log(0.3), 1.7).logpdf(z), rtol=1e-13)
-    np.testing.assert_allclose(LAW.log_density(z), theirs.logpdf(np.exp(z)) + z, rtol=1e-13)  # with respect to z
-    np.testing.assert_allclose(LAW.slope(z), (LAW.log_density(z + 1e-5) - LAW.log_density(z - 1e-5)) / 2e-5, atol=1e-8)
-    np.testing.assert_allclose(LAW.quantile([0.1, 0.5, 0.99]), theirs.ppf([0.1, 0.5, 0.99]), rtol=1e-12)
-    assert LAW.mass(0.1, 2.0) == pytest.approx(theirs.cdf(2.0) - theirs.cdf(0.1), rel=1e-12)
-    draws = LAW.sample(0, 20_000)
+    np.testing.assert_allclose(PRIOR.log_density(z), norm(np.log(0.3), 1.7).logpdf(z), rtol=1e-13)
+    np.testing.assert_allclose(PRIOR.log_density(z), theirs.logpdf(np.exp(z)) + z, rtol=1e-13)  # with respect to z
+    np.testing.assert_allclose(
+        PRIOR.slope(z), (PRIOR.log_density(z + 1e-5) - PRIOR.log_density(z - 1e-5)) / 2e-5, atol=1e-8
+    )
+    np.testing.assert_allclose(PRIOR.quantile([0.1, 0.5, 0.99]), theirs.ppf([0.1, 0.5, 0.99]), rtol=1e-12)
+    assert PRIOR.mass(0.1, 2.0) == pytest.approx(theirs.cdf(2.0) - theirs.cdf(0.1), rel=1e-12)
+    draws = PRIOR.sample(0, 20_000)
     assert abs(np.log(draws).mean() - np.log(0.3)) < 4.5 * 1.7 / np.sqrt(20_000)
     assert LogNormal.between(0.01, 4.0).mass(0.01, 4.0) == pytest.approx(norm.cdf(2) - norm.cdf(-2))
 
 
 def test_densities_of_coordinates_add():
-    laws = Priors(time=(LAW, None), noise=LogNormal(0.1, 2.0)).laws(
-        {"time[0]": (0.1, 1.0), "time[1]": (0.1, 1.0), "amplitude": (0.1, 1.0), "noise": (0.1, 1.0)}, parameters=2
+    names = ("time[0]", "time[1]")
+    priors = Priors(time=(PRIOR, None), noise=LogNormal(0.1, 2.0)).by_name(
+        dict.fromkeys((*names, "amplitude", "noise"), (0.1, 1.0)), names
     )
-    assert set(laws) == {"time[0]", "noise"}
+    assert set(priors) == {"time[0]", "noise"}
     z = np.array([0.2, 0.3, -1.0])
-    value, gradient = log_density(laws, ["time[0]", "time[1]", "noise"], z)
-    assert value == pytest.approx(LAW.log_density(0.2) + norm(np.log(0.1), 2.0).logpdf(-1.0))
-    np.testing.assert_allclose(gradient, [LAW.slope(0.2), 0.0, -(-1.0 - np.log(0.1)) / 4.0])
+    value, gradient = log_density(priors, ["time[0]", "time[1]", "noise"], z)
+    assert value == pytest.approx(PRIOR.log_density(0.2) + norm(np.log(0.1), 2.0).logpdf(-1.0))
+    np.testing.assert_allclose(gradient, [PRIOR.slope(0.2), 0.0, -(-1.0 - np.log(0.1)) / 4.0])
     assert log_density({}, ["time"], z[:1])[0] == 0.0
-    assert Priors(time=LAW).laws({"noise": (0.1, 1.0)}) == {}  # a time that is given
+    assert Priors(time=PRIOR).by_name({"noise": (0.1, 1.0)}) == {}  # a time that is given
 
 
 def test_weights_have_priors_of_their_own():
     bounds = {"time[0]": (0.1, 1.0), "time[1]": (0.1, 1.0), "weight[1]": (1e-4, 1e4)}
-    assert set(Priors(time=LAW).laws(bounds, parameters=3, weights=1)) == {"time[0]", "time[1]"}
+    assert set(Priors(time=PRIOR).by_name(bounds, tuple(bounds), weights=1)) == {"time[0]", "time[1]"}
     wide = LogNormal(1.0, 3.0)
-    assert Priors(time=(LAW, None, wide)).laws(bounds, parameters=3, weights=1) == {"time[0]": LAW, "weight[1]": wide}
-    with pytest.raises(InvalidInput, match="has 4 laws; the kernel has 2 times"):
-        Priors(time=(LAW,) * 4).laws(bounds, parameters=3, weights=1)
+    priors = Priors(time=(PRIOR, None, wide)).by_name(bounds, tuple(bounds), weights=1)
+    assert priors == {"time[0]": PRIOR, "weight[1]": wide}
+    with pytest.raises(InvalidInput, match="has 4 priors; the kernel has 2 times"):
+        Priors(time=(PRIOR,) * 4).by_name(bounds, tuple(bounds), weights=1)
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf, "1", None, True])
@@ -59,9 +63,9 @@ def test_errors_say_what_to_do():
     with pytest.raises(
         InvalidInput, match=r"prior of time, LogNormal\(.*\), has a probability of .* between the bounds"
     ):
-        Priors(time=LogNormal(1e6, 1.0)).laws(BOUNDS)
-    with pytest.raises(InvalidInput, match=r"priors\.time has 3 laws; the kernel has 1 times"):
-        Priors(time=(LAW, LAW, LAW)).laws(BOUNDS)
+        Priors(time=LogNormal(1e6, 1.0)).by_name(BOUNDS)
+    with pytest.raises(InvalidInput, match=r"priors\.time has 3 priors; the kernel has 1 times"):
+        Priors(time=(PRIOR, PRIOR, PRIOR)).by_name(BOUNDS)
     with pytest.raises(InvalidInput, match=r'priors = \'strong\' is not known\. Use "weak", None'):
         checked_priors("strong")
 

@@ -22,7 +22,7 @@ def moments(found):
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 4])
-def test_normal_laws(d, rng):
+def test_normal_distributions(d, rng):
     root = rng.normal(size=(d, d)) / 2
     centre, covariance = rng.normal(size=d), root @ root.T + 0.05 * np.eye(d)
     precision = np.linalg.inv(covariance)
@@ -41,7 +41,7 @@ def test_normal_laws(d, rng):
     assert np.all((ratio > 0.93) & (ratio < 1.01))  # what is left out is far out
 
 
-def test_laws_with_a_long_tail_and_a_bound():
+def test_distributions_with_a_long_tail_and_a_bound():
     """The log of a gamma variable, with a weak prior; then the same cut off at its mode."""
     z = np.linspace(-25, 10, 70_001)
 
@@ -88,15 +88,15 @@ def test_too_many_parameters_are_refused():
 PRIORS = Priors(LogNormal(0.5, 0.8), LogNormal(1.0, 1.0), LogNormal(0.2, 1.2), time_bounds=(1e-3, 1e2))
 
 
-def dense(law, low=-4.0, high=4.0, number=33):
-    """Values and weights of a log-normal law, equally spaced in its logarithm."""
+def dense(prior, low=-4.0, high=4.0, number=33):
+    """Values and weights of a log-normal distribution, equally spaced in its logarithm."""
     units = np.linspace(low, high, number)
-    return law.median * np.exp(law.spread * units), norm.pdf(units)
+    return prior.median * np.exp(prior.spread * units), norm.pdf(units)
 
 
 @pytest.mark.parametrize("mean", ["zero", "constant"])
 def test_regression_is_the_dense_integral(mean):
-    """Five data on the line: the predictive law by a sum over 33³ parameters, with formulas of its own."""
+    """Five data on the line: the predictive distribution by a sum over 33³ parameters, with formulas of its own."""
     rng = np.random.default_rng(3)
     X, new = np.sort(rng.uniform(-2, 2, 5)), np.array([-2.5, 0.1, 1.4])
     y = np.sin(2 * X) + 0.3 * rng.standard_normal(5) + (5.0 if mean == "constant" else 0.0)

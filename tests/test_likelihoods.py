@@ -1,4 +1,4 @@
-"""Likelihoods against 20-digit integrals, closed forms, SciPy's laws and Markov chains."""
+"""Likelihoods against 20-digit integrals, closed forms, SciPy's distributions and Markov chains."""
 
 from dataclasses import dataclass
 from functools import cache, partial
@@ -21,11 +21,11 @@ def moments_to_20_digits(log_density, mean, variance, places):
     with mp.workdps(20):
         mean, variance = mp.mpf(mean), mp.mpf(variance)
 
-        def height(f):
+        def log_product(f):
             return log_density(f) - (f - mean) ** 2 / (2 * variance)
 
-        top = max(height(f) for f in places)  # mpmath's error estimate is absolute: the integrand must be about 1
-        density = cache(lambda f: mp.exp(height(f) - top))
+        top = max(log_product(f) for f in places)  # mpmath's error estimate is absolute: the integrand must be about 1
+        density = cache(lambda f: mp.exp(log_product(f) - top))
         total, first, second = (
             mp.quad(lambda f, k=k: (f - mean) ** k * density(f), sorted(places), method="gauss-legendre")
             for k in range(3)
@@ -152,14 +152,14 @@ def test_quantiles_of_new_observations(p):
     mean, variance = np.array([0.0, 1.5, -3.0]), np.array([0.5, 2.0, 1e-12])
     student = StudentT(0.3, 4.0)
     found = student.quantile(p, mean, variance)
-    for y, *law in zip(found, mean, variance):
-        assert averaged(stats.t(4, y, 0.3**0.5).sf, *law) == pytest.approx(p, abs=1e-9)  # symmetric in y and f
+    for y, *moments in zip(found, mean, variance):
+        assert averaged(stats.t(4, y, 0.3**0.5).sf, *moments) == pytest.approx(p, abs=1e-9)  # symmetric in y and f
     np.testing.assert_allclose(
         RegressionLikelihood.cumulative(student, found, mean, variance), p, atol=1e-6
     )  # the default
     counts = Poisson().quantile(p, mean, variance)
-    for k, *law in zip(counts, mean, variance):
-        below, at = (averaged(partial(lambda j, f: stats.poisson.cdf(j, np.exp(f)), j), *law) for j in (k - 1, k))
+    for k, *moments in zip(counts, mean, variance):
+        below, at = (averaged(partial(lambda j, f: stats.poisson.cdf(j, np.exp(f)), j), *moments) for j in (k - 1, k))
         assert below < p <= at
 
 
@@ -210,6 +210,6 @@ def test_parameters_are_checked():
 
 
 def test_quantile_of_a_whole_number_starts_anywhere():
-    law = stats.poisson(3.0)
+    counts = stats.poisson(3.0)
     for start in (-50.0, 0.0, 3.0, 1e6):
-        assert quantile(law.cdf, 0.8, np.array([start]), np.ones(1), integer=True) == law.ppf(0.8)
+        assert quantile(counts.cdf, 0.8, np.array([start]), np.ones(1), integer=True) == counts.ppf(0.8)

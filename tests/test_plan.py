@@ -3,9 +3,9 @@
 A cell that is allowed has a check in CHECKS, which compares numbers of the model with an answer in plain NumPy, see
 `plan_answers`. All parameters are given, unless the row is about learned ones. Sparse models have all data as inducing
 points, and local models have all data near, so that both are the exact model; but local ones use the data twice for
-the coefficients of the mean, see `Kriging`. Student's t law is tried with 10,000 degrees of freedom, where it is normal
-but for 2e-4 of its variance, and with 4 at two data. Labels and counts are few, so that integrals over f are possible;
-the tolerance is then the error of expectation propagation.
+the coefficients of the mean, see `Kriging`. Student's t distribution is tried with 10,000 degrees of freedom, where
+it is normal but for 2e-4 of its variance, and with 4 at two data. Labels and counts are few, so that
+integrals over f are possible; the tolerance is then the error of expectation propagation.
 
 Without an independent value are the error of a simulated kernel, the evidence of a local model and the values of Matern
 kernels; the checks say so.
@@ -42,7 +42,16 @@ from heatgp.estimators.plan import (
 )
 from heatgp.gp.parameters import FLAT, LogNormal, Priors
 from heatgp.gp.student import StudentT
-from plan_answers import POISSON_LAW, Integrated, Kriging, Orthants, correlation, heat, probit_law, student_law
+from plan_answers import (
+    POISSON_LIKELIHOOD,
+    Integrated,
+    Kriging,
+    Orthants,
+    correlation,
+    heat,
+    probit_likelihood,
+    student_likelihood,
+)
 
 LINEAR = (NORMAL, OUTPUTS, SPARSE, LOCAL)
 """Kinds with normal noise."""
@@ -103,11 +112,11 @@ class Case:
     """A model with its data, and how far its numbers may be from the answer.
 
     `tolerance` is that of means and standard deviations over the standard deviation, and of probabilities; `nats` that
-    of log evidences and log densities; `rough` is the tolerance where expectation propagation is less accurate: the law
-    of f at one point counts as normal, or the factor of one datum is taken out.
+    of log evidences and log densities; `rough` is the tolerance where expectation propagation is less accurate: f at
+    one point counts as normal, or the factor of one datum is taken out.
     """
 
-    law: str
+    likelihood: str
     options: dict
     X: np.ndarray
     y: np.ndarray
@@ -120,7 +129,7 @@ class Case:
 
     @property
     def is_classifier(self):
-        return self.law in ("probit", "orthants")
+        return self.likelihood in ("probit", "orthants")
 
     @property
     def is_local(self):
@@ -158,7 +167,7 @@ class Case:
         y=None,
         exposure=None,
         label_noise=None,
-        height=None,
+        variance=None,
         degrees=4.0,
     ):
         """The answers, one for each output.
@@ -170,12 +179,12 @@ class Case:
         scale : number, the prior standard deviation of the coefficients but the first.
         known : the variances of the noise of the data, default `noise`.
         X : points, default those of the case, perhaps with covariates as further columns.
-        height : number, the mean prior variance at the data, where it is not the same at all points.
+        variance : number, the mean prior variance at the data, where it is not the same at all points.
         """
         X, y = self.X if X is None else X, self.y if y is None else y
         k = (lambda A, B: amplitude * correlation(A, B, time)) if covariance is None else covariance
         basis, offset = (mean, 0.0) if callable(mean) else (no_basis, mean)
-        if self.law == "normal":
+        if self.likelihood == "normal":
             scales = np.full(basis(X).shape[1], scale)
             scales[:1] = np.inf
             known = np.full(len(X), noise) if known is None else known
@@ -183,39 +192,40 @@ class Case:
             columns = y.reshape(len(X), -1).T
             return [Kriging(X, column, k, known, basis, scales, offset, noise, uses) for column in columns]
         shift = np.zeros(len(X)) if exposure is None else np.log(exposure)
-        if callable(mean) and self.law in ("near normal", "student"):  # f counts from a typical value of y
-            offset = np.median(y)
-        if callable(mean) and self.law == "poisson":
+        if callable(mean) and self.likelihood == "poisson":
             offset = np.log(y.sum() / np.exp(shift).sum())
-        if self.law == "near normal":
+        if self.likelihood == "near normal":
             scales = np.where(np.arange(basis(X).shape[1]) == 0, np.inf, scale)
             return [Kriging(X, y, k, np.full(len(X), noise), basis, scales, offset, noise)]
-        is_flat = mean is constant and self.law == "student"
-        height = k(X[:1], X[:1])[0, 0] if height is None else height
-        # orthogonal columns of the mean square one have coefficients of the variance 1 + height, else scale²
+        is_flat = mean is constant and self.likelihood == "student"
+        variance = k(X[:1], X[:1])[0, 0] if variance is None else variance
+        # orthogonal columns of the mean square one have coefficients of the variance 1 + variance, else scale²
         scales = np.full(basis(X).shape[1], scale)
         own = np.isinf(scales) | (np.arange(len(scales)) == 0)
         columns, transform = basis(X), np.eye(len(scales))
         transform[np.ix_(own, own)] = np.linalg.inv(np.linalg.qr(columns[:, own])[1]) * np.sqrt(len(X))
-        variances = np.where(own, 1.0 + height, scales**2) * (not is_flat)
+        variances = np.where(own, 1.0 + variance, scales**2) * (not is_flat)
         variances = np.where(np.isfinite(variances), variances, 0.0)
 
         def with_level(A, B):
             return k(A, B) + (basis(A) @ transform * variances) @ (basis(B) @ transform).T
 
-        if self.law == "orthants":
+        if self.likelihood == "orthants":
             return [Orthants(X, y, with_level, len(np.unique(y)))]
         label_noise = self.label_noise if label_noise is None else label_noise
-        law = {"student": student_law(noise, degrees), "poisson": POISSON_LAW, "probit": probit_law(label_noise)}[
-            self.law
-        ]
-        return [Integrated(X, 2.0 * y - 1 if self.law == "probit" else y, with_level, law, offset, shift, is_flat)]
+        likelihood = {
+            "student": student_likelihood(noise, degrees),
+            "poisson": POISSON_LIKELIHOOD,
+            "probit": probit_likelihood(label_noise),
+        }[self.likelihood]
+        y = 2.0 * y - 1 if self.likelihood == "probit" else y
+        return [Integrated(X, y, with_level, likelihood, offset, shift, is_flat)]
 
 
 def cases_of_labels(sparse=False):
-    def case(law, points, y, tolerance, nats, rough, label_noise=0.0):
+    def case(likelihood, points, y, tolerance, nats, rough, label_noise=0.0):
         given = {"label_noise": label_noise} | ({"inference": hg.Sparse(points)} if sparse else {})
-        return Case(law, given, points, np.array(y), tolerance, nats, rough, label_noise=label_noise)
+        return Case(likelihood, given, points, np.array(y), tolerance, nats, rough, label_noise=label_noise)
 
     return [
         case("probit", TWO, [0, 1], 5e-3, 1e-2, 5e-3, 0.05),
@@ -335,9 +345,9 @@ def several_coefficients(function):
     """The check for all cases but that of two data with Student-t noise, of which flat coefficients leave nothing."""
 
     def check(case):
-        if case.law == "poisson":  # with a wide prior the law of a log rate is normal for large counts only
+        if case.likelihood == "poisson":  # with a wide prior the log rate is normal for large counts only
             function(replace(case, y=10 * case.y))
-        elif case.law != "student":
+        elif case.likelihood != "student":
             function(case)
 
     return check
@@ -345,9 +355,9 @@ def several_coefficients(function):
 
 def has_coefficients(case, model, answers):
     """The coefficients of the mean are those of the answers, where these state them."""
-    if case.law in ("normal", "near normal"):
+    if case.likelihood in ("normal", "near normal"):
         found = [answer.coefficients[0] for answer in answers]
-        tolerance = 1e-6 if case.law == "normal" else case.tolerance
+        tolerance = 1e-6 if case.likelihood == "normal" else case.tolerance
         np.testing.assert_allclose(model.coefficients_, stacked(found, model.coefficients_.shape), rtol=tolerance)
 
 
@@ -382,7 +392,7 @@ def check_covariates(case):
 
 @checks("fit(exposure=)", POISSON, SPARSE_LIKELIHOODS)
 def check_exposure(case):
-    if case.law != "poisson":  # an error, of which the column Student-t is about
+    if case.likelihood != "poisson":  # an error, of which the column Student-t is about
         return
     exposure = np.array([1.0, 4.0])
     model, answers = case.fit(given={"exposure": exposure}), case.answers(exposure=exposure)
@@ -483,7 +493,7 @@ def check_smoothness(case):
 
 @checks('kernel="precomputed"', NORMAL, STUDENT, POISSON, OUTPUTS, CLASSES)
 def check_precomputed(case):
-    """A Gram matrix whose diagonal is not one number; that of new points is told as `prior`."""
+    """A Gram matrix whose diagonal is not one number; that of new points is given as `prior`."""
 
     def gram(A, B):
         return np.exp(A @ B.T - 1) * np.outer(1 + 0.2 * A[:, 0], 1 + 0.2 * B[:, 0])
@@ -491,7 +501,7 @@ def check_precomputed(case):
     own = gram(case.X, case.X)
     model = case.model(manifold=None, kernel="precomputed", time=None).fit(own, case.y)
     mean = float(np.mean(np.diagonal(own)))
-    answers = case.answers(lambda A, B: AMPLITUDE * gram(A, B), height=AMPLITUDE * mean)
+    answers = case.answers(lambda A, B: AMPLITUDE * gram(A, B), variance=AMPLITUDE * mean)
     agrees(case, model, answers, points=gram(NEW, case.X), prior=gram(NEW, NEW))
     if not case.is_classifier:
         has_covariance(case, answers, *model.predict(gram(NEW, case.X), return_cov=True, prior=gram(NEW, NEW)))
@@ -531,9 +541,9 @@ def check_partial_fit_after_fit(case):
 @checks('integrate="grid"', NORMAL, STUDENT, POISSON, SPARSE, CLASSES)
 def check_grid(case):
     """The weights of the grid are the posterior density at its points, and predictions are averaged with them."""
-    is_normal = case.law == "normal"
-    laws = {"amplitude": LogNormal(1.5, 0.7)} | ({"noise": LogNormal(0.05, 0.5)} if is_normal else {})
-    model = case.fit(**dict.fromkeys(laws), integrate="grid", priors=Priors(**laws))
+    is_normal = case.likelihood == "normal"
+    priors = {"amplitude": LogNormal(1.5, 0.7)} | ({"noise": LogNormal(0.05, 0.5)} if is_normal else {})
+    model = case.fit(**dict.fromkeys(priors), integrate="grid", priors=Priors(**priors))
     mixture = model.mixture_
     params = [posterior.params for posterior in mixture.posteriors]
     assert len(params) > 3
@@ -578,7 +588,7 @@ def check_probabilities(case):
     agrees(case, model, [answer])
     without = ndtri(answer.probabilities(NEW, 0.0))
     margins = without[:, 1] if without.shape[1] == 2 else without
-    # the density of the normal law at these margins is above 0.2
+    # the density of the normal distribution at these margins is above 0.2
     assert norm.pdf(margins).min() > 0.2
     np.testing.assert_allclose(model.decision_function(NEW), margins, atol=5 * case.tolerance)
     assert (model.predict(NEW) == model.classes_[without.argmax(axis=1)]).all()
@@ -592,9 +602,9 @@ def check_interval(case):
     found = np.array(case.fit().predict_interval(NEW, level=0.8))
     for k, answer in enumerate(case.answers()):
         own = found[..., k] if found.ndim == 3 else found
-        std = 0.0 if case.law == "poisson" else np.sqrt(answer.observed(NEW)[1])
+        std = 0.0 if case.likelihood == "poisson" else np.sqrt(answer.observed(NEW)[1])
         assert np.all(np.abs(own - answer.interval(NEW, 0.8)) <= case.rough * std)
-    if case.law == "poisson":  # those of the rate are of f, whose moments are more accurate than those of the rate
+    if case.likelihood == "poisson":  # those of the rate are of f, whose moments are more accurate
         low, high = np.log(case.fit().predict_interval(NEW, level=0.8, noise=False))
         mean, covariance = case.answers()[0].latent(NEW)
         of_f = (low + high) / 2, (high - low) / (2 * norm.ppf(0.9))
@@ -640,7 +650,7 @@ def are_drawn(case, draws):
     """Draws (M, n), or (M, p, n), have the mean and the covariance of the answers; of rates their logarithms have."""
     for k, answer in enumerate(case.answers()):
         own = draws[:, k] if draws.ndim == 3 else draws
-        own, (mean, covariance) = np.log(own) if case.law == "poisson" else own, answer.latent(NEW)
+        own, (mean, covariance) = np.log(own) if case.likelihood == "poisson" else own, answer.latent(NEW)
         std = np.sqrt(np.diagonal(covariance))
         error = std / np.sqrt(own.shape[1])
         assert np.max(np.abs(own.mean(axis=1) - mean) - ERRORS * error - case.tolerance * std) < 0
@@ -659,7 +669,7 @@ def check_sample(case):
 
 @checks("sample_functions", NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LIKELIHOODS, LOCAL)
 def check_functions(case):
-    """Values at points of two calls have the joint law."""
+    """Values at points of two calls have the joint distribution."""
     functions = case.fit().sample_functions(n_samples=4000)
     are_drawn(case, np.vstack([functions(NEW[:2]), functions(NEW[2:])]))
 
@@ -692,7 +702,7 @@ def check_summary(case):
     values = dict(re.findall(r"^(\S.*?)  +(\S+)  ", printed, re.MULTILINE))
     assert float(values["time"]) == TIME
     assert {float(value) for name, value in values.items() if name.startswith("amplitude")} == {AMPLITUDE}
-    if case.law != "normal":
+    if case.likelihood != "normal":
         return
     for k, answer in enumerate(answers):
         name = f"mean: constant{f'[{k}]' if len(answers) > 1 else ''}"
@@ -756,8 +766,8 @@ def check_evidence(case):
     model = case.fit()
     value, slopes = model.log_marginal_likelihood(gradient=True)
     names = {"time": TIME, "amplitude": AMPLITUDE}
-    names |= {"noise": NOISE} if case.law in ("normal", "near normal", "student") else {}
-    names |= {"near normal": {"degrees": 1e4}, "student": {"degrees": 4.0}}.get(case.law, {})
+    names |= {"noise": NOISE} if case.likelihood in ("normal", "near normal", "student") else {}
+    names |= {"near normal": {"degrees": 1e4}, "student": {"degrees": 4.0}}.get(case.likelihood, {})
     names |= {"label_noise": case.label_noise} if case.is_classifier else {}
     assert len(slopes) == len(names)
 
@@ -821,7 +831,7 @@ REFUSED = {
 
 def refused_models(kind):
     """Models of a kind that are not fitted, with data."""
-    law = {STUDENT: "student-t", SPARSE_LIKELIHOODS: "student-t", POISSON: "poisson"}.get(kind, "normal")
+    likelihood = {STUDENT: "student-t", SPARSE_LIKELIHOODS: "student-t", POISSON: "poisson"}.get(kind, "normal")
     given = {"manifold": S2, "time": TIME, "amplitude": AMPLITUDE}
     if kind in (SPARSE, SPARSE_LIKELIHOODS, SPARSE_CLASSES):
         given |= {"inference": hg.Sparse(X)}
@@ -831,7 +841,7 @@ def refused_models(kind):
         return [(hg.GPClassifier(label_noise=0.0, **given), np.arange(24) % classes) for classes in (2, 3)]
     y = {POISSON: np.round(np.exp(X[:, 0])), OUTPUTS: np.column_stack([Y, Y**2])}.get(kind, Y)
     noise = {} if kind == POISSON else {"noise": NOISE}
-    return [(hg.GPRegressor(likelihood=law, **noise, **given), y)]
+    return [(hg.GPRegressor(likelihood=likelihood, **noise, **given), y)]
 
 
 def is_refused(row, kind):

@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 import heatgp as hg
 from gp_kernels import Cosines
 from heatgp.errors import BoundWarning, InvalidInput, Unsupported
-from heatgp.gp.functions import triangular_root
 from heatgp.gp.gradients import evidence_gradient
 from heatgp.gp.mixture import Mixture, normal_quantile
 from heatgp.gp.parameters import FLAT, Params
+from heatgp.gp.pivoted import triangular_root
 from heatgp.gp.posterior import condition
 from statistics_helpers import assert_mean
 
@@ -171,7 +171,7 @@ def test_the_scorer_of_classes_is_that_of_scikit_learn(plane):
     assert hg.nlpd_scorer(fitted, X[:1], ["sideways"]) == pytest.approx(np.log(1e-15))
 
 
-def test_functions_have_the_law_of_the_posterior_over_calls(rng):
+def test_functions_have_the_distribution_of_the_posterior_over_calls(rng):
     S2 = hg.Sphere(2)
     X = S2.random(rng, 12)
     gp = hg.GPRegressor(S2, time=0.3, amplitude=1.0, noise=0.1).fit(X, X[:, 0])
@@ -182,7 +182,7 @@ def test_functions_have_the_law_of_the_posterior_over_calls(rng):
     assert_mean(values, mean)
     centred = values - mean
     assert_mean(centred[:, :, None] * centred[:, None], covariance)
-    # the density of the joint law: one number that sees every correlation, a chi-squared with 8 degrees of freedom
+    # the joint density: one number that sees every correlation, a chi-squared with 8 degrees of freedom
     squares = -2 * (multivariate_normal(mean, covariance).logpdf(values) + 0.5 * np.linalg.slogdet(covariance)[1])
     assert_mean(squares - 8 * np.log(2 * np.pi), 8.0)
 

@@ -8,7 +8,7 @@ from scipy.special import ndtr
 
 import heatgp as hg
 from heatgp.errors import AccuracyWarning, InvalidInput, Unsupported
-from heatgp.estimators import classifier, plan
+from heatgp.estimators import base, classifier, plan
 from heatgp.estimators.classifier import some_of_each
 from heatgp.gp.classes import condition_classes
 from heatgp.gp.kernels import Normalized
@@ -117,11 +117,11 @@ def test_short_lengths_that_random_labels_do_not_see_are_found(monkeypatch):
     X = S2.random(rng, 2000)
     y = rng.random(2000) < ndtr(2 * X[:, 2] + 1.5 * np.sin(10 * X[:, 0]))
     monkeypatch.setattr(classifier, "LEARNED", 120)
-    monkeypatch.setattr(classifier, "NEAR", 400)
+    monkeypatch.setattr(base, "NEIGHBORS", 400)
     gp = hg.GPClassifier(S2, inference="sparse").fit(X, y)
     assert gp.learned_from_ == 400
     assert 0.02 < gp.time_ < 0.1
-    monkeypatch.setattr(classifier, "NEAR", 1001)  # too many of 2,000 labels: none are looked at
+    monkeypatch.setattr(base, "NEIGHBORS", 1001)  # too many of 2,000 labels: none are looked at
     assert hg.GPClassifier(S2, inference="sparse").fit(X, y).time_ > 1.0
 
 

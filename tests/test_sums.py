@@ -161,7 +161,7 @@ def test_times_of_coordinates_are_the_product_of_kernels_of_lines(rng):
         np.testing.assert_allclose(one(X, Y, time=times), other(X, Y, time=times), rtol=1e-11, atol=1e-16)
         np.testing.assert_allclose(one(X, time=times), other(X, time=times), rtol=1e-11, atol=1e-16)
     np.testing.assert_allclose(stretched(X, time=times, log=True), np.log(lines(X, time=times)), rtol=1e-11)
-    rows = stretched.matched(X[:4], Y).at(times)
+    rows = stretched.paired(X[:4], Y).at(times)
     np.testing.assert_allclose(rows.value, np.diag(stretched(X[:4], Y, time=times)), rtol=1e-12)
     np.testing.assert_allclose(
         rows.slopes, [np.diag(s) * t for s, t in zip(stretched.derivative(X[:4], Y, time=times), times)], rtol=1e-11
@@ -278,7 +278,7 @@ def test_derivatives_and_diagonals_of_sums(rng):
     np.testing.assert_allclose(kernel.diag(X, numbers), 1 + 0.7 + 2.0)
     np.testing.assert_allclose(np.diag(kernel(X, time=numbers)), 1 + 0.7 + 2.0)
     np.testing.assert_allclose(
-        kernel.matched(X, X[::-1]).at(tuple(numbers)).value, np.diag(kernel(X, X[::-1], time=numbers))
+        kernel.paired(X, X[::-1]).at(tuple(numbers)).value, np.diag(kernel(X, X[::-1], time=numbers))
     )
     assert np.linalg.eigvalsh(kernel(M.random(rng, 60), time=numbers)).min() > -1e-12
 
@@ -438,9 +438,9 @@ def test_weights_are_flat_with_every_likelihood(data, likelihood):
     """So that a summand can vanish. The bounds of a time are at two standard deviations, for classes at one."""
     X, y = data
     bounds, given = Bounds(((0.1, 2.0), (0.2, 9.0), (1e-4, 1e4))), Given.of(ADDITIVE, None, None, None)
-    objective, _ = objective_of(ADDITIVE, X, y, bounds, given, likelihood=likelihood, priors="weak")
+    objective = objective_of(ADDITIVE, X, y, bounds, given, likelihood=likelihood, priors="weak")
     edge = 1.0 if isinstance(likelihood, (Probit, Multinomial)) else 2.0
     for name, interval in zip(("time[0]", "time[1]"), bounds.time):
-        np.testing.assert_allclose(objective.laws[name].quantile(norm.cdf([-edge, edge])), interval, rtol=1e-9)
-    assert "amplitude" in objective.laws
-    assert "weight[1]" not in objective.laws
+        np.testing.assert_allclose(objective.priors[name].quantile(norm.cdf([-edge, edge])), interval, rtol=1e-9)
+    assert "amplitude" in objective.priors
+    assert "weight[1]" not in objective.priors

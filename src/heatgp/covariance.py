@@ -1,6 +1,6 @@
 """What a Gaussian process needs of a kernel, and what a kernel gives at one time.
 
-A `Kernel` prepares points once (`pairs`, `matched`, `features`); the result is a `TimeFunction`, whose `at(time)` is an
+A `Kernel` prepares points once (`pairs`, `paired`, `features`); the result is a `TimeFunction`, whose `at(time)` is an
 `Evaluation`: values, derivatives in the logarithm of the time and standard errors, each computed when first asked for.
 The rules for scaling, sums, products, normalisation and Gram matrices are written once, here.
 """
@@ -174,7 +174,7 @@ class Evaluation:
         )
 
     def correlation(self, left: Evaluation, right: Evaluation) -> Evaluation:
-        """Values (N,) of matched points divided by the roots of left and right (N,), as `normalized`."""
+        """Values (N,) of paired points divided by the roots of left and right (N,), as `normalized`."""
 
         def divide(values: Array) -> Array:
             scale = math.exp(self.log_scale - (left.log_scale + right.log_scale) / 2)
@@ -405,7 +405,7 @@ class Kernel(ABC):
         return "other `times`"
 
     @property
-    def way_out(self) -> str:
+    def advice(self) -> str:
         """The same as a sentence."""
         return f"Ask for a kernel with {self.remedy}."
 
@@ -422,7 +422,7 @@ class Kernel(ABC):
     def pairs(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_j) of all pairs, (N, M), as a function of time; without Y, of X with itself."""
 
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+    def paired(self, X: Any, Y: Any = None) -> TimeFunction:
         """k(x_i, y_i), (N,), as a function of time; without Y, k(x_i, x_i)."""
         starts = range(0, max(1, len(X)), BLOCK)
         parts = [self.pairs(X[i : i + BLOCK], None if Y is None else Y[i : i + BLOCK]) for i in starts]
@@ -477,7 +477,7 @@ class Kernel(ABC):
 
     def diag(self, X: Any, time: Any, *, log: bool = False) -> Array:
         """k(x, x) of every x, (N,), or its logarithm."""
-        found = self.matched(X).at(time)
+        found = self.paired(X).at(time)
         return found.log if log else found.value
 
 
@@ -513,8 +513,8 @@ class DerivedKernel(Kernel):
         return self.kernel.remedy
 
     @property
-    def way_out(self) -> str:
-        return self.kernel.way_out
+    def advice(self) -> str:
+        return self.kernel.advice
 
 
 @dataclass(frozen=True)
@@ -532,13 +532,13 @@ class Normalized(DerivedKernel):
         inner = self.kernel.pairs(X, Y)
         if Y is None:
             return TimeFunction(lambda time: inner.at(time).correlations())
-        left, right = self.kernel.matched(X), self.kernel.matched(Y)
+        left, right = self.kernel.paired(X), self.kernel.paired(Y)
         return TimeFunction(lambda time: inner.at(time).normalized(left.at(time), right.at(time)))
 
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+    def paired(self, X: Any, Y: Any = None) -> TimeFunction:
         if Y is None:
             return constant(np.ones(len(X)), self.parameters)
-        inner, left, right = (self.kernel.matched(*points) for points in ((X, Y), (X,), (Y,)))
+        inner, left, right = (self.kernel.paired(*points) for points in ((X, Y), (X,), (Y,)))
         return TimeFunction(lambda time: inner.at(time).correlation(left.at(time), right.at(time)))
 
     def coordinates(self, X: Any, time: Any) -> Array:
@@ -559,9 +559,9 @@ class Normalized(DerivedKernel):
         """With k(x, y) / √(k(x, x) k(y, y)) = c, the gradient is that of k over the roots, less c ∇log k(x, x) / 2."""
         found = self.kernel.with_gradients(X, Y, time)
         if self.kernel.has_constant_variance and found.value.size:
-            log_variance = self.kernel.matched(Y[:1]).at(time).log
+            log_variance = self.kernel.paired(Y[:1]).at(time).log
             return replace(found, log_scale=found.log_scale - float(log_variance[0]))
-        left, right = (self.kernel.matched(Z).at(time) for Z in (X, Y))
+        left, right = (self.kernel.paired(Z).at(time) for Z in (X, Y))
         shift = math.exp(found.log_scale - (left.log_scale + right.log_scale) / 2)
         factor = np.multiply.outer(shift / np.sqrt(left.relative_value), 1 / np.sqrt(right.relative_value))
         half = self.kernel.log_variance_gradient(X, time)[:, None] / 2

@@ -343,9 +343,9 @@ def test_matched_points(rng):
     x, y = rows(M, rng, 2, 50).requires_grad_(), rows(M, rng, 2, 50)
     kernel = HeatKernel(M).double()
     pairs = kernel(x, y).to_dense().diagonal(dim1=-2, dim2=-1)
-    matched = kernel(x, y, diag=True)
-    close(matched, pairs)
-    close(*(torch.autograd.grad(values.sum(), x)[0] for values in (matched, pairs)))
+    paired = kernel(x, y, diag=True)
+    close(paired, pairs)
+    close(*(torch.autograd.grad(values.sum(), x)[0] for values in (paired, pairs)))
 
 
 def test_no_second_derivatives(rng):

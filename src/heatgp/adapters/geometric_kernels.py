@@ -171,9 +171,9 @@ class GeometricKernel(HeatKernel):
 
         return self._of_time(values)
 
-    def matched(self, X: Any, Y: Any = None) -> TimeFunction:
+    def paired(self, X: Any, Y: Any = None) -> TimeFunction:
         if Y is not None:
-            return super().matched(X, Y)
+            return super().paired(X, Y)
         return self._of_time(lambda params: self.base.K_diag(params, X) if len(X) else np.zeros(0))
 
     def _of_time(self, values: Callable[[dict[str, np.ndarray]], np.ndarray]) -> TimeFunction:

@@ -158,7 +158,7 @@ class HeatKernel(Kernel):
             if not kernel.times[0] <= time <= kernel.times[1]:
                 raise InvalidInput(
                     f"time_bounds = {shown(self.time_bounds)} go beyond the times of {kernel!r}, {kernel.times[0]:.3g} "
-                    f"to {kernel.times[1]:.3g}. Leave them out, or keep within these. {kernel.way_out}"
+                    f"to {kernel.times[1]:.3g}. Leave them out, or keep within these. {kernel.advice}"
                 )
         return intervals
 

@@ -16,48 +16,29 @@ from ..arguments import check_flag, check_seed, is_list, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, Unsupported
+from ..gp.gradients import evidence_gradient
 from ..gp.integration import check_grid, explored, usual_size
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.normal import Normal
 from ..gp.parameters import Given, Params, Priors, checked_priors
 from ..gp.prior import remembered
-from ..gp.search import Bounds, Fit, fit
-from ..gp.sparse.fit import SparseOptions
+from ..gp.search import Bounds, Fit, fit, free_times, near_rows, time_intervals
+from ..gp.sparse.fit import Learned, SparseOptions
+from ..gp.sparse.sites import NEIGHBORS, fit_sites
 from ..html_table import html_table
-from ..manifolds import Manifold
-from ..manifolds.rows import as_points, projected_points
 from ..threads import on_one_thread
-from .data import check_columns, check_function_of_points, checked_table, chosen_manifold
+from .data import check_columns, check_function_of_points, checked_table, chosen_manifold, on_manifold
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
-from .kernels import (
-    CANDIDATES,
-    chosen_kernel,
-    learned_times,
-    learned_weights,
-    smoothed,
-    smoothness_of,
-    without_normalization,
-)
-from .plan import LOCAL, check, chosen_inference
-from .relevance import explained_variances
+from .kernels import chosen_kernel, learned_times, learned_weights, smoothed, smoothness_of, without_normalization
+from .plan import check, chosen_inference
 from .sparse_regression import warn_of_residual
-from .summary import (
-    Parameter,
-    Summary,
-    coefficients,
-    known_variances,
-    learned_parameters,
-    search_path,
-    stated_parameters,
-)
+from .summary import Parameter, Summary, summary_of
 from .time_bounds import time_bounds
 
 LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_")
 """The attributes that notebooks show."""
-of_its_data = on_one_thread(lambda model, posterior, *others, **options: len(posterior.X))
-"""For methods of an estimator, of a posterior and more."""
 
 
 @dataclass(frozen=True)
@@ -113,18 +94,21 @@ class HeatGP(BaseEstimator):
     inference: Any = "auto"
 
     @abstractmethod
-    def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        """Predictions (N, columns) and their standard deviations (N,), with any kernel at the fitted parameters."""
+    def _predictions(self, mixture: Mixture, points: Array) -> tuple[Array, Array]:
+        """Predictions (N, columns) of some posteriors and their standard deviations (N,)."""
+
+    @abstractmethod
+    def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
+        """The dense model of some data, whose parameters are learned where they are not given."""
 
     @property
     @abstractmethod
     def _kind(self) -> str:
         """The kind of the fitted model in `plan`."""
 
-    @property
     @abstractmethod
-    def _explained_predictions(self) -> Callable[[Array], Array]:
-        """The function of points of whose variance `summary` says what each factor explains."""
+    def _explained_predictions(self, points: Array) -> Array:
+        """The predictions at points of whose variance `summary` says what each factor explains."""
 
     @abstractmethod
     def _notes_on(self, parameters: Sequence[Parameter]) -> Sequence[str]:
@@ -161,71 +145,14 @@ class HeatGP(BaseEstimator):
         mean: constant  2      1.21 to 2.79, standard error 0.48
         log evidence  33.526
         """
-        posterior, form, fit = self._fitted, self.approximation_, self.fit_
-        parameters = [*self._parameters(), *self._smoothness_row, *coefficients(self)]
-        notes = [f"{name} sits on a bound of its search" for name in (fit.on_bound if fit else ())]
-        if self.learned_from_ < posterior.count:
-            notes.append(f"parameters were learned from {self.learned_from_:,} of {posterior.count:,} points")
-        if not self._precomputed and self.moved_ > 0:
-            notes.append(f"points were moved onto the manifold by up to {self.moved_:.2g}")
-        where = "a precomputed kernel" if self._precomputed else f"manifold={self.manifold_!r}"
-        return Summary(
-            f"{type(self).__name__}({where}), N = {posterior.count}" + (f", {form.words}" if form else ""),
-            tuple(parameters),
-            None if self._kind == LOCAL else posterior.log_marginal_likelihood,
-            tuple(search_path(fit, self.mixture_, self.kernel_.names, self._has_one_noise)),
-            (*notes, *self._notes_on(parameters)),
-            **self._explained(),
-        )
-
-    @of_its_data
-    def _learned_parameters(self, posterior: Any) -> list[Parameter]:
-        return learned_parameters(*self._objective(posterior), self.mixture_, posterior)
-
-    def _parameters(self) -> list[Parameter]:
-        """The rows of the summary, without the coefficients of the mean."""
-        posterior, setup = self._fitted, self._setup
-        if posterior.y.ndim == 2:
-            found = stated_parameters(posterior, setup.given, None, "learned; no interval with several outputs")
-        elif not posterior.structure.keeps_evidence:
-            words = f"learned from {self.learned_from_:,} points"
-            found = stated_parameters(posterior, setup.given, setup.likelihood, words)
-        else:
-            found = self._learned_parameters(posterior)
-        if not setup.noise_is_known:
-            return found
-        return [*(each for each in found if not each.name.startswith("noise")), known_variances(self.noise_)]
-
-    def _explained(self) -> dict[str, Any]:
-        """What each factor explains of the predictions: arguments of Summary."""
-        posterior = self.posterior_
-        if self._precomputed or not posterior.structure.keeps_evidence:
-            return {}
-        variance, explained = explained_variances(
-            self.manifold_, self._setup.by_coordinate, self._explained_predictions, posterior.points_of_data
-        )
-        return {"explained": explained, "variance": variance}
+        check_is_fitted(self, "posterior_")
+        return summary_of(self)
 
     @property
     def learned_from_(self) -> int:
         """The number of points that the parameters were learned from; all points where every parameter was given."""
         count, fit = self._fitted.count, self.fit_
         return count if fit is None or fit.data is None else min(count, fit.data)
-
-    @property
-    def _has_one_noise(self) -> bool:
-        """Whether observations have normal noise of one variance."""
-        return self._setup.likelihood is None and not self._setup.noise_is_known
-
-    @property
-    def _smoothness_row(self) -> list[Parameter]:
-        """The smoothness of the kernel, where it is not that of heat alone."""
-        value, learned = self.smoothness_, self._setup.learns_smoothness
-        if math.isinf(value) and not learned:
-            return []
-        words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence" if learned else ""
-        ends = (math.nan,) * 2 if learned else (value,) * 2
-        return [Parameter("smoothness", value, *ends, learned, words)]
 
     def save(self, path: Any) -> None:
         """Write the fitted model to a file, which `heatgp.load_model` reads.
@@ -274,9 +201,14 @@ class HeatGP(BaseEstimator):
         """
         if self._precomputed:
             raise Unsupported("a precomputed kernel does not say how it was estimated, so its error is not known.")
-        check("kernel_error", self._kind)
-        points = self._points(X)
-        return kernel_error(self.kernel_, lambda kernel: self._predict_with(kernel, points))
+        self._check("kernel_error")
+        points, posteriors = self._points(X), self.mixture_.posteriors
+
+        def predict(kernel: Kernel) -> tuple[Array, Array]:
+            again = [old.again(kernel, old.params) for old in posteriors]
+            return self._predictions(replace(self.mixture_, posteriors=again), points)
+
+        return kernel_error(self.kernel_, predict)
 
     def _repr_html_inner(self) -> str:
         """What notebooks show: scikit-learn's diagram, and below it what was learned."""
@@ -313,22 +245,22 @@ class HeatGP(BaseEstimator):
         check_is_fitted(self, "kernel_")
         return isinstance(self.kernel_, Precomputed)
 
-    def _checked(self, X: Any, check: Callable[[Array], tuple[Setup, Any]], noise: Any = 0.0) -> tuple[Array, Any]:
-        """Checked points, and what `check` makes of them; sets the kernel and what the fitted model goes by.
+    def _checked(self, X: Any, observe: Callable[[Array], tuple[Setup, Any]], noise: Any = 0.0) -> Any:
+        """What `observe` makes of the checked points; sets the kernel and what the fitted model goes by.
 
         All arguments are checked before the kernel is made, which may take a simulation.
 
         Parameters
         ----------
-        check : function of the points that returns a Setup without what is given, and more.
+        observe : function of the points that returns a Setup without what is given, and more.
         noise : the noise that is given, default 0.
         """
-        for name, value in self.get_params(deep=False).items():
+        for name in ("amplitude", "noise"):
+            value = getattr(self, name, None)
             number = isinstance(value, Real) and not isinstance(value, bool)
             known = name == "noise" and is_list(value)  # variances, which GPRegressor checks
-            if name in ("amplitude", "noise") and not (value is None or number or known):
+            if not (value is None or number or known):
                 raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
-        check_flag("normalize", self.normalize)
         check_flag("project", self.project)
         if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
             raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
@@ -348,7 +280,7 @@ class HeatGP(BaseEstimator):
         if not len(points):
             raise InvalidInput(f"X has shape {X.shape}: no point. Give at least one.")
         self.n_features_in_ = math.prod(X.shape[1:])
-        setup, checked = check(points)
+        setup, checked = observe(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
         by_name = isinstance(self.time, str)
@@ -358,7 +290,7 @@ class HeatGP(BaseEstimator):
             check_grid(self._setup.learned)
         if gram is None:
             check_function_of_points(setup.mean.mean, without_normalization(self.kernel_), points)
-        return points, checked
+        return checked
 
     def _heat_kernel(self) -> Kernel:
         kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state)
@@ -366,17 +298,11 @@ class HeatGP(BaseEstimator):
         return Normalized(kernel) if self.normalize else kernel
 
     def _learned(
-        self,
-        condition: Callable[..., Any],
-        points: Array,
-        y: Any,
-        pairs: TimeFunction,
-        likelihood: Any = None,
-        **options: Any,
-    ) -> tuple[Any, Fit | None]:
+        self, condition: Callable[..., Any], points: Array, y: Any, pairs: TimeFunction, **options: Any
+    ) -> Learned:
         """The posterior, and the result of the search for the parameters where some of them are not given."""
         setup, found = self._setup, None
-        params = setup.given.params
+        params, likelihood = setup.given.params, setup.likelihood
         if params is None or (likelihood is not None and likelihood.free):
             searched = {"likelihood": likelihood, "priors": setup.priors, **options}
             found = fit(self.kernel_, points, y, self._bounds(points), setup.given, pairs=pairs, **searched)
@@ -387,9 +313,46 @@ class HeatGP(BaseEstimator):
             options["noise_is_known"] = True
         return condition(self.kernel_, points, y, params, pairs=pairs, **options), found
 
-    def _keep(self, posterior: Any, fit: Fit | None, mixture: Mixture, approximation: Any = None) -> Self:
-        """Set the attributes of a fitted model."""
-        self.posterior_, self.fit_, self.mixture_, self.approximation_ = posterior, fit, mixture, approximation
+    def _sites_model(
+        self, points: Array, y: Array, few: Array, near: Array | None, options: dict[str, Any]
+    ) -> Learned | None:
+        """The model of many observations that are not normal: parameters from some, predictions from all.
+
+        None where it should be dense.
+        """
+        of_each = {name: options[name] for name in ("mean", "offset") if isinstance(options.get(name), np.ndarray)}
+
+        def learn(some: Array) -> Learned:
+            own = options | {name: values[some] for name, values in of_each.items()}
+            return self._dense_model(points[some], y[some], self._pairs(points[some]), **own)
+
+        sparse = self._sparse
+        found = fit_sites(self.kernel_, points, y, self._setup.given, few, near, learn, sparse, **options)
+        if found is not None:
+            warn_of_residual(found[0].approximation, sparse.tolerance)
+        return found
+
+    def _near(self, points: Array, seen: Array, groups: int = 1) -> Array | None:
+        """The numbers of data near each other, in groups; None where data are few, or no time is learned.
+
+        They are the nearest ones at times in the middle of the bounds for `seen`, all points or some of them.
+        """
+        given = self._setup.given
+        if len(points) < 2 * NEIGHBORS or not free_times(self.kernel_, given):
+            return None
+        _, middle = time_intervals(self.kernel_, self._bounds(seen), given)
+        return near_rows(self.kernel_, points, middle, NEIGHBORS, groups)
+
+    def _pairs(self, points: Array) -> TimeFunction:
+        """The covariance of all pairs of points as a function of time."""
+        return on_one_thread(len)(self.kernel_.pairs)(points)
+
+    def _keep(
+        self, posterior: Any, fit: Fit | None, maxima: Sequence[Params] = (), pairs: TimeFunction | None = None
+    ) -> Self:
+        """Set the attributes of a fitted model; `maxima` and `pairs` as in `_integrated`."""
+        self.posterior_, self.fit_, self.approximation_ = posterior, fit, posterior.approximation
+        self.mixture_ = self._integrated(posterior, maxima, pairs)
         params, likelihood = posterior.params, posterior.likelihood
         normal = isinstance(likelihood, Normal)
         self.time_, self.weights_ = learned_times(self.kernel_, params.time), learned_weights(self.kernel_, params.time)
@@ -401,20 +364,38 @@ class HeatGP(BaseEstimator):
         self.coefficient_names_ = self._setup.mean.names[: len(self.coefficients_)]
         return self
 
-    def _keep_sites(self, found: Any) -> Self | None:
-        """`_keep` of what `fit_sites` returns; None stays."""
-        if found is None:
-            return None
-        posterior, fit, approximation = found
-        warn_of_residual(approximation, self._sparse.tolerance)
-        return self._keep(posterior, fit, Mixture.of(posterior), approximation)
+    def _against_sparse(self) -> dict[str, bool]:
+        """What no sparse model has, and whether it is asked for."""
+        return {
+            'kernel="precomputed"': is_precomputed(self.kernel),
+            "normalize=False": not check_flag("normalize", self.normalize),
+        }
+
+    def _check(self, row: str, **words: Any) -> None:
+        """Raise the error of a row of `plan` where this model does not have it."""
+        posterior = self._fitted
+        known = {"number": posterior.y.shape[-1], "count": posterior.count, "some": self.learned_from_}
+        check(row, self._kind, **known | words)
+
+    def _evidence(self, call: str, likelihood: Any, time: Any, amplitude: Any, noise: Any, gradient: bool) -> Any:
+        """The log evidence at parameters of which None are those of the fit; with `gradient` its derivatives too."""
+        posterior, gradient = self._fitted, check_flag("gradient", gradient)
+        moves = likelihood is not posterior.likelihood or not (time is None and amplitude is None and noise is None)
+        if moves or gradient:
+            self._check("log_marginal_likelihood(gradient=True)", call=call)
+        if moves:
+            params = self._params(posterior.params, time, amplitude, noise)
+            posterior = posterior.again(self.kernel_, params, likelihood=likelihood)
+        value = posterior.log_marginal_likelihood
+        return (value, evidence_gradient(posterior)) if gradient else value
 
     @property
     def _sparse(self) -> SparseOptions:
         """The options of a sparse model, with checked inducing points."""
         _, chosen = chosen_inference(self.inference)
         if is_list(chosen.inducing):
-            return SparseOptions(chosen.tolerance, points=self._on_manifold(chosen.inducing, "inducing")[0])
+            points, _ = on_manifold(self.manifold_, chosen.inducing, self._setup.project, "inducing")
+            return SparseOptions(chosen.tolerance, points=points)
         return SparseOptions(chosen.tolerance, chosen.inducing and int(chosen.inducing))
 
     def _checked_priors(self, model: str, *noise: str) -> Priors:
@@ -440,7 +421,7 @@ class HeatGP(BaseEstimator):
         bounds = self._bounds(points, posterior.count)
         return posterior.objective(bounds, setup.given, setup.priors, pairs, setup.likelihood)
 
-    @of_its_data
+    @on_one_thread(lambda model, posterior, *others: len(posterior.X))
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
         if not (self._setup.integrate and self._setup.learned):
@@ -448,7 +429,7 @@ class HeatGP(BaseEstimator):
         objective, box = self._objective(posterior, pairs)
         starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
         found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
-        self._check_grid_memory(len(found.weights), len(posterior.X))
+        self._check_grid(len(posterior.X), len(found.weights))
         shared = None if pairs is None else remembered(pairs)
 
         def again(z: Array) -> Any:
@@ -456,23 +437,21 @@ class HeatGP(BaseEstimator):
 
         return Mixture.over(again, found.points, found.weights)
 
-    def _check_usual_grid(self, size: int) -> None:
-        """Raise InvalidInput where a grid of dense posteriors of so many points will not fit into memory.
+    def _check_grid(self, size: int, number: int | None = None) -> None:
+        """Raise InvalidInput where a grid of so many posteriors of so many points does not fit into memory.
 
-        This is before the search. How many posteriors there are is then known for normal parameters only;
-        `_integrated` checks the true number.
+        Before the search, where the number is None, it is known for normal parameters only.
         """
-        if self._setup.integrate and self._setup.learned:
-            self._check_grid_memory(usual_size(self._setup.learned), size, "about ")
-
-    def _check_grid_memory(self, number: int, size: int, about: str = "") -> None:
-        """Raise InvalidInput where so many posteriors of so many points do not fit into memory."""
-        functions = getattr(self._setup.likelihood, "functions", None)
+        setup = self._setup
+        if not (setup.integrate and setup.learned):
+            return
+        functions = getattr(setup.likelihood, "functions", None)
         # the covariance and its factor; of several functions an inverse and its product with the factor of each too
         matrices = 2 if functions is None else 2 * functions + 2
+        count, about = (usual_size(setup.learned), "about ") if number is None else (number, "")
         check_memory(
-            8.0 * matrices * number * size**2,
-            f"integrate='grid': {about}{number} posteriors of {size:,} points",
+            8.0 * matrices * count * size**2,
+            f"integrate='grid': {about}{count} posteriors of {size:,} points",
             "Leave integrate None, give some of the parameters, or fewer points.",
         )
 
@@ -503,16 +482,7 @@ class HeatGP(BaseEstimator):
         """Checked points of the manifold, in a table as that of the fit."""
         X = checked_table(self, X, fitting=False)
         check_columns(self, self.manifold_, X)
-        return self._on_manifold(X)[0]
-
-    def _on_manifold(self, X: Any, name: str = "X") -> tuple[Array, float]:
-        """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
-        return on_manifold(self.manifold_, X, self._setup.project, name)
-
-
-def on_manifold(manifold: Manifold, X: Any, project: bool, name: str = "X") -> tuple[Array, float]:
-    """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
-    return projected_points(manifold, X, name) if project else (as_points(manifold, X, name), 0.0)
+        return on_manifold(self.manifold_, X, self._setup.project)[0]
 
 
 def is_precomputed(kernel: Any) -> bool:

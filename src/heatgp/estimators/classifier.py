@@ -1,31 +1,28 @@
 """Gaussian process classification with scikit-learn's interface."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from ..arguments import as_labels, check_flag, is_number, refuse_missing, shown
+from ..arguments import as_labels, is_number, refuse_missing, shown
 from ..cost import Cost
-from ..covariance import Array, Kernel
+from ..covariance import Array, TimeFunction
 from ..errors import InvalidInput, NotConverged
 from ..gp.classes import condition_classes
-from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture
 from ..gp.multinomial import Multinomial, probits
 from ..gp.objective import TOUCHING
-from ..gp.posterior import Posterior
 from ..gp.probit import Probit
-from ..gp.search import Fit, free_times, near_rows, time_intervals
-from ..gp.sparse.sites import LEARNED, NEAR, fit_sites
+from ..gp.sparse.fit import Learned
+from ..gp.sparse.sites import LEARNED
 from ..progress import heartbeat, log
-from ..threads import on_one_thread
 from .base import HeatGP, Setup
 from .data import MeanModel, checked_targets, in_memory
 from .kernels import learns_smoothness
-from .plan import CLASSES, SPARSE_CLASSES, check, chosen_inference, is_sparse
+from .plan import CLASSES, SPARSE_CLASSES, chosen_inference, is_sparse
 from .regression_only import names_remedies
 from .streams import of_rows
 from .summary import Parameter
@@ -86,7 +83,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     learned_from_ : int, the number of points that the parameters were learned from. It is less than N for several
         classes of many points, and for sparse models; the evidence and the predictions are of all points.
     mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
-    approximation_ : SitesApproximation of a sparse model: the number of inducing points, and what they leave
+    approximation_ : SparseApproximation of a sparse model: the number of inducing points, and what they leave
         unexplained of the prior variance. Else None.
     kernel_ : Kernel, the covariance used.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
@@ -137,37 +134,33 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         inference, _ = chosen_inference(self.inference, ("auto", "dense", "sparse"))
         priors = self._checked_priors("GPClassifier", "label_noise")
-        check_flag("normalize", self.normalize)
         if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
             raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
         check_label_noise(self.label_noise)
         X, y = in_memory(X), checked_targets(self, in_memory(y))
 
-        def observed(points: Array) -> tuple[Setup, Array]:
-            """The setup of these labels, and the labels as the likelihood takes them."""
+        def observed(points: Array) -> tuple[Setup, tuple[Array, Array]]:
+            """The setup of these labels, the points, and the labels as the likelihood takes them."""
             self.classes_, numbers = _classes(points, y)
             count, mean = len(self.classes_), MeanModel.of(self.mean, None, points)
             likelihood = Probit(self.label_noise) if count == 2 else Multinomial(count, self.label_noise)
             setup = Setup(priors, likelihood, self.integrate is not None, self.project, mean=mean)
-            return setup, np.where(numbers == 1, 1.0, -1.0) if count == 2 else numbers
+            return setup, (points, np.where(numbers == 1, 1.0, -1.0) if count == 2 else numbers)
 
-        points, numbers = self._checked(X, observed)
-        against = {
-            'kernel="precomputed"': self._precomputed,
-            "normalize=False": not self.normalize,
-            'integrate="grid"': self._setup.integrate,
-        }
-        with heartbeat(f"The fit of {len(points)} points in {len(self.classes_)} classes"):
-            if is_sparse(inference, len(points), against):
-                found = self._fit_sparse(points, numbers)
+        points, labels = self._checked(X, observed)
+        setup, number = self._setup, len(points)
+        against = self._against_sparse() | {'integrate="grid"': setup.integrate}
+        with heartbeat(f"The fit of {number} points in {len(self.classes_)} classes"):
+            if is_sparse(inference, number, against):
+                found = self._sites_model(points, labels, *self._some_and_near(points, labels), {"mean": self.mean})
                 if found is not None:
-                    return found
-            self._check_usual_grid(len(points))
-            pairs = on_one_thread(len)(self.kernel_.pairs)(points)
-            posterior, fit = self._model(points, numbers, pairs)
-            return self._keep(posterior, fit, self._integrated(posterior, (), pairs))
+                    return self._keep(*found)
+                self._setup = setup
+            self._check_grid(number)
+            pairs = self._pairs(points)
+            return self._keep(*self._dense_model(points, labels, pairs, mean=self.mean), (), pairs)
 
-    def _model(self, points: Array, y: Array, pairs: Any) -> tuple[Posterior, Fit | None]:
+    def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
         """The posterior, at the parameters given or learned, and the search for them.
 
         Where expectation propagation of noisy labels converges nowhere, as it may with one label of a class, labels
@@ -179,39 +172,29 @@ class GPClassifier(ClassifierMixin, HeatGP):
             cost = Cost(INFERENCE * functions * number**3, 8.0 * 3 * functions * number**2)
             cost.accept(what, "Use scikit-learn's OneVsRestClassifier(GPClassifier(...)), or fewer points.")
         try:
-            posterior, fit = self._learned(condition_classes, points, y, pairs, likelihood, mean=self.mean)
+            posterior, fit = self._learned(condition_classes, points, y, pairs, **options)
         except NotConverged:
             if "label_noise" not in likelihood.free:
                 raise
-            likelihood = likelihood.with_values(np.zeros(1))
-            self._setup = replace(self._setup, likelihood=likelihood)
-            posterior, fit = self._learned(condition_classes, points, y, pairs, likelihood, mean=self.mean)
+            self._setup = replace(self._setup, likelihood=likelihood.with_values(np.zeros(1)))
+            posterior, fit = self._learned(condition_classes, points, y, pairs, **options)
         if functions and fit is not None and (data := fit.data or number) < number:
             log.info("%s: what is learned was learned from %d random points", what, data)
         return posterior, fit
 
-    def _fit_sparse(self, points: Array, y: Array) -> Self | None:
-        """`fit` of many labels: parameters from some, predictions from all; None where the model should be dense."""
-        given, setup, near = self._setup.given, self._setup, None
-        numbers = (y > 0).astype(int) if len(self.classes_) == 2 else y
+    def _some_and_near(self, points: Array, y: Array) -> tuple[Array, Array | None]:
+        """The numbers of data to learn from: random ones, and near ones where these have enough of each class."""
+        numbers = (y > 0).astype(int) if self._binary else y
         few = some_of_each(numbers, LEARNED)
-        if len(points) >= 2 * NEAR and free_times(self.kernel_, given):
-            _, middle = time_intervals(self.kernel_, self._bounds(points[few]), given)
-            groups = near_rows(self.kernel_, points, middle, NEAR, GROUPS)
-            rarest = [np.bincount(numbers[rows], minlength=len(self.classes_)).min() for rows in groups]
-            near = groups[np.argmax(rarest)] if max(rarest) >= FEW else None
+        groups = self._near(points, points[few], GROUPS)
+        if groups is None:
+            return few, None
+        rarest = [np.bincount(numbers[rows], minlength=len(self.classes_)).min() for rows in groups]
+        return few, groups[np.argmax(rarest)] if max(rarest) >= FEW else None
 
-        def learn(rows: Array) -> tuple[Posterior, Fit | None]:
-            return self._model(points[rows], y[rows], on_one_thread(len)(self.kernel_.pairs)(points[rows]))
-
-        found = fit_sites(self.kernel_, points, y, given, few, near, learn, self._sparse, mean=self.mean)
-        if found is None:
-            self._setup = setup
-        return self._keep_sites(found)
-
-    def _keep(self, posterior: Any, fit: Any, mixture: Mixture, approximation: Any = None) -> Self:
+    def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
         self.label_noise_ = float(posterior.likelihood.label_noise)
-        return super()._keep(posterior, fit, mixture, approximation)
+        return super()._keep(posterior, fit, *others)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         warned = self.fit_ is not None and "amplitude" in self.fit_.on_bound
@@ -335,20 +318,12 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> round(value, 3), slopes.round(3)
         (-1.392, array([-0.026, -0.001,  0.   ]))
         """
-        posterior, gradient = self._fitted, check_flag("gradient", gradient)
-        moves = not (time is None and amplitude is None and label_noise is None)
-        if gradient or moves:
-            call = "the evidence at other parameters, or its gradient,"
-            check("log_marginal_likelihood(gradient=True)", self._kind, call=call)
-        if moves:
-            check_label_noise(label_noise)
-            likelihood = posterior.likelihood
-            if label_noise is not None:
-                likelihood = replace(likelihood, label_noise=float(label_noise))
-            params = self._params(posterior.params, time, amplitude, None)
-            posterior = posterior.again(self.kernel_, params, likelihood=likelihood)
-        value = posterior.log_marginal_likelihood
-        return (value, evidence_gradient(posterior)) if gradient else value
+        likelihood = self._fitted.likelihood
+        check_label_noise(label_noise)
+        if label_noise is not None:
+            likelihood = replace(likelihood, label_noise=float(label_noise))
+        call = "the evidence at other parameters, or its gradient,"
+        return self._evidence(call, likelihood, time, amplitude, None, gradient)
 
     def loo(self) -> Array:
         """Probabilities of each training point from the labels of all the others, without fitting again.
@@ -369,7 +344,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         array([[0.34, 0.66],
                [0.66, 0.34]])
         """
-        check("loo", self._kind)
+        self._check("loo")
         return two_columns(self.mixture_.loo_probability()) if self._binary else self.mixture_.loo_probabilities()
 
     def plot(self) -> Any:
@@ -396,21 +371,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
     def _kind(self) -> str:
         return CLASSES if self._fitted.structure.keeps_data else SPARSE_CLASSES
 
-    @property
-    def _explained_predictions(self) -> Callable[[Array], Array]:
-        def predict(moved: Array) -> Array:
-            found = self._probabilities(self.mixture_, moved)
-            return found[:, 1] if self._binary else found
-
-        return predict
+    def _explained_predictions(self, points: Array) -> Array:
+        found = self._probabilities(self.mixture_, points)
+        return found[:, 1] if self._binary else found
 
     def _probabilities(self, mixture: Mixture, points: Array) -> Array:
         return two_columns(mixture.probability(points)) if self._binary else mixture.probabilities(points)
 
-    def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        mixture = self.mixture_
-        again = replace(mixture, posteriors=[old.again(kernel, old.params) for old in mixture.posteriors])
-        probabilities = self._probabilities(again, points)
+    def _predictions(self, mixture: Mixture, points: Array) -> tuple[Array, Array]:
+        probabilities = self._probabilities(mixture, points)
         return probabilities, np.sqrt(probabilities * (1 - probabilities)).max(axis=1, initial=0.0)
 
 

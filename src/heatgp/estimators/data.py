@@ -17,6 +17,7 @@ from ..errors import InvalidInput, OfRow, Unsupported, WrongType, warn
 from ..gp.prior import Mean, basis_values, constant_basis, independent_columns
 from ..manifolds import Euclidean, Manifold
 from ..manifolds.composed.product import flat_size
+from ..manifolds.rows import as_points, projected_points
 
 CHECKED = 100
 """Points at which a mean is compared over all arrays that stand for a point."""
@@ -77,6 +78,11 @@ def chosen_manifold(manifold: Any, X: np.ndarray) -> Manifold:
             f"manifold = {manifold!r} must be a manifold, such as Sphere(2), or 'euclidean' where points are vectors."
         )
     return manifold
+
+
+def on_manifold(manifold: Manifold, X: Any, project: bool, name: str = "X") -> tuple[Array, float]:
+    """Points of the manifold, and how far they were moved onto it at most, where `project` asks for it."""
+    return projected_points(manifold, X, name) if project else (as_points(manifold, X, name), 0.0)
 
 
 def check_columns(estimator: Any, manifold: Manifold, X: np.ndarray) -> None:

@@ -14,7 +14,6 @@ from ..arguments import is_list, shown
 from ..covariance import Kernel
 from ..errors import AccuracyWarning, InvalidInput, caught_warnings, warn, warn_again
 from ..gp.kernels import Normalized
-from ..gp.sparse.local import LocalPosterior
 from ..heat.composed import ProductKernel, WrappedKernel, compose
 from ..heat.files import parts_of
 from ..heat.kernel import HeatKernel, MadeKernel
@@ -239,12 +238,11 @@ def _comparable_evidences(models: list[Any]) -> list[float]:
     """Log evidences of one kind: exact ones where a model is dense, else those of some neighborhoods where a model is
     local, else the lower bounds of sparse models."""
     posteriors = [model.posterior_ for model in models]
-    local = [found for found in posteriors if isinstance(found, LocalPosterior)]
-    dense = [found for found in posteriors if found.structure.keeps_data and not isinstance(found, LocalPosterior)]
-    if len(dense) < len(models) and (dense or local):
-        one = (dense or local)[0]  # of the same data, for the kernels and parameters of all
+    structures = [getattr(model.approximation_, "structure", "dense") for model in models]
+    one = min(range(len(models)), key=lambda k: ("dense", "local", "sparse").index(structures[k]))
+    if structures[one] != "sparse" and set(structures) != {"dense"}:  # that of the same data for all kernels
         posteriors = [
-            one.again(model.kernel_, found.params, likelihood=found.likelihood)
+            posteriors[one].again(model.kernel_, found.params, likelihood=found.likelihood)
             for model, found in zip(models, posteriors)
         ]
     return [found.log_marginal_likelihood for found in posteriors]

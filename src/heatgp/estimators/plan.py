@@ -215,23 +215,24 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     return chosen
 
 
-def kind_of(likelihood: RegressionLikelihood | None) -> str:
-    """The kind of model in `plan`; likelihoods of one's own count as one of these."""
-    return NORMAL if likelihood is None else POISSON if likelihood.is_discrete else STUDENT
+def kind_of(likelihood: RegressionLikelihood | None, outputs: bool = False, structure: str = "dense") -> str:
+    """The kind of model of regression; likelihoods of one's own count as one of these."""
+    if outputs and likelihood is None:
+        return OUTPUTS
+    if likelihood is None or structure == "local":
+        return {"dense": NORMAL, "sparse": SPARSE, "local": LOCAL}[structure]
+    return SPARSE_LIKELIHOODS if structure == "sparse" else POISSON if likelihood.is_discrete else STUDENT
 
 
 def checked_observations(
-    likelihood: RegressionLikelihood, points: Array, y: Any, mean: Any, exposure: Any = None
-) -> tuple[RegressionLikelihood, Array]:
-    """The likelihood adapted to the data, and the observations as it takes them."""
+    likelihood: RegressionLikelihood, points: Array, y: Any, exposure: Any = None
+) -> tuple[Array, Any]:
+    """The observations as a likelihood takes them, and their offset."""
     values = likelihood.check(y)
     if values.shape != (len(points),):
         raise InvalidInput(f"y has {len(values)} observations and X {len(points)} points. Give one for each point.")
-    values = values if exposure is None else likelihood.with_exposure(values, exposure)
-    known = 0.0 if isinstance(mean, str) and mean == "zero" else float(mean) if is_number(mean) else None
-    likelihood = likelihood.adapted(values, known)
     check_log_density(likelihood, values)
-    return likelihood, values
+    return values, 0.0 if exposure is None else likelihood.offset(exposure, len(values))
 
 
 @dataclass(frozen=True)

@@ -11,24 +11,19 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
-from ..covariance import Array, Kernel
+from ..covariance import Array, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
-from ..gp.gradients import evidence_gradient
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import condition
-from ..gp.prior import noise_scale, targets
+from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
-from ..gp.search import free_times, near_rows, time_intervals
-from ..gp.sparse.fit import Collect, Problem
-from ..gp.sparse.local import LocalPosterior
-from ..gp.sparse.regression import SparseData
-from ..gp.sparse.sites import LEARNED, NEAR, fit_sites
+from ..gp.sparse.fit import Collect, Learned, Problem
+from ..gp.sparse.sites import LEARNED
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
 from ..progress import heartbeat
-from ..threads import on_one_thread
 from .base import HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
@@ -39,7 +34,6 @@ from .plan import (
     NORMAL,
     OUTPUTS,
     SPARSE,
-    SPARSE_LIKELIHOODS,
     check,
     check_arguments,
     checked_observations,
@@ -90,7 +84,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         plus the coordinates of the manifold's embedding (`manifold.embed`), without those that are combinations of
         others. A function of points returns the values (N,) or (N, q) of basis functions. The mean must have one
         value at each point: on a `Quotient`, and with `shape_kernel`, "linear" is an error, since coordinates differ
-        between the arrays that stand for one point.
+        between the arrays that stand for one point. Coefficients have a flat prior unless `priors` say otherwise; with
+        counts and likelihoods of your own a normal one, of the variance unit² + amplitude for columns whose mean square
+        is one.
     priors : "weak" (default), None or Priors. Priors of the parameters that are learned, of the coefficients of the
         mean, and where parameters are searched for; None is the plain evidence.
     likelihood : "normal" (default), "student-t", "poisson", or a likelihood of your own. The distribution of y given f.
@@ -159,7 +155,6 @@ class GPRegressor(RegressorMixin, HeatGP):
     likelihood: Any = "normal"
     inference: Any = "auto"
 
-    @learns_smoothness
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, covariates: Any = None, exposure: Any = None) -> Self:
         """Learn the parameters that are None and condition on the data.
 
@@ -229,12 +224,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         400
         """
         if not hasattr(self, "posterior_"):
-            return self._first_fit(X, y, sample_weight, covariates)
+            return self._fit(X, y, sample_weight, covariates, always=True)
         self._check("partial_fit after fit")
-        old = self.posterior_
-        if not isinstance(old.structure, SparseData):
+        if self._kind != SPARSE:
             self._make_sparse()
-            return self.partial_fit(X, y, sample_weight, covariates=covariates)
         if self._setup.noise_is_known:
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
@@ -245,15 +238,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         else:
             check_lengths(data)
             source, collect = of_memory(self._reader.chunk(data._replace(X=self._points(data.X)))), collected
+        old, given, priors = self.posterior_, self._setup.given, self._setup.priors
         with heartbeat(f"The fit of {old.count + source.count} points"):
-            setup = self._setup
-            posterior, fit = extended(old, source, self._bounds, setup.given, setup.priors, self._sparse, collect)
-            return self._keep_sparse(posterior, fit)
-
-    @learns_smoothness
-    def _first_fit(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
-        """The first call of `partial_fit`."""
-        return self._fit(X, y, sample_weight, covariates, always=True)
+            return self._keep(*extended(old, source, self._bounds, given, priors, self._sparse, collect))
 
     def _make_sparse(self) -> None:
         """Fit the same data with a sparse model; or Unsupported where a dense one does not keep all of them."""
@@ -268,6 +255,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         fit_again(self, partial(type(self)._fit, always=True), old.X, old.y)
         self.__dict__.update(table)  # the data were given in this form
 
+    @learns_smoothness
     def _fit(
         self,
         X: Any,
@@ -280,21 +268,22 @@ class GPRegressor(RegressorMixin, HeatGP):
         """`fit`; with `always` the model is sparse, however few the data are."""
         variances = self.noise if is_list(self.noise) else None
         data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
-        check_flag("normalize", self.normalize)
         inference, _ = chosen_inference(self.inference)
         likelihood = chosen_likelihood(self.likelihood, self.noise)
-        kind = OUTPUTS if likelihood is None and data.y.ndim == 2 else kind_of(likelihood)
+        kind = kind_of(likelihood, data.y.ndim == 2, "local" if inference == "local" else "dense")
         if always:
-            check("partial_fit", LOCAL if inference == "local" else kind)
+            check("partial_fit", kind)
             inference = "sparse"
         own = ("GPRegressor", "noise") if likelihood is None else (type(likelihood).__name__,)
         priors = self._checked_priors(*own, "coefficients")
-        sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against_sparse(data.y, likelihood))
+        sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against(data.y, likelihood))
         parts = sparse and likelihood is None and in_parts(data.X)
+        if parts and inference == "local":
+            check("partial_fit", LOCAL)
         if not parts:
             check_size(data.X, DENSE)
             data = Rows(*map(in_memory, data))
-        words = {"likelihood": type(likelihood).__name__, "number": np.shape(data.y)[-1:]}
+        words = {"likelihood": type(likelihood).__name__}
         given = {"sample_weight": sample_weight, "covariates": covariates, "exposure": exposure}
         check_arguments(
             kind, {name: given[name] for name in given if likelihood is None or name != "exposure"}, **words
@@ -308,65 +297,61 @@ class GPRegressor(RegressorMixin, HeatGP):
         if parts:
             some, where = first_look(data, self.manifold)
             with located(where):
-                _, (_, options) = self._checked(some.X, partial(self._observed, some, None, setup), noise)
+                self._checked(some.X, partial(self._observed, some, None, setup), noise)
             source, collect = streamed(data, self._reader)
-            if (found := self._fit_sparse(source, options, inference, always, collect, False)) is not None:
-                return found
+            with heartbeat(f"The fit of {source.count} points"):
+                found = self._sparse_model(source, "sparse", always, SPACED, collect)
+            if found is not None:
+                return self._keep(*found)
             sparse, data = False, Rows(*map(in_memory, data))
-        points, (kept, options) = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
-        y, covariates = options.pop("y"), data.covariates
-        if kept is not None:
-            points, y, covariates = points[kept], y[kept], rows(covariates, kept)
-        if sparse and likelihood is not None:
-            found = self._fit_sites(points, y, options)
-        elif sparse:
-            basis = self._setup.mean.values(points, covariates)
-            chunk = Chunk(points, np.asarray(y, dtype=float) - self._setup.mean.known, basis, options["noise_scale"])
-            found = self._fit_sparse(of_memory(chunk), options, inference, always)
-        else:
-            found = None
-        return self._fit_dense(points, y, options) if found is None else found
+        points, y, covariates, options = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
+        with heartbeat(f"The fit of {len(points)} points"):
+            if sparse and likelihood is None:
+                mean, scale = self._setup.mean, options["noise_scale"]
+                chunk = Chunk(points, y.astype(float) - mean.known, mean.values(points, covariates), scale)
+                found = self._sparse_model(of_memory(chunk), inference, always, len(points))
+            elif sparse:
+                few, near = random_rows(len(points), LEARNED), self._near(points, points)
+                found = self._sites_model(points, y, few, None if near is None else near[0], options)
+            else:
+                found = None
+            return self._fit_dense(points, y, options) if found is None else self._keep(*found)
+
+    def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
+        self._check_grid(len(points))
+        pairs = self._pairs(points)
+        posterior, fit = self._dense_model(points, y, pairs, **options)
+        return self._keep(posterior, fit, [] if fit is None else [params for _, params in fit.maxima[1:]], pairs)
 
     def _observed(
         self, data: Rows, exposure: Any, setup: Setup, points: Array
-    ) -> tuple[Setup, tuple[Array | None, dict[str, Any]]]:
-        """The setup with the mean and the likelihood of these data; which points are kept; options of the core."""
+    ) -> tuple[Setup, tuple[Array, Array, Any, dict[str, Any]]]:
+        """The setup with the mean and the likelihood of these data; points, y, covariates and options of the core."""
         kept, scale = noise_scale(len(points), data.variances, data.weights)
-        some, y, covariates = points, data.y, data.covariates
+        y, covariates = data.y, data.covariates
         if kept is not None:
-            some, y, covariates = points[kept], rows(y, kept), rows(covariates, kept)
+            points, y, covariates = points[kept], rows(y, kept), rows(covariates, kept)
         manifold, width = None if is_precomputed(self.kernel) else self.manifold_, setup.priors.coefficients
-        mean = MeanModel.of(self.mean, manifold, some, covariates, width is None)
-        options: dict[str, Any] = {"mean": mean.core(some, covariates), "coefficient_scale": mean.scales(width)}
+        mean = MeanModel.of(self.mean, manifold, points, covariates, width is None)
+        options: dict[str, Any] = {"mean": mean.core(points, covariates), "coefficient_scale": mean.scales(width)}
         if setup.likelihood is None:
-            targets(some, y, noise_scale=scale, **options)
-            return replace(setup, mean=mean), (kept, options | {"noise_scale": scale, "y": data.y})
-        likelihood, y = checked_observations(setup.likelihood, points, y, self.mean, exposure)
-        options["mean"] = (
-            "zero" if is_number(options["mean"]) else options["mean"]
-        )  # y counts from a mean that is known
-        targets(some, likelihood.split(y, 0.0)[0], **options)
-        options |= {"y": y, "likelihood": likelihood}
-        return replace(setup, mean=mean, likelihood=likelihood), (None, options)
+            targets(points, y, noise_scale=scale, **options)
+            return replace(setup, mean=mean), (points, y, covariates, options | {"noise_scale": scale})
+        y, options["offset"] = checked_observations(setup.likelihood, points, y, exposure)
+        found, _ = observations(points, y, likelihood=setup.likelihood, **options)
+        likelihood = setup.likelihood.adapted(y, found.offset)
+        return replace(setup, mean=mean, likelihood=likelihood), (points, y, covariates, options)
 
-    def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
-        self._check_usual_grid(len(points))
-        pairs = on_one_thread(len)(self.kernel_.pairs)(points)
-        conditioned = condition_outputs if y.ndim == 2 else condition
-        with heartbeat(f"The fit of {len(points)} points"):
-            posterior, fit = self._learned(conditioned, points, y, pairs, **options)
-            maxima = [] if fit is None else [params for _, params in fit.maxima[1:]]
-            return self._keep(posterior, fit, self._integrated(posterior, maxima, pairs))
+    def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
+        return self._learned(condition_outputs if y.ndim == 2 else condition, points, y, pairs, **options)
 
-    def _against_sparse(self, y: Array, likelihood: RegressionLikelihood | None) -> dict[str, bool]:
+    def _against(self, y: Array, likelihood: RegressionLikelihood | None) -> dict[str, bool]:
         """What sparse models do not have, and whether it is asked for."""
         local = chosen_inference(self.inference)[0] == "local"
-        return {
-            'kernel="precomputed"': is_precomputed(self.kernel),
+        return self._against_sparse() | {
             "a likelihood that is not normal": likelihood is not None and local,
             'integrate="grid" and a likelihood that is not normal': likelihood is not None and bool(self.integrate),
             OUTPUTS: y.ndim == 2,
-            "normalize=False": not self.normalize,
             "noise=0": is_number(self.noise) and self.noise == 0 and not local,
         }
 
@@ -374,56 +359,24 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _reader(self) -> Reader:
         return Reader(self.manifold_, self._setup.project, self._setup.mean, self._setup.mean.known)
 
-    def _fit_sparse(
-        self,
-        source: Source,
-        about: dict[str, Any],
-        inference: str,
-        always: bool,
-        collect: Collect = collected,
-        in_memory: bool = True,
-    ) -> Self | None:
-        """`fit` with inference="sparse", or "local"; None where the model should be dense."""
-        mean, setup, local = self._setup.mean, self._setup, inference == "local"
-        if local and (always or not in_memory):
-            check("partial_fit", LOCAL)
-        if local and setup.integrate:
-            check('integrate="grid"', LOCAL)
-        possible = inference == "auto" and in_memory and not always and not setup.integrate
-        options = replace(self._sparse, always=always, local=possible, cores=source.cores)
-        bounds = self._bounds(source.sample(source.count if in_memory else SPACED).X, source.count)
-        function = mean.mean if callable(mean.mean) and mean.covariates is None else None
-        scale, given, priors = about["coefficient_scale"], setup.given, setup.priors
-        problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
-        with heartbeat(f"The fit of {source.count} points"):
-            found = sparse_fit(problem, options, setup.noise_is_known, local)
-            return None if found is None else self._keep_sparse(*found)
+    def _sparse_model(
+        self, source: Source, inference: str, always: bool, spaced: int, collect: Collect = collected
+    ) -> Learned | None:
+        """The sparse or local model of data with normal noise; None where it should be dense.
 
-    def _fit_sites(self, points: Array, y: Array, options: dict[str, Any]) -> Self | None:
-        """`fit` of many observations that are not normal: parameters from some, predictions from all.
-
-        None where the model should be dense.
+        Times are bounded by the distances of `spaced` of the data. Where `inference` is "auto" it may become local.
         """
-        few, near, given = random_rows(len(points), LEARNED), None, self._setup.given
-        if len(points) >= 2 * NEAR and free_times(self.kernel_, given):
-            _, middle = time_intervals(self.kernel_, self._bounds(points), given)
-            near = near_rows(self.kernel_, points, middle, NEAR)[0]
+        setup, mean = self._setup, self._setup.mean
+        may_be_local = inference == "auto" and not setup.integrate
+        options = replace(self._sparse, always=always, local=may_be_local, cores=source.cores)
+        bounds = self._bounds(source.sample(spaced).X, source.count)
+        function = mean.mean if callable(mean.mean) and mean.covariates is None else None
+        scale, given, priors = mean.scales(setup.priors.coefficients), setup.given, setup.priors
+        problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
+        return sparse_fit(problem, options, setup.noise_is_known, inference == "local")
 
-        def learn(some: Array) -> tuple[Any, Any]:
-            pairs = on_one_thread(len)(self.kernel_.pairs)(points[some])
-            mean = options["mean"]
-            own = options | {"mean": mean[some] if isinstance(mean, np.ndarray) else mean}
-            return self._learned(condition, points[some], y[some], pairs, **own)
-
-        own = {name: options[name] for name in ("mean", "coefficient_scale")}
-        with heartbeat(f"The fit of {len(points)} points"):
-            return self._keep_sites(fit_sites(self.kernel_, points, y, given, few, near, learn, self._sparse, **own))
-
-    def _keep_sparse(self, posterior: Any, fit: Any) -> Self:
-        return self._keep(posterior, fit, self._integrated(posterior, ()), posterior.approximation)
-
-    def _keep(self, posterior: Any, fit: Any, mixture: Mixture, approximation: Any = None) -> Self:
-        super()._keep(posterior, fit, mixture, approximation)
+    def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
+        super()._keep(posterior, fit, *others)
         if self._setup.noise_is_known:
             self.noise_ = np.asarray(self.noise, dtype=float)
         if fit is not None:
@@ -451,7 +404,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         return_std : bool, default False. Also return the standard deviation of f.
         return_cov : bool, default False. Also return the covariance of f.
         noise : bool, default False. True: the uncertainty of new observations instead of that of f. A number or an
-            array (M,): the variances of their noise, which a model of known noise must be told.
+            array (M,): the variances of their noise, needed where that of the data was known.
         covariates : array (M, q), default None. Those of the new points, where the model was fitted with covariates.
         prior : array (M, M) or (M,), default None. With kernel="precomputed" k(new, new), or its diagonal; the mean
             does not need it, nor does the standard deviation where the diagonal of k(X, X) is one number.
@@ -572,7 +525,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> lower.round(3), upper.round(3)
         (array([0.281]), array([1.719]))
         """
-        level = checked_level(level)
+        if not (is_number(level) and 0 < level < 1):
+            raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
         mixture, points = self._mixture_at(X, prior, covariates, exposure)
         sides = (0.5 - level / 2, 0.5 + level / 2)
         lower, upper = mixture.quantiles(points, sides, noise)
@@ -645,7 +599,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> gp.log_density([[0.5]], [0.5]).round(3)
         array([-0.084])
         """
-        mixture, points = self._mixture_at(X, prior, covariates)
+        mixture, points = self._mixture_at(X, prior, covariates, exposure)
         self._check_exposure_of_observations(exposure)
         likelihood = self.likelihood_
         of_f = likelihood is not None and not check_flag("noise", noise)
@@ -658,9 +612,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         expected = (len(points), *self.posterior_.y.shape[1:])
         if values.shape != expected:
             raise InvalidInput(f"y has shape {np.shape(y)}; needed is {expected}, one observation for each point.")
-        if exposure is not None and (likelihood is None or of_f):
-            check("fit(exposure=)", NORMAL)
-        values = values if likelihood is None or exposure is None else likelihood.with_exposure(values, exposure)
         return mixture.log_density(points, values, noise)
 
     def sample_y(
@@ -774,22 +725,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         >>> round(value, 3), slopes.round(3)
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
-        posterior, gradient = self._fitted, check_flag("gradient", gradient)
+        likelihood = self._fitted.likelihood
         if self._kind == LOCAL:
             self._check("log_marginal_likelihood(gradient=True)")
-        if noise is not None and posterior.y.ndim == 1 and self._setup.noise_is_known:
+        if noise is not None and self._setup.noise_is_known:
             raise InvalidInput(
                 "the noise of this model is known: leave `noise` None, and fit again with other variances."
             )
-        if gradient or not (time is None and amplitude is None and noise is None):
-            call = "log_marginal_likelihood at other parameters, or its gradient,"
-            self._check("log_marginal_likelihood(gradient=True)", call=call)
-            if self.likelihood_ is not None:
-                posterior = self._moved(posterior, time, amplitude, noise)
-            else:
-                posterior = posterior.again(self.kernel_, self._params(posterior.params, time, amplitude, noise))
-        value = posterior.log_marginal_likelihood
-        return (value, evidence_gradient(posterior)) if gradient else value
+        if noise is not None and self.likelihood_ is not None:
+            if not isinstance(likelihood, StudentT):
+                raise InvalidInput(f"noise = {shown(noise)}, but {type(likelihood).__name__} has none. Leave it None.")
+            likelihood, noise = replace(likelihood, noise=noise), None  # checks it
+        call = "log_marginal_likelihood at other parameters, or its gradient,"
+        return self._evidence(call, likelihood, time, amplitude, noise, gradient)
 
     def loo(self) -> tuple[Array, Array]:
         """Each observation predicted from all the others, at the same parameters, in closed form.
@@ -831,24 +779,19 @@ class GPRegressor(RegressorMixin, HeatGP):
         self._check("plot")
         weights, means, variances = self.mixture_.loo()
         mean, variance = averaged(weights, means, variances)
-        y = self.posterior_.observations
+        y = self.posterior_.y
         below = (weights * ndtr((y - means) / np.sqrt(variances))).sum(axis=0)
         return residuals_figure(y, mean, np.sqrt(variance), probabilities=below)
 
-    @property
-    def _explained_predictions(self) -> Callable[[Array], Array]:
+    def _explained_predictions(self, points: Array) -> Array:
         model = self._setup.mean
-
-        def predict(moved: Array) -> Array:
-            # covariates stay those of the datum, and leave the differences
-            covariates = None if model.covariates is None else np.zeros((len(moved), model.covariates))
-            return self.mixture_.with_basis(model.values(moved, covariates)).mean(moved)
-
-        return predict
+        # covariates stay those of the datum, and leave the differences
+        covariates = None if model.covariates is None else np.zeros((len(points), model.covariates))
+        return self.mixture_.with_basis(model.values(points, covariates)).mean(points)
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
         number = self.posterior_.count
-        few = self.fit_ is not None and is_few(number, self._setup.integrate)
+        few = self.fit_ is not None and number < few_data(self._setup.integrate)
         notes = [f"N = {number} is so few that intervals are too narrow"] * few
         if self.posterior_.is_bound:
             notes.append("expectation propagation did not converge: f is from a variational bound of the evidence")
@@ -864,20 +807,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     @property
     def _kind(self) -> str:
-        posterior = self._fitted
-        if posterior.y.ndim == 2:
-            return OUTPUTS
-        if isinstance(posterior, LocalPosterior):
-            return LOCAL
-        if posterior.structure.keeps_data:
-            return kind_of(self.likelihood_)
-        return SPARSE if self.likelihood_ is None else SPARSE_LIKELIHOODS
-
-    def _check(self, row: str, **words: Any) -> None:
-        """Raise the error of a row of `plan` where this model does not have it."""
-        posterior = self._fitted
-        words = {"number": posterior.y.shape[-1], "count": posterior.count, "some": self.learned_from_, **words}
-        check(row, self._kind, **words)
+        outputs = self._fitted.y.ndim == 2
+        return kind_of(self.likelihood_, outputs, getattr(self.approximation_, "structure", "dense"))
 
     def _mixture_at(self, X: Any, prior: Any, covariates: Any, exposure: Any = None) -> tuple[Mixture, Array]:
         """The posteriors, with the mean of f at the points X for observations of this exposure, and these points."""
@@ -888,23 +819,10 @@ class GPRegressor(RegressorMixin, HeatGP):
         if self.likelihood_ is None:
             check("fit(exposure=)", NORMAL)
         assert self.likelihood_ is not None
-        none = np.zeros(len(points))
-        _, shift = self.likelihood_.split(self.likelihood_.with_exposure(none, exposure), none)
-        return mixture.shifted(shift), points
+        return mixture.shifted(self.likelihood_.offset(exposure, len(points))), points
 
-    def _moved(self, old: Any, time: Any, amplitude: Any, noise: Any) -> Any:
-        """The posterior of the same data at other parameters, with a likelihood that is not normal; None stays."""
-        likelihood = old.likelihood
-        if noise is not None:
-            if not isinstance(likelihood, StudentT):
-                raise InvalidInput(f"noise = {shown(noise)}, but {type(likelihood).__name__} has none. Leave it None.")
-            likelihood = replace(likelihood, noise=noise)  # checks it
-        return old.again(self.kernel_, self._params(old.params, time, amplitude, None), likelihood=likelihood)
-
-    def _predict_with(self, kernel: Kernel, points: Array) -> tuple[Array, Array]:
-        mixture = self.mixture_
-        again = replace(mixture, posteriors=[old.again(kernel, old.params) for old in mixture.posteriors])
-        mean, variance = again.moments(points)
+    def _predictions(self, mixture: Mixture, points: Array) -> tuple[Array, Array]:
+        mean, variance = mixture.moments(points)
         deviation = np.sqrt(variance)
         return (mean, deviation.max(axis=1)) if mean.ndim == 2 else (mean[:, None], deviation)
 
@@ -914,16 +832,9 @@ class GPRegressor(RegressorMixin, HeatGP):
         return tags
 
 
-def checked_level(level: Any) -> float:
-    """A probability between 0 and 1."""
-    if not (is_number(level) and 0 < level < 1):
-        raise InvalidInput(f"level = {shown(level)} must be a probability between 0 and 1, such as 0.9.")
-    return float(level)
-
-
-def is_few(number: int, integrated: bool) -> bool:
-    """Whether so many data are few, where parameters are learned, or integrated over."""
-    return number < (FEW_INTEGRATED if integrated else FEW)
+def few_data(integrated: bool) -> int:
+    """The number below which data are few, where parameters are learned, or integrated over."""
+    return FEW_INTEGRATED if integrated else FEW
 
 
 def warn_of_few(number: int, setup: Setup) -> None:
@@ -935,19 +846,18 @@ def warn_of_few(number: int, setup: Setup) -> None:
     noise = given.noise if likelihood is None else vars(likelihood).get("noise", 0.0)
     times = any(name.startswith("time") for name in given.time_names)  # weights of a sum do not count
     learned = {"time": times, "amplitude": given.amplitude is None, "noise": noise is None}
-    if not any(learned.values()) or not is_few(number, setup.integrate):
-        return
     names = ", ".join(name for name, is_learned in learned.items() if is_learned)
+    few = few_data(setup.integrate)
+    if not names or number >= few:
+        return
     if setup.integrate:
-        warn(
-            f"{names} learned from N = {number} points, fewer than {FEW_INTEGRATED}: intervals are somewhat too narrow "
-            "even with integrate='grid', as the scale of the priors comes from the data too. Give priors of your own.",
-            SmallSampleWarning,
+        text = (
+            "intervals are somewhat too narrow even with integrate='grid', as the scale of the priors comes from the "
+            "data too. Give priors of your own."
         )
     else:
-        warn(
-            f"{names} learned from N = {number} points, fewer than {FEW}: intervals are too narrow, those of 90 % "
-            "cover 65 to 85 % of new observations. Give the parameters that are known from elsewhere, average over "
-            "them with integrate='grid', or add data.",
-            SmallSampleWarning,
+        text = (
+            "intervals are too narrow, those of 90 % cover 65 to 85 % of new observations. Give the parameters that "
+            "are known from elsewhere, average over them with integrate='grid', or add data."
         )
+    warn(f"{names} learned from N = {number} points, fewer than {few}: {text}", SmallSampleWarning)

@@ -10,13 +10,14 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, OfRow, caught_warnings, warn, warn_again
-from ..gp.parameters import Given, Params
+from ..gp.parameters import Given
 from ..gp.posterior import Posterior
-from ..gp.search import Bounds, Fit
+from ..gp.search import Bounds
 from ..gp.sparse.fit import (
     DENSE_AT_LAST,
     SUBSET,
     Collect,
+    Learned,
     Problem,
     SparseOptions,
     error_of_points,
@@ -27,9 +28,8 @@ from ..gp.sparse.fit import (
     shortest_times,
 )
 from ..gp.sparse.inducing import SAMPLE
-from ..gp.sparse.local import LocalApproximation, LocalPosterior, fit_local
-from ..gp.sparse.regression import condition_sparse
-from ..gp.sparse.sites import SitesApproximation
+from ..gp.sparse.local import LocalApproximation, fit_local
+from ..gp.sparse.regression import SparseApproximation, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 
 NOTHING = 1e-8
@@ -38,9 +38,7 @@ DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
 
 
-def sparse_fit(
-    problem: Problem, options: SparseOptions, noise_is_known: bool, local: bool = False
-) -> tuple[Posterior | LocalPosterior, Fit | None] | None:
+def sparse_fit(problem: Problem, options: SparseOptions, noise_is_known: bool, local: bool = False) -> Learned | None:
     """The posterior and the result of the search; None where the model should be dense.
 
     The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
@@ -48,7 +46,7 @@ def sparse_fit(
     """
     source, given = problem.source, problem.given
     if local:
-        guess = given.params or problem.dense_params(source.sample(SUBSET))
+        guess = given.params or problem.dense_model(source.sample(SUBSET))[0].params
         near, fit = fit_local(problem, guess, options.tolerance, source.count, noise_is_known)
         warn_of_change(near.approximation, options.tolerance, source.count)
         return near, fit
@@ -69,7 +67,10 @@ def sparse_fit(
             warn_of_change(stated, options.tolerance, source.count)
             return near, of_near
         if of_points > 0:  # too few points learn wrong times: those of the local model are kept
-            found = fit_sparse(replace(problem, given=fixed(near.params, given)), more_points)
+            known = near.params
+            times = tuple(np.atleast_1d(known.time).tolist())
+            given = replace(given, time=times, amplitude=known.amplitude, noise=known.noise)
+            found = fit_sparse(replace(problem, given=given), more_points)
             fit = of_near
         elif found.data is None or largest_number(source.count, more_points) > largest_number(source.count, options):
             found = fit_sparse(problem, more_points)
@@ -80,12 +81,6 @@ def sparse_fit(
     posterior = condition_sparse(found.data, found.params, noise_is_known)
     warn_of_loss(posterior, options, not rough)
     return posterior, fit
-
-
-def fixed(params: Params, given: Given) -> Given:
-    """What is given where all parameters are."""
-    times = tuple(np.atleast_1d(params.time).tolist())
-    return replace(given, time=times, amplitude=params.amplitude, noise=params.noise)
 
 
 def warn_of_change(found: LocalApproximation, tolerance: float, count: int) -> None:
@@ -106,19 +101,13 @@ def check_positive(noise: Array | None) -> None:
         raise InvalidInput(OfRow("noise[", where, text))
 
 
-def loses(posterior: Posterior, options: SparseOptions) -> bool:
-    """Whether the points are too few for the tolerance."""
-    found = posterior.approximation
-    return found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0
-
-
 def warn_of_loss(posterior: Posterior, options: SparseOptions, local: bool = True) -> None:
     """An AccuracyWarning where the points were too few for the tolerance, or for shorter times than those learned.
 
     `local` says whether a local model is a remedy.
     """
     data, found = posterior.structure, posterior.approximation
-    if loses(posterior, options):
+    if found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0:
         what = (
             f"leave {found.residual:.1e} of the prior variance of f unexplained, {found.residual_share:.2g} of its "
             "posterior variance: f may be rougher than its predictions. Intervals of f are wide at parameters that are "
@@ -145,7 +134,7 @@ def extended(
     priors: Any,
     options: SparseOptions,
     collect: Collect = collected,
-) -> tuple[Posterior, Fit | None]:
+) -> Learned:
     """The posterior of more data, and the search for what is learned; statistics of data add up.
 
     The search has the bounds that `bounds_of` gives for a random sample of all data and their number.
@@ -180,7 +169,7 @@ def extended(
     return found, fit
 
 
-def warn_of_residual(found: SitesApproximation, tolerance: float) -> None:
+def warn_of_residual(found: SparseApproximation, tolerance: float) -> None:
     """An AccuracyWarning where inducing points of observations that are not normal are too few."""
     if found.residual_share > tolerance and found.residual > NOTHING:
         warn(

@@ -21,8 +21,8 @@ from ..gp.sparse.fit import SUBSET, Collect
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..manifolds import Manifold
 from ..manifolds.checks import check_shape
-from ..manifolds.rows import as_points, from_rows, projected_points, shaped
-from .data import MeanModel, Rows, check_lengths, chosen_manifold, dask, in_parts, is_dask, plain, rows
+from ..manifolds.rows import from_rows, shaped
+from .data import MeanModel, Rows, check_lengths, chosen_manifold, dask, in_parts, is_dask, on_manifold, plain, rows
 from .sparse_regression import check_positive
 
 ROWS = 1 << 16
@@ -43,7 +43,7 @@ class Reader:
         X, y = np.asarray(data.X), np.asarray(data.y)
         numbers = where + np.arange(len(X)) if isinstance(where, int) else where
         with located(numbers):
-            points = projected_points(self.manifold, X)[0] if self.project else as_points(self.manifold, X)
+            points, _ = on_manifold(self.manifold, X, self.project)
             if data.weights is not None and not np.any(data.weights):
                 return Chunk(points[:0], np.empty(0), np.empty((0, len(self.mean.names))), np.empty(0))
             kept, noise = noise_scale(len(points), data.variances, data.weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,10 @@ from ..gp.mixture import Mixture
 from ..gp.normal import Normal
 from ..gp.search import Fit, steepest
 from ..html_table import html_table
+from ..threads import of_posterior
+from .kernels import CANDIDATES
+from .plan import LOCAL
+from .relevance import explained_variances
 
 LEVEL = 0.9
 """The probability of the intervals of parameters."""
@@ -116,14 +120,74 @@ class Summary:
         return [*lines, *(f"note: {note}" for note in self.notes)]
 
 
-def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: Any) -> list[Parameter]:
-    """Times, amplitude, noise and what the likelihood has, with intervals where they are learned.
+def summary_of(model: Any) -> Summary:
+    """The summary of a fitted model: see `HeatGP.summary`."""
+    posterior, setup, form, fit = model.posterior_, model._setup, model.approximation_, model.fit_
+    parameters = [*_parameters(model), *_smoothness(model), *coefficients(model)]
+    notes = [f"{name} sits on a bound of its search" for name in (fit.on_bound if fit else ())]
+    if model.learned_from_ < posterior.count:
+        notes.append(f"parameters were learned from {model.learned_from_:,} of {posterior.count:,} points")
+    if not model._precomputed and model.moved_ > 0:
+        notes.append(f"points were moved onto the manifold by up to {model.moved_:.2g}")
+    where, explained = "a precomputed kernel", dict[str, Any]()
+    if not model._precomputed:
+        where = f"manifold={model.manifold_!r}"
+        if posterior.structure.keeps_evidence:
+            predict, points = model._explained_predictions, posterior.points_of_data
+            variance, parts = explained_variances(model.manifold_, setup.by_coordinate, predict, points)
+            explained = {"explained": parts, "variance": variance}
+    has_one_noise = setup.likelihood is None and not setup.noise_is_known
+    return Summary(
+        f"{type(model).__name__}({where}), N = {posterior.count}" + (f", {form.words}" if form else ""),
+        tuple(parameters),
+        None if model._kind == LOCAL else posterior.log_marginal_likelihood,
+        tuple(search_path(fit, model.mixture_, model.kernel_.names, has_one_noise)),
+        (*notes, *model._notes_on(parameters)),
+        **explained,
+    )
+
+
+def _parameters(model: Any) -> list[Parameter]:
+    """Times, amplitude, noise and what the likelihood has, with the intervals of what is learned, where known."""
+    posterior, setup = model.posterior_, model._setup
+    ends: dict[str, tuple[float, float, str]] = {}
+    if posterior.y.ndim == 2:
+        words = "learned; no interval with several outputs"
+    elif not posterior.structure.keeps_evidence:
+        words = f"learned from {model.learned_from_:,} points"
+    else:
+        ends, words = intervals(posterior, model), ""
+    found = []
+    for name, values, given in _values(posterior, setup.given, setup.likelihood):
+        for about, value in _numbered(name, values):
+            if given is None:
+                low, high, own = ends.get(name, (np.nan, np.nan, words))
+                found.append(Parameter(about, value, value * low, value * high, True, own))
+            elif (about, given) != ("noise", 0.0):
+                found.append(Parameter(about, value, value, value, False))
+    if setup.noise_is_known:
+        found = [*(each for each in found if not each.name.startswith("noise")), known_variances(model.noise_)]
+    return found
+
+
+def _smoothness(model: Any) -> list[Parameter]:
+    """The row of the smoothness of the kernel, where it is not that of heat alone."""
+    value, learned = model.smoothness_, model._setup.learns_smoothness
+    if learned:
+        words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence"
+        return [Parameter("smoothness", value, np.nan, np.nan, True, words)]
+    return [] if np.isinf(value) else [Parameter("smoothness", value, value, value, False)]
+
+
+@of_posterior
+def intervals(posterior: Any, model: Any) -> dict[str, tuple[float, float, str]]:
+    """By name the ends of the intervals of what is learned, over the values, and what to know of them.
 
     Intervals are normal in the logarithms: from the curvature of the log posterior density at its maximum, or from the
     grid where parameters are integrated over. They end at the bounds of the search.
     """
-    names, own = objective.names, posterior.likelihood
-    z = np.clip(objective.coordinates(posterior.params, own), *box.T)
+    (objective, box), mixture, own = model._objective(posterior), model.mixture_, posterior.likelihood
+    names, z = objective.names, np.clip(objective.coordinates(posterior.params, own), *box.T)
     if len(mixture.weights) > 1:
         points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
@@ -131,32 +195,18 @@ def learned_parameters(objective: Any, box: Array, mixture: Mixture, posterior: 
     else:
         values, vectors = np.linalg.eigh(curvature(objective, z, box))
         centre, covariance = z, vectors / np.maximum(values, FLATTEST) @ vectors.T
-    found = []
-    for name, value, given in _values(posterior, objective.given, None if isinstance(own, Normal) else own):
-        if name in names:
-            # the coordinate of normal noise is the log of its ratio to the amplitude, which may be learned too
-            parts = ("noise", "amplitude") if name == "noise" and isinstance(own, Normal) else (name,)
-            row = np.array([float(each in parts) for each in names])
-            ends = row @ centre + QUANTILE * np.sqrt(row @ covariance @ row) * np.array([-1, 1])
-            bounds = box[row > 0].sum(axis=0)
-            low, high = (value * np.exp(np.clip(ends, *bounds) - row @ z)).tolist()
-            words = UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
-            found.append(Parameter(name, float(value), low, high, True, words))
-        elif (name, given) != ("noise", 0.0):
-            found.append(Parameter(name, float(value), float(value), float(value), False))
-    if any(each.words for each in found) and steepest(objective, z, box)[1]:
-        return [replace(each, words=NO_MAXIMUM) if each.words else each for each in found]
+    found = {}
+    for name in names:
+        # the coordinate of normal noise is the log of its ratio to the amplitude, which may be learned too
+        parts = ("noise", "amplitude") if name == "noise" and isinstance(own, Normal) else (name,)
+        row = np.array([float(each in parts) for each in names])
+        ends = row @ centre + QUANTILE * np.sqrt(row @ covariance @ row) * np.array([-1, 1])
+        bounds = box[row > 0].sum(axis=0)
+        low, high = np.exp(np.clip(ends, *bounds) - row @ z).tolist()
+        found[name] = low, high, UNDETERMINED if ends[0] <= bounds[0] and ends[1] >= bounds[1] else ""
+    if any(words for *_, words in found.values()) and steepest(objective, z, box)[1]:
+        return {name: (*ends, words and NO_MAXIMUM) for name, (*ends, words) in found.items()}
     return found
-
-
-def stated_parameters(posterior: Any, given: Any, likelihood: Any, words: str) -> list[Parameter]:
-    """The rows of parameters without intervals; `words` say why those that are learned have none."""
-    rows = []
-    for name, values, known in _values(posterior, given, likelihood):
-        for about, value in _numbered(name, values):
-            end, learned = (np.nan, True) if known is None else (value, False)
-            rows.append(Parameter(about, value, end, end, learned, words if learned else ""))
-    return rows
 
 
 def _values(posterior: Any, given: Any, likelihood: Any) -> list[tuple[str, Any, Any]]:

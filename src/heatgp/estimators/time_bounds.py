@@ -241,7 +241,7 @@ def shortened(
     near, far : pairs of arrays of points: nearest neighbors, and the two farthest points.
     low, high : floats, the bounds in flat space.
     """
-    nearest, farthest, one = kernel.matched(*near), kernel.matched(*far), kernel.matched(near[0][:1])
+    nearest, farthest, one = kernel.paired(*near), kernel.paired(*far), kernel.paired(near[0][:1])
 
     def correlation(function: TimeFunction, time: float) -> float:
         found, peak = function.at(time), one.at(time)

@@ -29,6 +29,7 @@ class Approximation:
     log_evidence: float
     stationary: bool = True  # whether these derivatives are all there is
     in_parameters: Mapping[str, float] | None = None  # of a bound: its derivatives in the logs of the parameters
+    offset: Any = 0.0  # what is added to f where each observation is made
 
     @property
     def sites(self) -> Array:
@@ -49,9 +50,7 @@ class Approximation:
     @property
     def in_constant(self) -> float:
         """The derivative in the variance of a constant of several functions, where every entry of dK is 1."""
-        ones = np.ones(self.mean.shape)
-        pulls = self.weights.sum(axis=-1) ** 2 - self.factor.solve(ones).sum(axis=-1)
-        return 0.5 * float(pulls.sum())
+        return float(self.in_times([np.ones_like(self.factor.K)])[0])
 
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
@@ -59,8 +58,9 @@ class Approximation:
 
     @property
     def cavities(self) -> tuple[Array, Array]:
-        """Mean and variance of each f_i without its own observation."""
-        return cavity(self.mean, self.variance, self.precision, self.shift)
+        """Mean and variance of each f_i plus its offset without its own observation."""
+        mean, variance = cavity(self.mean, self.variance, self.precision, self.shift)
+        return mean + self.offset, variance
 
 
 def cavity(mean: Array, variance: Array, precision: Array, shift: Array) -> tuple[Array, Array]:

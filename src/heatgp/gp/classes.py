@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, OfRow
 from ..threads import of_posterior
-from .inference import Approximate, constant_variance
+from .inference import constant_variance
 from .multinomial import Multinomial
 from .parameters import Params
-from .posterior import CHUNK, Posterior, condition
-from .prior import Mean, Pairs, Prior, observations
+from .posterior import Posterior, approximation, condition
+from .prior import Mean, Pairs, observations
 from .probit import Probit
 
 
@@ -23,31 +23,16 @@ from .probit import Probit
 class ClassesPosterior(Posterior):
     """One Gaussian process f_c for each class, with the same prior, given which class has the largest value.
 
-    The moments of f have an axis of classes. Reference: Riihimaki, Jylanki & Vehtari (2013), section 3.
+    Of f there are means (M, classes), and the covariances of all f_c at each point, (M, classes, classes).
+
+    Reference: Riihimaki, Jylanki & Vehtari (2013), section 3.
     """
 
     constant: float = 0.0  # the prior variance of the constant that each function has
 
-    def again(
-        self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Multinomial | None = None
-    ) -> Posterior:
-        return condition_classes(
-            kernel, self.X, self.y, params, pairs=pairs, likelihood=likelihood or self.likelihood, **self.options
-        )
-
-    @of_posterior
-    def latent(self, Xnew: Any) -> tuple[Array, Array]:
-        """Mean, (M, classes), and covariance, (M, classes, classes), of all f_c at each point."""
-        classes = len(self.weights)
-        size = max(1, CHUNK // (self.weights.size * (classes if self.factor.of_features else 1)))
-        means, covariances = [np.empty((0, classes))], [np.empty((0, classes, classes))]
-        for start in range(0, len(Xnew), size):
-            points = Xnew[start : start + size]
-            cross = self._cross(points)
-            mean, covariance = self._given(cross, self._unseen(points, cross))
-            means.append(mean)
-            covariances.append(covariance)
-        return np.concatenate(means), np.concatenate(covariances)
+    def again(self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Any = None) -> Posterior:
+        known = likelihood or self.likelihood
+        return condition_classes(kernel, self.X, self.y, params, known, pairs=pairs, **self.options)
 
     def probabilities(self, Xnew: Any, label_noise: bool = True) -> Array:
         """The probability of each class, (M, classes); that of the largest f_c + u_c without `label_noise`."""
@@ -63,11 +48,10 @@ class ClassesPosterior(Posterior):
         """
         assert self.inferred is not None
         factor, shift = self.factor, self.inferred.shift.T
-        size = max(1, CHUNK // shift.size)
         found = []
-        for start in range(0, len(shift), size):
-            part = slice(start, start + size)
-            mean, covariance = self._given(factor.K[part], np.diagonal(factor.K)[part])
+        for part in self._chunks(shift):
+            mean = factor.K[part] @ self.weights
+            covariance = self._covariance(factor.K[part], np.diagonal(factor.K)[part])
             p, q = factor.precision.T[part], shift[part]
             share = p / p.sum(axis=1, keepdims=True)
             precision = p[:, :, None] * np.eye(p.shape[1]) - p[:, :, None] * share[:, None]
@@ -88,11 +72,22 @@ class ClassesPosterior(Posterior):
             return super()._unseen(points, cross[:, :-1])
         return super()._unseen(points, cross) + self.constant
 
-    def _given(self, cross: Array, prior: Array) -> tuple[Array, Array]:
-        """Mean and covariance at M points, from `cross` (see `_cross`) and the variances that it leaves open."""
+    @property
+    def _projections(self) -> tuple[Array, Array]:
+        return self.weights, self.solved
+
+    def _variance(self, points: Any, cross: Array, columns: Array) -> Array:
+        return self._covariance(cross, self._unseen(points, cross))
+
+    def _covariance(self, cross: Array, prior: Array) -> Array:
+        """The covariances at M points, from `cross` (see `_cross`) and the variances that it leaves open."""
         explained, of_level = self.factor.explained(cross)
         alone = np.maximum(prior - explained, 0.0).T
-        return cross @ self.weights.T, of_level + alone[:, :, None] * np.eye(alone.shape[1])
+        return of_level + alone[:, :, None] * np.eye(alone.shape[1])
+
+    @property
+    def _per_point(self) -> int:
+        return self.weights.size * (self.weights.shape[1] if self.factor.of_features else 1)
 
 
 def condition_classes(
@@ -120,13 +115,10 @@ def condition_classes(
     if likelihood.functions is None:
         return condition(kernel, X, labels(X, y), params, pairs=pairs, likelihood=likelihood, start=start, **options)
     data, _ = observations(X, y, **options)
-    prior = Prior.of(kernel, X, params.time, pairs, dense=True)
-    values, _ = prior.at(params.time)
     # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
-    inference = Approximate(likelihood, {} if start is None else {"tolerance": 1e-4})
-    inference.last[:] = [] if start is None else [start]
-    variance = params.amplitude * prior.height(values)
-    found = inference.approximation(prior.form, params.amplitude * values, variance, data, likelihood)
+    found, variance = approximation(
+        kernel, X, data, params, likelihood, pairs, start, accuracy="exact" if start is None else "search"
+    )
     return ClassesPosterior(
         kernel,
         X,
@@ -134,8 +126,9 @@ def condition_classes(
         params,
         likelihood,
         found.factor,
-        found.weights,
+        found.weights.T,
         found.log_evidence,
+        inner=np.empty((0, likelihood.functions)),
         inferred=found,
         options=options,
         constant=constant_variance(likelihood, data, variance),
@@ -150,13 +143,3 @@ def labels(X: Any, y: ArrayLike) -> Array:
     for where in np.flatnonzero(np.abs(signs) != 1).tolist():
         raise InvalidInput(OfRow("y[", where, f"] = {signs[where]} is not a label. Labels are -1 and 1."))
     return signs
-
-
-def one_against_rest(probabilities: Array) -> Array:
-    """Class probabilities (N, classes) from P(class against the rest): each row divided by its sum.
-
-    >>> one_against_rest(np.array([[0.6, 0.3, 0.3]]))
-    array([[0.5 , 0.25, 0.25]])
-    """
-    probabilities = np.maximum(probabilities, np.finfo(float).tiny)  # where all are zero, all classes are equal
-    return probabilities / probabilities.sum(axis=1, keepdims=True)

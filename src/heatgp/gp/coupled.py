@@ -43,7 +43,6 @@ class Coupled:
     log_det: float
 
     of_features: ClassVar = False
-    power: ClassVar = 1.0
 
     @classmethod
     def of(cls, K: Array, precision: Array, largest: Array) -> Coupled:
@@ -99,12 +98,6 @@ class Coupled:
         pulls = rest + np.stack([E @ v for E, v in zip(self.inverses, observed - rest @ self.K)])
         level = -linalg.cho_solve((self.lower, True), pulls.sum(axis=0), check_finite=False)
         return (self.inverses @ level + pulls) @ self.K - level
-
-    def solve(self, v: Array) -> Array:
-        """R_cc v_c for each class: the blocks on the diagonal of R alone."""
-        first = np.stack([E @ part for E, part in zip(self.inverses, v)])
-        inner = linalg.cho_solve((self.lower, True), first.T, check_finite=False).T
-        return first - np.stack([E @ part for E, part in zip(self.inverses, inner)])
 
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
         """The sum over classes of u_c' dK v_c - tr(R_cc dK) / 2, the derivative of an evidence, for each change dK."""

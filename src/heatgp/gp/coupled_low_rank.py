@@ -37,7 +37,6 @@ class CoupledLowRank:
     lower: Array  # L, (classes * rank, classes * rank)
 
     of_features: ClassVar = False
-    power: ClassVar = 1.0
 
     @classmethod
     def of(cls, root: Root, precision: Array, largest: Array) -> CoupledLowRank:
@@ -76,24 +75,22 @@ class CoupledLowRank:
         f = weights.reshape(pulls.shape) @ self.root.F.T
         return f - (self._share * f).sum(axis=0) + level
 
-    def solve(self, v: Array) -> Array:
-        moved = np.zeros((len(v), len(self.lower)))
-        for part, white in self._whitened():
-            moved += (white @ (self.precision * v)[:, part, None])[..., 0]
-        back = [(moved[:, None] @ white)[:, 0] for _, white in self._whitened()]
-        return self.precision * ((1.0 - self._share) * v - np.concatenate(back, axis=1))
-
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
-        own = (self.precision * (1.0 - self._share)).sum(axis=0)
-        white = np.concatenate([W * self.precision[:, None, part] for part, W in self._whitened()], axis=2)
-        white = white.reshape(-1, self.levels)
-        explained = white.T @ white
-        return np.array([np.vdot(u @ dK, v) - 0.5 * (own @ np.diagonal(dK) - np.vdot(explained, dK)) for dK in changes])
+        return np.array([np.vdot(u @ dK, v) - 0.5 * np.vdot(self._sum, dK) for dK in changes])
 
     def explained(self, cross: Array) -> tuple[Array, Array]:
         """As in `Coupled`; the first is what the chosen points would explain, the second what is not known of them."""
         new, classes = self.root.at(cross), len(self.precision)
         return np.tile(np.square(new).sum(axis=0), (classes, 1)), covariances(self.lower, new)
+
+    @cached_property
+    def _sum(self) -> Array:
+        """The sum of R_cc over the classes."""
+        white = np.concatenate([W * self.precision[:, None, part] for part, W in self._whitened()], axis=2)
+        white = white.reshape(-1, self.levels)
+        R = -(white.T @ white)
+        R.flat[:: len(R) + 1] += (self.precision * (1.0 - self._share)).sum(axis=0)
+        return R
 
     @cached_property
     def _total(self) -> Array:
@@ -120,7 +117,6 @@ class CoupledFeatures:
     lower: Array
 
     of_features: ClassVar = True
-    power: ClassVar = 0.5
 
     def explained(self, features: Array) -> tuple[Array, Array]:
         """As in `Coupled`, of features (M, rank): all that is known of them is in the second."""

@@ -1,5 +1,7 @@
 """Expectation propagation for any likelihood, all sites at once."""
 
+from typing import Any
+
 import numpy as np
 
 from ..covariance import Array
@@ -21,6 +23,7 @@ def expectation_propagation(
     likelihood: Likelihood,
     y: Array,
     start: Array | None = None,
+    offset: Any = 0.0,
     tolerance: float = 1e-8,
     iterations: int = 200,
 ) -> Approximation:
@@ -57,7 +60,7 @@ def expectation_propagation(
         variance = factor.marginal_variance()
         mean = factor.posterior_mean(shift)
         center, spread = cavity(mean, variance, precision, shift)
-        log_z, *derivatives = likelihood.tilted(y, center, spread)
+        log_z, *derivatives = likelihood.tilted(y, center + offset, spread)
         step = matching_sites(center, spread, *derivatives) - sites
         scale = np.stack([variance, np.sqrt(variance)])
         last, change = change, float(np.max(np.abs(step * scale)))
@@ -66,7 +69,9 @@ def expectation_propagation(
         if change < tolerance or (last_one and change < ENOUGH):
             log_evidence = evidence(log_z, mean, variance, precision, shift, factor.log_det)
             stationary = bool(np.min(derivatives[1]) >= 0)
-            return Approximation(factor, precision, shift, mean, variance, log_evidence, stationary=stationary)
+            return Approximation(
+                factor, precision, shift, mean, variance, log_evidence, stationary=stationary, offset=offset
+            )
         history = [*(history if change < 2 * last else []), (sites, step)][-memory - 1 :]
         sites = next_sites(history, scale, damping)
     raise NotConverged(

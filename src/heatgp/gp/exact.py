@@ -5,8 +5,7 @@ Reference: Rasmussen & Williams (2006), eq. 2.43 to 2.45 and 5.9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +13,21 @@ import numpy as np
 from scipy import linalg
 from scipy.special import wrightomega
 
-from ..covariance import Array
-from ..errors import NotPositiveDefinite
+from ..covariance import Array, constant
 from .factors import JITTER, Dense, Diagonal, Spectrum, cholesky, factored, not_positive_definite
-from .kernels import constant
-from .objective import Found, Inference, Objective, Place, Search, scan_points, values_at, worth_a_start
-from .parameters import Given, Laws, Params, log_density
+from .objective import (
+    Found,
+    Inference,
+    Objective,
+    Place,
+    Search,
+    attempt,
+    best_of,
+    scan_points,
+    values_at,
+    worth_a_start,
+)
+from .parameters import Given, log_density
 from .prior import Prior, Targets
 
 
@@ -61,7 +69,7 @@ def evidence(
     ratio: Array,
     data: Targets,
     amplitude: float | tuple[float, float],
-    law: tuple[float, float] | None = None,
+    prior: tuple[float, float] | None = None,
 ) -> Evidence:
     """The evidence of y ~ N(H c, amplitude * M), M = K + diag(ratio), c ~ N(0, B); `factor` has K at 1 / ratio.
 
@@ -71,8 +79,8 @@ def evidence(
 
     where a coefficient with a flat prior leaves log |B| and one log 2 pi out. For an interval of amplitudes and flat
     coefficients, the amplitude is the one in it that is best (see `best_amplitude`). At a maximum the derivatives in
-    the other parameters are those at fixed amplitude (envelope theorem). `law` is the log median of the amplitude and
-    its spread, where it has a prior.
+    the other parameters are those at fixed amplitude (envelope theorem). `prior` is the log median of the amplitude
+    and its spread, where it has a prior.
     """
     n, q = data.count, data.basis.shape[1]
     weights = factor.solve(np.column_stack([data.y, data.basis]))
@@ -84,7 +92,7 @@ def evidence(
     weights[:, 0] -= weights[:, 1:] @ coefficients
     quadratic = max(float((data.y - data.basis @ coefficients) @ weights[:, 0]), 0.0)
     if isinstance(amplitude, tuple):
-        amplitude = float(best_amplitude(quadratic, data.freedom, amplitude, law))
+        amplitude = float(best_amplitude(quadratic, data.freedom, amplitude, prior))
     root = np.diag(np.sqrt(inner))
     shrunk = float(np.square(linalg.solve_triangular(lower, root, lower=True)).sum()) if inner.any() else 0.0
     log_det = factor.log_det + float(np.log(ratio).sum()) + 2 * float(np.log(np.diagonal(lower)).sum())
@@ -96,7 +104,7 @@ def evidence(
 
 
 def best_amplitude(
-    quadratic: Any, freedom: int, interval: tuple[Any, Any], law: tuple[Any, float] | None = None
+    quadratic: Any, freedom: int, interval: tuple[Any, Any], prior: tuple[Any, float] | None = None
 ) -> Any:
     """The amplitude a in an interval that maximises -(freedom log a + quadratic / a) / 2 + log density of log a.
 
@@ -106,9 +114,9 @@ def best_amplitude(
 
     Reference: Corless & Jeffrey (2002), The Wright omega function.
     """
-    if law is None:
+    if prior is None:
         return np.clip(quadratic / max(freedom, 1), *interval)
-    m, square = law[0], law[1] ** 2
+    m, square = prior[0], prior[1] ** 2
     with np.errstate(divide="ignore"):  # of targets without residuals: omega(-inf) = 0
         solved = wrightomega(np.log(square * quadratic / 2) + square * freedom / 2 - m)
     return np.clip(np.exp(m + solved - square * freedom / 2), *interval)
@@ -138,14 +146,14 @@ def columns_evidence(
     data: Targets,
     ratio: Array,
     amplitude: Array | tuple[Array, Array],
-    law: tuple[Array | float, float] | None = None,
+    prior: tuple[Array | float, float] | None = None,
 ) -> Columns:
     """As `evidence` of each column, with covariance amplitude_j * (diag(eigenvalues) + ratio_j I).
 
-    `amplitude` is given, (p,), or an interval of which the best is taken; `law` has the log medians (p,) and the spread
-    of its prior. A `ratio` (1,) is that of all columns.
+    `amplitude` is given, (p,), or an interval of which the best is taken; `prior` has its log medians (p,) and spread.
+    A `ratio` (1,) is that of all columns.
     """
-    (n, q), H = data.basis.shape, data.basis
+    (n, q), H, freedom = data.basis.shape, data.basis, data.freedom
     shifted = eigenvalues[:, None] + ratio * data.noise[0]
     if not shifted.min() > 0:
         raise not_positive_definite(n, float((shifted / ratio).min()))
@@ -160,10 +168,10 @@ def columns_evidence(
     rest = data.y - H @ coefficients
     weights = inverse * rest
     quadratic = np.einsum("ij,ij->j", rest, weights)
-    best = best_amplitude(quadratic, data.freedom, amplitude, law) if isinstance(amplitude, tuple) else amplitude
+    best = best_amplitude(quadratic, freedom, amplitude, prior) if isinstance(amplitude, tuple) else amplitude
     log_det = 2 * np.log(np.diagonal(lower, axis1=1, axis2=2)).sum(axis=1) - np.log(inverse).sum(axis=0)
     of_prior = data.precision @ coefficients**2 - np.log(data.precision[data.precision > 0]).sum()
-    logs = data.freedom * np.log(2 * np.pi) + (n - q) * np.log(best)
+    logs = freedom * np.log(2 * np.pi) + (n - q) * np.log(best)
     value = data.log_volume - 0.5 * (quadratic / best + of_prior + log_det + logs)
     of_basis = np.trace(np.linalg.solve(A, _products(H, inverse**2)), axis1=1, axis2=2)
     shrunk = np.trace(np.linalg.solve(A, inner[:, :, None] * np.eye(q)), axis1=1, axis2=2) if inner.any() else 0.0
@@ -182,10 +190,9 @@ def _products(H: Array, weights: Array) -> Array:
     return (squares.T @ weights).T.reshape(p, q, q)
 
 
-def normal_log_density(z: Array, center: Array | float, spread: float) -> tuple[Array, Array]:
-    """The log density of normal laws and its derivative."""
-    units = (z - center) / spread
-    return -0.5 * units**2 - np.log(spread * np.sqrt(2 * np.pi)), -units / spread
+def normal_log_density(z: Any, center: Any, spread: float) -> Any:
+    """The log density of normal distributions."""
+    return -0.5 * ((z - center) / spread) ** 2 - np.log(spread * np.sqrt(2 * np.pi))
 
 
 SUBSET = 250
@@ -203,113 +210,93 @@ class Exact(Inference):
     """Inference with normal noise.
 
     The log of the noise over the prior variance is a coordinate, unless the noise is given. The log of the prior
-    variance is one where the noise is given and positive, or coefficients of the mean have a prior that is not flat.
-    Else the amplitude is given, or the best one, in closed form.
-
-    Parameters
-    ----------
-    variance : tuple, the interval of the prior variance.
-    profiled : bool, default True. False: an amplitude that is learned is always a coordinate.
+    variance is one where the noise is given and positive, coefficients of the mean have a prior that is not flat, or
+    the accuracy asks for it. Else the amplitude is given, or the best one, in closed form.
     """
-
-    variance: tuple[float, float]
-    profiled: bool = True
 
     def names(self, given: Given, data: Targets) -> list[str]:
         """The names of the coordinates after the times."""
-        closed = self.profiled and data.is_flat and not given.noise
+        closed = self.accuracy not in ("curvature", "exact") and data.is_flat and not given.noise
         searched = given.amplitude is None and not closed
         return ["amplitude"] * searched + ["noise"] * (given.noise is None)
 
-    def evidence(
-        self, form: Any, values: Array, height: float, data: Targets, given: Given, at: dict[str, float], laws: Laws
-    ) -> Found:
+    def evidence(self, objective: Objective, values: Array, mean_variance: float, at: dict[str, float]) -> Found:
         """The evidence at these coordinates."""
-        amplitude, ratio, law = self.scales(height, given, at, laws)
-        ratios = ratio * data.noise
-        floored, ratios = ratios < JITTER * height, np.maximum(ratios, JITTER * height)
-        found = evidence(factored(form, values, 1.0 / ratios), ratios, data, amplitude, law)
-        learned = given.amplitude is None
+        data, given = objective.y, objective.given
+        amplitude, ratio, prior = scales(objective, mean_variance, at)
+        least = JITTER * mean_variance
+        floored, ratios = ratio * data.noise < least, np.maximum(ratio * data.noise, least)
+        factor = factored(objective.prior.form, values, 1.0 / ratios)
+        found = evidence(factor, ratios, data, amplitude, prior)
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
             in_times, in_ratios = found.slopes(slopes)
             in_ratio = float(in_ratios[~floored].sum())  # of the noise that is not the jitter
-            in_height = float(in_ratios[floored].sum()) - (found.in_amplitude if learned else 0.0)
-            in_height += in_ratio if learned or given.noise is None else 0.0
+            in_mean_variance = in_log_mean_variance(given, found.in_amplitude, in_ratios, floored)
             in_variance = found.in_amplitude - (0.0 if given.noise is None else in_ratio)
-            return in_times, in_height, {"noise": in_ratio, "amplitude": in_variance}
+            return in_times, in_mean_variance, {"noise": in_ratio, "amplitude": in_variance}
 
-        noise = given.noise if given.noise is not None else float(np.exp(at["noise"])) * found.amplitude * height
-        return Found(found.value, found.amplitude, noise, derivatives, float(_log_prior(law, found.amplitude)))
-
-    def log_prior(self, objective: Objective, params: Params) -> float:
-        """That of an amplitude that is learned and no coordinate."""
-        if objective.given.amplitude is not None or "amplitude" in objective.names:
-            return 0.0
-        height = objective.prior.height(objective.prior.at(params.time)[0])
-        return float(_log_prior(_law(height, objective.laws), params.amplitude))
-
-    def prepared(self, objective: Objective) -> Objective:
-        """Where every time is given, one eigendecomposition of all data is enough."""
-        objective.y.check_freedom(objective.given.amplitude)
-        has_times = objective.given.free or objective.prior.form is not Dense
-        return objective if has_times else spectral(objective, np.empty(0))
-
-    def with_all_coordinates(self, objective: Objective) -> Objective:
-        return replace(objective, inference=replace(self, profiled=False))
-
-    def by_time(self, objective: Objective) -> Callable[[Array], float]:
-        """One eigendecomposition for each of the times serves all amplitudes and noises."""
-        if objective.prior.form is not Dense:
-            return objective.value
-        free, names = len(objective.given.free), objective.given.time_names
-        kept: dict[bytes, Objective] = {}
-
-        def value(z: Array) -> float:
-            key = z[:free].tobytes()
-            if key not in kept:
-                kept[key] = spectral(objective, z[:free])
-            return kept[key].value(z[free:]) + log_density(objective.laws, names, z[:free])[0]
-
-        return value
+        noise = float(ratio * found.amplitude) if given.noise is None else given.noise
+        return Found(found.value, found.amplitude, noise, derivatives, float(_log_prior(prior, found.amplitude)))
 
     def search(self, objective: Objective, best: Array | None = None) -> Search:
-        number = len(objective.y)
-        few = SUBSET if objective.given.free else number
-        return Search(
-            lambda some, box: scanned(some, box, TIMES), lambda near, box, _: scanned(near, box, TIMES // 2), few, few,
-            STARTS, number,
-        )  # fmt: skip
+        return search_of(objective, STARTS)
 
-    def scales(
-        self, height: float, given: Given, at: dict[str, Any], laws: Laws
-    ) -> tuple[Any, Any, tuple[float, float] | None]:
-        """The amplitude, or its interval where the best is taken; noise / amplitude; and the prior of that best one.
+    def scan(self, objective: Objective, box: Array, known: Mapping[str, float] | None = None) -> list[Place]:
+        """The best other coordinates at each scanned time, and their values: one eigendecomposition for each time."""
+        free, found = len(objective.given.free), []
+        for times in scan_points(box[:free], TIMES if known is None else TIMES // 2):
+            at_times = spectral(objective, times) if free else objective
+            value, others = _best_of(at_times, scan_points(box[free:], OTHERS))
+            of_times, _ = log_density(objective.priors, objective.given.time_names, times)
+            found.append((value + of_times, np.concatenate([times, others])))
+        return worth_a_start(found) if free == 1 else found
 
-        The prior is the log median and the spread, or None. Coordinates may be arrays.
-        """
-        if given.amplitude is not None:
-            amplitude: Any = given.amplitude
-        elif "amplitude" in at:
-            amplitude = np.exp(at["amplitude"]) / height
-        else:
-            amplitude = (self.variance[0] / height, self.variance[1] / height)
-        if given.noise is None:
-            ratio = np.exp(at["noise"]) * height
-        else:  # an amplitude that is still an interval has no noise beside it
-            ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
-        return amplitude, ratio, _law(height, laws) if isinstance(amplitude, tuple) else None
+    def at_times(self, objective: Objective, z: Array) -> Objective:
+        """Of a matrix one eigendecomposition serves all amplitudes and noises."""
+        return spectral(objective, z) if objective.prior.form is Dense else objective.at_times(z)
 
 
-def _law(height: float, laws: Laws) -> tuple[float, float] | None:
-    """The log median and the spread of the prior of the amplitude."""
-    law = laws.get("amplitude")
-    return None if law is None else (float(np.log(law.median) - np.log(height)), law.spread)
+def search_of(objective: Objective, starts: int) -> Search:
+    """A search with normal noise; InvalidInput where the data say nothing of a variance that is learned."""
+    objective.y.check_freedom(objective.given.amplitude)
+    number = len(objective.y)
+    few = SUBSET if objective.given.free else number
+    return Search(few, few, starts, number)
 
 
-def _log_prior(law: tuple[float, float] | None, amplitude: Any) -> Any:
+def scales(objective: Objective, mean_variance: float, at: Mapping[str, Any], size: Any = 1.0) -> tuple[Any, Any, Any]:
+    """The amplitude, noise / amplitude, and the prior of the amplitude, its log median and spread, where it is chosen.
+
+    Where the best amplitude is taken, it is an interval; else there is no prior, or None. Coordinates may be arrays,
+    one for each column of y, and priors of the amplitude are relative to the `size` of each.
+    """
+    given, prior = objective.given, None
+    if given.amplitude is not None:
+        amplitude: Any = given.amplitude
+    elif "amplitude" in at:
+        amplitude = np.exp(at["amplitude"]) / mean_variance
+    else:
+        amplitude = tuple(side / mean_variance for side in objective.intervals["amplitude"])
+        if own := objective.priors.get("amplitude"):
+            prior = np.log(own.median * size / mean_variance), own.spread
+    if given.noise is None:
+        ratio = np.exp(at["noise"]) * mean_variance
+    else:  # an amplitude that is still an interval has no noise beside it
+        ratio = 0.0 if isinstance(amplitude, tuple) else given.noise / amplitude
+    return amplitude, ratio, prior
+
+
+def _log_prior(prior: tuple[Any, float] | None, amplitude: Any) -> Any:
     """The log density of log amplitude; 0 without a prior."""
-    return 0.0 if law is None else normal_log_density(np.log(amplitude), *law)[0]
+    return 0.0 if prior is None else normal_log_density(np.log(amplitude), *prior)
+
+
+def in_log_mean_variance(given: Given, in_amplitude: Any, in_ratio: Array, floored: Array) -> float:
+    """The derivative in the log mean prior variance at fixed coordinates; `floored` ratios are the jitter."""
+    learned = given.amplitude is None
+    moved = in_ratio if learned or given.noise is None else in_ratio[floored]
+    return float(np.sum(moved)) - (float(np.sum(in_amplitude)) if learned else 0.0)
 
 
 def spectral(objective: Objective, z: Array) -> Objective:
@@ -318,12 +305,30 @@ def spectral(objective: Objective, z: Array) -> Objective:
     The times are then given, and their priors no longer counted. Where the noise differs between data, their rows are
     first scaled so that it does not.
     """
-    time = objective.given.times(z)
-    values, _ = objective.prior.at(time)
-    spectrum = Spectrum.of(objective.prior.form, values, objective.prior.height(values), objective.y.noise)
-    fixed = replace(objective.given, time=tuple(np.atleast_1d(time).tolist()))
-    prior = Prior(constant(spectrum.eigenvalues), Diagonal)
-    return replace(objective, prior=prior, y=spectrum.rotated(objective.y), given=fixed)
+    fixed = objective.at_times(z)
+    values, _ = fixed.prior.at(fixed.given.times(z))
+    spectrum = Spectrum.of(fixed.prior.form, values, fixed.prior.mean_variance(values), objective.y.noise)
+    return replace(fixed, prior=Prior(constant(spectrum.eigenvalues), Diagonal), y=spectrum.rotated(objective.y))
+
+
+def columns_at(
+    objective: Objective, eigenvalues: Array, mean_variance: float, at: Mapping[str, Array], size: Any = 1.0
+) -> tuple[Columns, Array]:
+    """The evidences of the columns of y in the basis of K's eigenvectors, and these with the log prior densities.
+
+    Coordinates are arrays with one value for each column, or one for all; `size` is as in `scales`.
+    """
+    priors, data = objective.priors, objective.y
+    amplitude, ratio, prior = scales(objective, mean_variance, at, size)
+    of_each = np.ones(max([1, *map(len, at.values())]))
+    ratio = np.maximum(ratio, JITTER * mean_variance / data.noise[0]) * of_each
+    amplitude = amplitude if isinstance(amplitude, tuple) else amplitude * of_each
+    found = columns_evidence(eigenvalues, data, ratio, amplitude, prior)
+    posterior = found.value + _log_prior(prior, found.amplitude)
+    for name, x in at.items():
+        if name in priors:
+            posterior = posterior + priors[name].log_density(x - np.log(size) if name == "amplitude" else x)
+    return found, posterior
 
 
 def values_of_spectrum(objective: Objective, points: Array) -> Array:
@@ -332,34 +337,18 @@ def values_of_spectrum(objective: Objective, points: Array) -> Array:
     NotPositiveDefinite is raised where the covariance is not positive definite at one of them.
     """
     objective.calls.add(len(points))
-    at, data = dict(zip(objective.names, points.T)), objective.y
     eigenvalues, _ = objective.prior.at(objective.given.times(points[0]))
-    height = objective.prior.height(eigenvalues)
-    assert isinstance(objective.inference, Exact)
-    amplitude, ratio, law = objective.inference.scales(height, objective.given, at, objective.laws)
-    ratio = np.maximum(np.broadcast_to(ratio, len(points)), JITTER * height / data.noise[0])
-    if not isinstance(amplitude, tuple):
-        amplitude = np.broadcast_to(amplitude, len(points))
-    found = columns_evidence(eigenvalues, replace(data, y=data.y[:, None]), ratio, amplitude, law)
-    of_priors = sum(objective.laws[name].log_density(x) for name, x in at.items() if name in objective.laws)
-    return found.value + _log_prior(law, found.amplitude) + of_priors
-
-
-def scanned(objective: Objective, box: Array, count: int) -> list[Place]:
-    """The best other coordinates at each scanned time, and their values: one eigendecomposition for each time."""
-    free, found = len(objective.given.free), []
-    for times in scan_points(box[:free], count):
-        at_times = spectral(objective, times) if free else objective
-        value, others = _best_of(at_times, scan_points(box[free:], OTHERS))
-        of_times, _ = log_density(objective.laws, objective.given.time_names, times)
-        found.append((value + of_times, np.concatenate([times, others])))
-    return worth_a_start(found) if free == 1 else found
+    column = replace(objective, y=replace(objective.y, y=objective.y.y[:, None]))
+    at, mean_variance = dict(zip(objective.names, points.T)), objective.prior.mean_variance(eigenvalues)
+    return np.broadcast_to(columns_at(column, eigenvalues, mean_variance, at)[1], len(points))
 
 
 def _best_of(objective: Objective, points: Array) -> Place:
-    """The best of some points, and its value; those of a diagonal covariance at once, where they can be."""
-    if objective.prior.form is Diagonal:
-        with suppress(NotPositiveDefinite):
-            values = values_of_spectrum(objective, points)
-            return float(values.max()), points[np.argmax(values)]
-    return max(values_at(objective, points), key=lambda pair: pair[0])
+    """The best of some points, and its value; those of a diagonal covariance at once, where none fails."""
+
+    def at_once(points: Array) -> Place:
+        values = values_of_spectrum(objective, points)
+        return float(values.max()), points[np.argmax(values)]
+
+    found = attempt(at_once, points) if objective.prior.form is Diagonal else (-np.inf, points)
+    return found if np.isfinite(found[0]) else best_of(values_at(objective, points))

@@ -8,23 +8,19 @@ are searched at once. The derivative of the sum of their evidences in log time i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 import numpy as np
 
 from ..covariance import Array
-from .exact import Columns, columns_evidence, normal_log_density
+from .exact import TIMES, Columns, columns_at, in_log_mean_variance, search_of
 from .factors import JITTER, LowRank, Spectrum
-from .objective import Found, Inference, Objective, Search, scan_points, values_at
-from .parameters import Given, Laws, Params
+from .objective import Found, Inference, Objective, Place, Search, scan_points, values_at
+from .parameters import Given
 from .prior import Targets
 
-SUBSET = 250
-"""Data on which starts are looked for."""
-TIMES = 12
-"""Times scanned, for each free one."""
 STARTS = 2
 """Scanned times that are followed."""
 SPACING = 1.75
@@ -39,51 +35,37 @@ ROUNDS = 60
 class ExactOutputs(Inference):
     """Inference with normal noise of p outputs, the columns of y, at their best amplitudes and noises.
 
-    No coordinates but the times are left: the best parameters of a column are a search of one number x, the log of
-    noise / amplitude. The amplitude is given, the best one in closed form, or noise / exp(x) where the noise is given.
+    No coordinates but the times are left. What is one of `Exact`, the log of the noise over the prior variance, or of
+    the prior variance where the noise is given, is searched for each column. The amplitude is else given, or the best
+    one in closed form.
 
     Parameters
     ----------
-    variance : two arrays (p,), the intervals of the prior variances.
-    ratio : tuple, the interval of noise / prior variance.
-    law : tuple, default None. The log medians (p,) of the prior variances, and their spread.
+    size : array (p,). Priors of the prior variances are relative to it.
     """
 
-    variance: tuple[Array, Array]
-    ratio: tuple[float, float]
-    law: tuple[Array, float] | None = None
+    size: Array = field(kw_only=True)
 
     def names(self, given: Given, data: Targets) -> list[str]:
         """There are no coordinates after the times."""
         return []
 
-    def of(self, columns: Any) -> ExactOutputs:
-        """The same for some columns."""
-        low, high = self.variance
-        law = None if self.law is None else (self.law[0][columns], self.law[1])
-        return replace(self, variance=(low[columns], high[columns]), law=law)
-
-    def evidence(
-        self, form: Any, values: Array, height: float, data: Targets, given: Given, at: dict[str, float], laws: Laws
-    ) -> Found:
+    def evidence(self, objective: Objective, values: Array, mean_variance: float, at: dict[str, float]) -> Found:
         """The sum of the evidences of all columns, with the priors of their parameters."""
-        spectrum = Spectrum.of(form, values, height, data.noise)
-        data = spectrum.rotated(data)
-        best = [
-            self.of(part)._best(spectrum, replace(data, y=data.y[:, part]), height, given, laws)
-            for part in _blocks(data.y)
-        ]
+        form, given = objective.prior.form, objective.given
+        spectrum = Spectrum.of(form, values, mean_variance, objective.y.noise)
+        data = spectrum.rotated(objective.y)
+        rotated = replace(objective, y=data)
+        best = [_best(columns(rotated, part), spectrum.eigenvalues, mean_variance) for part in _blocks(data.y)]
         amplitude, ratio = (
             np.concatenate([vars(found)[name] for found, *_ in best]) for name in ("amplitude", "ratio")
         )
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
-            number, in_height = len(data.y), 0.0
+            number, in_mean_variance = len(data.y), 0.0
             outer = np.zeros((number, number))
             for found, _, floored in best:
-                in_height -= float(found.in_amplitude.sum()) if given.amplitude is None else 0.0
-                moves = given.noise is None or given.amplitude is None
-                in_height += float(found.in_ratio.sum() if moves else found.in_ratio[floored].sum())
+                in_mean_variance += in_log_mean_variance(given, found.in_amplitude, found.in_ratio, floored)
                 if slopes:
                     of_basis = found.of_basis(data.basis).reshape(-1, number).T
                     root = np.hstack([found.weights / np.sqrt(found.amplitude), of_basis])
@@ -92,90 +74,59 @@ class ExactOutputs(Inference):
             turned = spectrum.scale[:, None] * spectrum.vectors
             G = 0.5 * (turned @ outer @ turned.T) if slopes else outer
             moved = [2 * np.vdot(G @ values, s) if form is LowRank else np.vdot(G, s) for s in slopes]
-            return np.array(moved), in_height, {}
+            return np.array(moved), in_mean_variance, {}
 
         noise = amplitude * ratio if given.noise is None else np.full(len(amplitude), given.noise)
-        log_prior = self._log_prior(amplitude, noise, height, given, laws)
         value = float(sum(found.value.sum() for found, *_ in best))
+        log_prior = float(sum((posterior - found.value).sum() for found, posterior, _ in best))
         return Found(value, amplitude, noise, derivatives, log_prior)
 
-    def log_prior(self, objective: Objective, params: Params) -> float:
-        height = objective.prior.height(objective.prior.at(params.time)[0])
-        return self._log_prior(params.amplitude, params.noise, height, objective.given, objective.laws)
-
-    def _log_prior(self, amplitude: Array, noise: Array, height: float, given: Given, laws: Laws) -> float:
-        """The log density of the priors of the amplitudes and noises that are learned."""
-        value = 0.0
-        if given.noise is None and "noise" in laws:
-            value += float(laws["noise"].log_density(np.log(noise / amplitude / height)).sum())
-        if given.amplitude is None and self.law is not None:
-            value += float(normal_log_density(np.log(amplitude * height), *self.law)[0].sum())
-        return value
-
-    def prepared(self, objective: Objective) -> Objective:
-        objective.y.check_freedom(objective.given.amplitude)
-        return objective
-
-    def informative(self, objective: Objective) -> Objective:
-        """Without columns that do not vary, which say nothing of the time, whatever their evidence."""
-        data = objective.y
-        varies = data.varies
-        if varies.all() or not varies.any():
-            return objective
-        return replace(objective, y=replace(data, y=data.y[:, varies]), inference=self.of(varies))
-
     def search(self, objective: Objective, best: Array | None = None) -> Search:
-        number = len(objective.y)
-        few = SUBSET if objective.given.free else number
-        return Search(
-            lambda some, box: values_at(some, scan_points(box, TIMES)),
-            lambda near, box, _: values_at(near, scan_points(box, TIMES // 2)),
-            few, few, STARTS, number,
-        )  # fmt: skip
+        return search_of(objective, STARTS)
 
-    def _best(
-        self, spectrum: Spectrum, data: Targets, height: float, given: Given, laws: Laws
-    ) -> tuple[Columns, Array, Array]:
-        """The evidences at the best ratios, with their priors, and where the jitter is in the place of the noise."""
-        log_height, p = np.log(height), data.y.shape[1]
-        variance = tuple(side / height for side in self.variance)
-        law = None if self.law is None else (self.law[0] - log_height, self.law[1])
-        floor = JITTER * height / data.noise[0]
+    def scan(self, objective: Objective, box: Array, known: Mapping[str, float] | None = None) -> list[Place]:
+        return values_at(objective, scan_points(box, TIMES if known is None else TIMES // 2))
 
-        def at(x: Array) -> tuple[Columns, Array, Array]:
-            """The evidences at log ratios, the values with their priors, and the derivatives of these."""
-            amplitude: Any = variance
-            ratio = np.maximum(np.exp(x), floor)
-            if given.amplitude is not None:
-                amplitude = np.full(len(x), given.amplitude)
-            elif given.noise:
-                amplitude = given.noise / np.exp(x)
-            found = columns_evidence(spectrum.eigenvalues, data, ratio, amplitude, law)
-            value, slope = found.value, found.in_ratio
-            if given.amplitude is None and law is not None:
-                of_amplitude, in_amplitude = normal_log_density(np.log(found.amplitude), *law)
-                value = value + of_amplitude
-                slope = slope - in_amplitude if given.noise else slope
-            if given.noise is None and "noise" in laws:
-                value = value + laws["noise"].log_density(x - log_height)
-                slope = slope + laws["noise"].slope(x - log_height)
-            return found, value, slope - found.in_amplitude if given.amplitude is None and given.noise else slope
 
-        if given.noise is None:
-            low, high = (np.full(p, np.log(side) + log_height) for side in self.ratio)
-        elif given.amplitude is None and given.noise > 0:
-            high, low = (np.log(given.noise) - np.log(side) for side in variance)
-        else:
-            fixed = 0.0 if given.amplitude is None else given.noise / given.amplitude
-            low = high = np.full(p, np.log(max(fixed, floor)))
+def columns(objective: Objective, some: Any) -> Objective:
+    """The objective of some of several outputs."""
+    intervals, data = dict(objective.intervals), objective.y
+    if "amplitude" in intervals:
+        low, high = intervals["amplitude"]
+        intervals["amplitude"] = low[some], high[some]
+    inference = cast(ExactOutputs, objective.inference)
+    inference = replace(inference, size=inference.size[some])
+    return replace(objective, y=replace(data, y=data.y[:, some]), intervals=intervals, inference=inference)
 
-        def quickly(x: Array) -> tuple[Array, Array]:
-            """Values and derivatives; a ratio that all columns share is worked out once."""
-            _, value, slope = at(x if np.ptp(x) else x[:1])
-            return value, slope
 
-        found, value, _ = at(maximum(quickly, low, high))
-        return found, value, found.ratio <= floor
+def varying(objective: Objective) -> Objective:
+    """The objective without outputs that do not vary, which say nothing of the time, whatever their evidence."""
+    varies = objective.y.varies
+    return objective if varies.all() or not varies.any() else columns(objective, varies)
+
+
+def _best(objective: Objective, eigenvalues: Array, mean_variance: float) -> tuple[Columns, Array, Array]:
+    """The evidences of columns at their best parameters, with their priors, and where noise is below the jitter.
+
+    y is in the basis of the eigenvectors of the covariance.
+    """
+    given, data, inference = objective.given, objective.y, cast(ExactOutputs, objective.inference)
+    size, x = inference.size, np.zeros(data.y.shape[1])
+    name = "noise" if given.noise is None else "amplitude" if given.amplitude is None and given.noise else ""
+    prior, shift = objective.priors.get(name), np.log(size) if name == "amplitude" else 0.0
+
+    def values_and_slopes(x: Array) -> tuple[Array, Array]:
+        """At the logs of the parameter; where all columns share it, it is worked out once."""
+        x = x if np.ptp(x) else x[:1]
+        found, values = columns_at(objective, eigenvalues, mean_variance, {name: x}, size)
+        slopes = found.in_ratio if name == "noise" else found.in_amplitude - found.in_ratio
+        return values, slopes if prior is None else slopes + prior.slope(x - shift)
+
+    if name:
+        low, high = (np.broadcast_to(np.log(side), len(x)) for side in objective.intervals[name])
+        x = maximum(values_and_slopes, low, high)
+    found, values = columns_at(objective, eigenvalues, mean_variance, {name: x}, size)
+    return found, values, found.ratio <= JITTER * mean_variance / data.noise[0]
 
 
 def _blocks(y: Array) -> Iterator[slice]:

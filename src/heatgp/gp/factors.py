@@ -107,6 +107,10 @@ class Cholesky(ABC):
         return self.slopes(changes, solved / 2, solved), of_noise
 
     @abstractmethod
+    def inverse_diagonal(self) -> Array:
+        """The diagonal of R."""
+
+    @abstractmethod
     def reduced(self, weights: Array) -> Array:
         """What `cross` (see `whiten`) is multiplied by to give k(Xnew, X) weights."""
 
@@ -278,7 +282,13 @@ class Diagonal:
 
 
 def draw(mean: Array, covariance: Array, rng: Any, size: int) -> Array:
-    """`size` samples, (size, N), of a normal law; its covariance may be singular."""
+    """`size` samples, (size, N), of a normal distribution; its covariance may be singular.
+
+    Of p distributions, mean (N, p) and covariance (N, N, p), they are (size, N, p).
+    """
+    if mean.ndim == 2:
+        rng = generator(rng)
+        return np.stack([draw(mean[:, j], covariance[:, :, j], rng, size) for j in range(mean.shape[1])], axis=2)
     size = check_count("number of samples", size)
     check_memory(16.0 * size * len(mean), f"{size} samples at {len(mean)} points", "Ask for fewer at a time.")
     values, vectors = linalg.eigh(covariance, check_finite=False)
@@ -296,13 +306,18 @@ EVIDENCE = 1e-8
 
 
 @dataclass(frozen=True)
-class Economical(LowRank):
-    """K = F F', as `LowRank`, but for slopes, which are those of K."""
+class PivotedLowRank(LowRank):
+    """K = F F' of few points (see `pivoted`): as `LowRank`, but slopes are those of K."""
 
     @classmethod
-    def root(cls, form: Any, K: Array, share: float = NEGLIGIBLE) -> Root | None:
-        """The points that carry K, but for a share of its largest variance; None where they are too many."""
-        return Root.of(K, len(K) // SHARE, share) if form is Dense and len(K) >= LEAST else None
+    def root(cls, form: Any, K: Array, precision: Array | None = None) -> Root | None:
+        """The points that carry K for the log evidence at these precisions, or up to rounding; None for too many."""
+        if form is not Dense or len(K) < LEAST:
+            return None
+        share = NEGLIGIBLE
+        if precision is not None:
+            share = 2.0 * EVIDENCE / (float(np.max(precision)) * len(K) * float(np.diagonal(K).max()))
+        return Root.of(K, len(K) // SHARE, share)
 
     @cached_property
     def _inverse(self) -> Array:
@@ -318,12 +333,8 @@ class Economical(LowRank):
 
 def factored(form: Any, values: Array, precision: Array) -> Any:
     """The factor of a form, in few points where these carry a dense covariance."""
-    if form is Dense and len(values) >= LEAST:
-        share = 2.0 * EVIDENCE / (float(np.max(precision)) * len(values) * float(np.diagonal(values).max()))
-        root = Economical.root(form, values, share)
-        if root is not None:
-            return Economical.of(root.F, precision)
-    return form.of(values, precision)
+    root = PivotedLowRank.root(form, values, precision)
+    return form.of(values, precision) if root is None else PivotedLowRank.of(root.F, precision)
 
 
 @dataclass(frozen=True)
@@ -339,12 +350,12 @@ class Spectrum:
     noise: float  # the variance of the noise in these coordinates over the parameter `noise`
 
     @classmethod
-    def of(cls, form: Any, values: Array, height: float, noise: Array) -> Spectrum:
-        """From the values of a prior at a time, their height and the relative variances of the noise of the data."""
+    def of(cls, form: Any, values: Array, variance: float, noise: Array) -> Spectrum:
+        """From the values of a prior at a time, their mean variance and the relative noise of the data."""
         K = values @ values.T if form is LowRank else values
         noise = np.maximum(noise, JITTER * noise.max())
         scale = 1.0 / np.sqrt(noise) if noise.any() else np.ones(len(K))
-        scale = scale * np.sqrt(height / np.mean(scale**2 * np.diagonal(K)))
+        scale = scale * np.sqrt(variance / np.mean(scale**2 * np.diagonal(K)))
         eigenvalues, vectors = linalg.eigh(K * np.outer(scale, scale), driver="evd", check_finite=False)
         return cls(eigenvalues, vectors, scale, float(np.mean(noise * scale**2)))
 

@@ -10,6 +10,7 @@ from ..arguments import generator
 from ..covariance import Array
 from ..threads import on_one_thread
 from .mixture import Mixture
+from .pivoted import triangular_root
 
 DETERMINED = 1e-12
 """Part of the prior variance below which a value is known from the others: rounding of a covariance is near 1e-14."""
@@ -49,21 +50,6 @@ class Functions:
         )
         self.normals = np.hstack((self.normals, normals))
         return values
-
-
-def triangular_root(covariance: Array, negligible: float) -> tuple[Array, Array]:
-    """A root (N, R) of a positive semidefinite matrix, and the R rows in which it is triangular.
-
-    The rest of the matrix has no variance above `negligible`.
-    """
-    if not len(covariance):
-        return covariance, np.empty(0, int)
-    factor, pivots, rank, _ = linalg.lapack.dpstrf(covariance, tol=negligible, lower=1)
-    if not np.max(np.diagonal(covariance)) > negligible:
-        rank = 0
-    root = np.empty((len(covariance), rank))
-    root[pivots - 1] = np.tril(factor)[:, :rank]
-    return root, pivots[:rank] - 1
 
 
 def sampled_functions(mixture: Mixture, random_state: Any, size: int) -> Callable[[Any], Array]:

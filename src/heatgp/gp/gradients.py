@@ -26,8 +26,8 @@ def evidence_gradient(posterior: Any) -> Array:
     prior = objective.prior
     values, slopes = prior.at(params.time, range(kernel.parameters))
     found = dict(zip(objective.names, objective(objective.coordinates(params, likelihood))[1]))
-    # coordinates are the prior variance, amplitude times height, and of normal noise its ratio to the noise
+    # coordinates are the prior variance, and of normal noise its ratio to the noise
     in_amplitude = found["amplitude"] - (found.get("noise", 0.0) if normal else 0.0)
-    in_times = [found[name] for name in kernel.names] + in_amplitude * prior.height_slopes(values, slopes)
+    in_times = [found[name] for name in kernel.names] + in_amplitude * prior.mean_variance_slopes(values, slopes)
     names = ["noise"] if normal else list(likelihood.bounds)
     return np.array([*in_times, in_amplitude, *(found.get(name, 0.0) for name in names)])

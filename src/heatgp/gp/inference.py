@@ -6,7 +6,7 @@ Sites are found by expectation propagation, or by a variational approximation wh
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
@@ -18,22 +18,21 @@ from .approximation import Approximation, Factorise
 from .coupled import Coupled
 from .coupled_low_rank import CoupledLowRank
 from .ep import expectation_propagation
-from .factors import Economical
+from .factors import PivotedLowRank
 from .likelihood import Likelihood, NormalMixture
 from .objective import (
-    FLAT,
     ROUGH,
-    TOUCHING,
     Found,
     Inference,
     Objective,
     Place,
     Search,
+    best_of,
     diagonal_points,
     scan_points,
     values_at,
 )
-from .parameters import Given, Laws
+from .parameters import Given
 from .pivoted import Root
 from .prior import Targets
 from .variational import variational
@@ -41,10 +40,12 @@ from .with_basis import WithBasis
 
 SUBSET = 100  # data on which starts are looked for: each value is an inference
 SHARE = 5  # of more data, one in so many
-NEAR = 400  # data near each other that are looked at, at least; but not more than half of all
+NEIGHBOURS = 400  # data near each other that are looked at, at least; but not more than half of all
 TIMES = 8  # times scanned, for all together
-HEIGHTS = 2  # prior variances scanned
+VARIANCES = 2  # prior variances scanned
 GAIN = 1e-7  # relative change of the evidence per datum at which the search ends
+TOLERANCES = {"scan": 1e-2, "coarse": 1e-3, "search": 1e-4, "gradient": 1e-4, "curvature": 1e-4, "exact": 1e-8}
+"""Of expectation propagation. The evidence is stationary in the sites: with 1e-4 it is right to 1e-8."""
 LOOSE = 1e-5
 """The same where a search over several functions takes long: some hundredths of a nat are left."""
 LARGE = 2.5e9
@@ -59,15 +60,15 @@ Expectation propagation starts without sites, where a flat prior has no moments.
 
 
 def converging_ep(
-    factorise: Factorise, likelihood: Likelihood, y: Array, start: Array | None = None, **options: Any
+    factorise: Factorise, likelihood: Likelihood, data: Targets, start: Array | None = None, **options: Any
 ) -> Approximation:
     """Expectation propagation; where it does not converge, a variational approximation, if the likelihood has one."""
     try:
-        return expectation_propagation(factorise, likelihood, y, start, **options)
+        return expectation_propagation(factorise, likelihood, data.y, start, data.offset, **options)
     except NotConverged:
         if not isinstance(likelihood, NormalMixture):
             raise
-    return variational(factorise, likelihood, y)
+    return variational(factorise, likelihood, data.y, data.offset)
 
 
 @dataclass(frozen=True)
@@ -76,50 +77,33 @@ class Approximate(Inference):
 
     The coordinates are the log of the prior variance and the logs of the likelihood's free parameters.
 
-    Parameters
-    ----------
-    likelihood : Likelihood; its parameters that are None are coordinates.
-    options : those of `expectation_propagation`.
-    is_precise : bool, default True. False leaves out what sites at their bound add to the gradient: a few percent.
-    economical : bool, default False. Whether a covariance that few points carry is factored in these.
-    last : list of the sites where the next inference starts.
+    In a search the gradient lacks what sites at their bound add to it, a few percent, and a covariance that few points
+    carry is factored in these.
     """
 
-    likelihood: Likelihood
-    options: Mapping[str, Any] = field(default_factory=dict)
-    is_precise: bool = True
-    economical: bool = False
-    last: list[Array] = field(default_factory=list, init=False, compare=False)
-
-    @property
-    def sites(self) -> list[Array]:
-        return self.last
+    likelihood: Likelihood = field()
 
     def names(self, given: Given, y: Any) -> list[str]:
         """The names of the coordinates after the times."""
         return ["amplitude"] * (given.amplitude is None) + self.likelihood.free
 
-    def likelihood_at(self, at: dict[str, float]) -> Likelihood:
-        """The likelihood with the values of these coordinates."""
-        free = self.likelihood.free
-        return self.likelihood.with_values(np.exp([at[name] for name in free])) if free else self.likelihood
+    def scaled(self, objective: Objective, values: Array, mean_variance: float, at: dict[str, float]) -> Array:
+        amplitude = self._variance(objective, mean_variance, at) / mean_variance
+        return amplitude**objective.prior.form.power * values
 
-    def scaled(self, form: Any, values: Array, height: float, given: Given, at: dict[str, float]) -> Array:
-        return (self._variance(height, given, at) / height) ** form.power * values
-
-    def _variance(self, height: float, given: Given, at: dict[str, float]) -> float:
+    def _variance(self, objective: Objective, mean_variance: float, at: dict[str, float]) -> float:
         """The mean prior variance of f, without the constant."""
-        return float(np.exp(at["amplitude"])) if given.amplitude is None else given.amplitude * height
+        amplitude = objective.given.amplitude
+        return float(np.exp(at["amplitude"])) if amplitude is None else amplitude * mean_variance
 
-    def evidence(
-        self, form: Any, values: Array, height: float, data: Targets, given: Given, at: dict[str, float], laws: Laws
-    ) -> Found:
+    def evidence(self, objective: Objective, values: Array, mean_variance: float, at: dict[str, float]) -> Found:
         """The evidence at these coordinates."""
-        variance, likelihood = self._variance(height, given, at), self.likelihood_at(at)
+        data, given, form, free = objective.y, objective.given, objective.prior.form, self.likelihood.free
+        variance, likelihood = self._variance(objective, mean_variance, at), self.likelihood_at(at)
         found = self.approximation(form, values, variance, data, likelihood)
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
-            in_times = (variance / height) ** form.power * found.in_times(slopes)
+            in_times = (variance / mean_variance) ** form.power * found.in_times(slopes)
             if likelihood.functions is None:
                 in_coefficients = found.factor.in_coefficients(found.shift)
             else:
@@ -130,85 +114,56 @@ class Approximate(Inference):
             follows = (data.precision == 0) & (not likelihood.flat_mean)
             in_prior = float(in_coefficients[follows].sum()) * variance / (likelihood.unit**2 + variance)
             own = found.in_parameters
-            if own is None and likelihood.free != self.likelihood.free:
-                free = self.likelihood.free
+            if own is None and free:
                 own = dict(zip(free, likelihood.in_parameters(data.y, *found.cavities, free)))
-            in_height = -in_variance if given.amplitude is None else in_prior
-            return in_times, in_height, {"amplitude": in_variance + in_prior} | dict(own or {})
+            in_mean_variance = -in_variance if given.amplitude is None else in_prior
+            return in_times, in_mean_variance, {"amplitude": in_variance + in_prior} | dict(own or {})
 
-        amplitude = variance / height
-        return Found(
-            found.log_evidence, amplitude, 0.0, derivatives, stationary=found.stationary or not self.is_precise
-        )
-
-    def coarse(self, objective: Objective) -> Objective:
-        return replace(objective, inference=replace(self, options={"tolerance": 1e-3}))
-
-    def precise(self, objective: Objective) -> Objective:
-        return replace(objective, inference=replace(self, is_precise=True))
-
-    def strict(self, objective: Objective) -> Objective:
-        return replace(objective, inference=replace(self, options={}, economical=False))
-
-    def answers(
-        self, objective: Objective, z: Array, box: Array, intervals: dict[str, Any], chosen: Any
-    ) -> dict[str, Any]:
-        if objective.given.amplitude is not None:
-            return intervals
-        (low, high), place = intervals["amplitude"], len(objective.given.free)
-        if box[place, 1] - z[place] < TOUCHING and objective(z)[1][place] < FLAT:
-            high = np.inf  # f is so large that labels have no noise, and a larger one changes nothing
-        if objective.y.basis.size and chosen is None:
-            low = 1e-100  # f is so small beside its mean that observations do not depend on the points
-        return intervals | {"amplitude": (low, high)}
+        stationary = found.stationary or self.accuracy not in ("gradient", "curvature", "exact")
+        return Found(found.log_evidence, variance / mean_variance, 0.0, derivatives, stationary=stationary)
 
     def search(self, objective: Objective, best: Array | None = None) -> Search:
         functions, number = self.likelihood.functions or 1, len(objective.y)
         part = functions ** (1 / 3)  # of several functions in the same time
         few = round(max(SUBSET, number // SHARE) / part)
-        near = max(few, round(min(NEAR, number / 2) / part))
+        near = max(few, round(min(NEIGHBOURS, number / 2) / part))
         data = affordable(functions, number)
         if data < number and best is not None and few_points_carry(objective, best, functions):
             data = affordable(functions, number, carried=True)
         starts, gain = (2, GAIN) if data == number else (1, ROUGH)  # of some data the exact maximum is of no use
         if functions > 1 and functions * data**3 > REDUCED:
             starts, gain = 1, max(gain, LOOSE)  # a second ascent would take as long again
-        return Search(self._scan, self._scan_near, few, near, starts, data, gain)
+        return Search(few, near, starts, data, gain)
 
-    def _scan(self, objective: Objective, box: Array) -> list[Place]:
-        """Loose values over a grid of times and prior variances, for each of the likelihood's starts."""
-        likelihood = self.likelihood
-        starts = [start for start in likelihood.starts if not start.keys().isdisjoint(likelihood.free)]
+    def scan(self, objective: Objective, box: Array, known: Mapping[str, float] | None = None) -> list[Place]:
+        """Values over a grid of times and prior variances, for each of the likelihood's starts, or at what is known."""
+        free, likelihood = len(objective.given.free), self.likelihood
+        starts = [start for start in likelihood.starts if not start.keys().isdisjoint(likelihood.free)] or [{}]
+        in_unit = [{name: likelihood.in_unit(name, value) for name, value in start.items()} for start in starts]
         found: list[Place] = []
-        for start in starts or [{}]:
-            known = {name: likelihood.in_unit(name, value) for name, value in start.items()}
-            values = self._scan_near(objective, box, known)
-            found += [max(values, key=lambda pair: pair[0])] if len(starts) > 1 else values
+        for start in in_unit if known is None else [known]:
+            places = start_points(box, free, objective.names[free:], start)
+            values = values_at(objective.at("scan"), places)
+            found += [best_of(values)] if known is None and len(starts) > 1 else values
         return found
-
-    def _scan_near(self, objective: Objective, box: Array, known: Mapping[str, float]) -> list[Place]:
-        loose = replace(objective, inference=replace(self, options={"tolerance": 1e-2}))
-        free = len(objective.given.free)
-        return values_at(loose, start_points(box, free, objective.names[free:], known))
 
     def approximation(
         self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood
     ) -> Approximation:
         """The normal distribution of f, from the values of the prior with the amplitude; `variance` is their mean."""
         factorise = self._of_one if likelihood.functions is None else self._of_several
-        start = self.last[-1] if self.last else None
-        found = converging_ep(
-            factorise(form, values, variance, data, likelihood), likelihood, data.y, start=start, **self.options
-        )
-        self.last[:] = [found.sites]
+        prior = factorise(form, values, variance, data, likelihood)
+        start = self.sites[-1] if self.sites else None
+        found = converging_ep(prior, likelihood, data, start, tolerance=TOLERANCES[self.accuracy])
+        self.sites[:] = [found.sites]
         return found
 
     def _of_one(self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood) -> Factorise:
-        root = Economical.root(form, values) if self.economical else None
+        root = None if self.accuracy == "exact" else PivotedLowRank.root(form, values)
         inner, flat = coefficient_prior(likelihood, data, variance)
 
         def factorise(precision: Array) -> WithBasis:
-            alone = form.of(values, precision) if root is None else Economical.of(root.F, precision)
+            alone = form.of(values, precision) if root is None else PivotedLowRank.of(root.F, precision)
             return WithBasis.of(alone, data.basis, inner, flat)
 
         return factorise
@@ -246,11 +201,11 @@ def constant_variance(likelihood: Likelihood, data: Targets, variance: float) ->
 def start_points(box: Array, free: int, names: list[str], start: Mapping[str, float]) -> list[Array]:
     """Where the search looks for times: all of a kernel together, with the values of `start` for what else is learned.
 
-    What `start` does not name is in the middle of its interval, prior variances are at `HEIGHTS` places.
+    What `start` does not name is in the middle of its interval, prior variances are at `VARIANCES` places.
     """
     values = dict(zip(names, box[free:].mean(axis=1, keepdims=True)))
     if "amplitude" in names:
-        values["amplitude"] = scan_points(box[free : free + 1], HEIGHTS + 2)[1:-1, 0]
+        values["amplitude"] = scan_points(box[free : free + 1], VARIANCES + 2)[1:-1, 0]
     values |= {name: np.log([start[name]]) for name in names if name in start}
     times = diagonal_points(box[:free], TIMES)
     return [np.clip([*t, *rest], *box.T) for rest in product(*values.values()) for t in times]

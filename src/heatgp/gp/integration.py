@@ -17,8 +17,9 @@ from scipy.special import gamma
 from scipy.stats import chi2
 
 from ..covariance import Array
-from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
-from .objective import Objective
+from ..errors import InvalidInput
+from .objective import Objective, attempted
+from .parameters import log_density
 
 DIFFERENCE = 1e-2
 """Difference of a log parameter over which the gradient is compared: the curvature changes little over it."""
@@ -150,12 +151,18 @@ def usual_size(parameters: int) -> int:
 def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
     """The grid of an objective, from its local maxima, the best first."""
     steps = axes(curvature(objective, starts[0], box))
-    return grid(objective.inference.by_time(objective), starts, steps, box)
+    return grid(of_shared_times(objective), starts, steps, box)
 
 
-def attempted(value: Callable[[Array], float], z: Array) -> float:
-    """The log density, or -inf where the covariance cannot be factored or the inference did not converge."""
-    try:
-        return value(z)
-    except (NotPositiveDefinite, NotConverged):
-        return -np.inf
+def of_shared_times(objective: Any) -> Callable[[Array], float]:
+    """The values of an objective, for points that share times: the kernel is evaluated once for each of these."""
+    free, names = len(objective.given.free), objective.given.time_names
+    kept: dict[bytes, Any] = {}
+
+    def value(z: Array) -> float:
+        key = z[:free].tobytes()
+        if key not in kept:
+            kept[key] = objective.inference.at_times(objective, z[:free])
+        return kept[key].value(z[free:]) + log_density(objective.priors, names, z[:free])[0]
+
+    return value

@@ -65,7 +65,7 @@ class Precomputed(Kernel):
     def pairs(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
         return constant(self.gram[np.ix_(*self._numbers(X, Y))])
 
-    def matched(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
+    def paired(self, X: ArrayLike, Y: ArrayLike | None = None) -> TimeFunction:
         if Y is None and self.diagonal is not None:
             return constant(np.asarray(self.diagonal)[np.asarray(X)])
         return constant(self.gram[self._numbers(X, Y)])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..covariance import Array
-from .parameters import EDGE, Laws
+from .parameters import EDGE, ParameterPriors
 
 STEP = 1e-4
 """Difference of the logarithm of a parameter from which the derivative in it is taken."""
@@ -41,7 +41,7 @@ class Likelihood(ABC):
     limits: ClassVar[frozenset[str]] = frozenset()
     """Parameters whose bounds are special cases: sitting on one is an answer, and needs no warning."""
 
-    weak_priors: ClassVar[Laws] = {}
+    weak_priors: ClassVar[ParameterPriors] = {}
     """The weak prior of each parameter, and of the prior variance of f, "amplitude"; what is not there has none."""
     time_edge: ClassVar[float] = EDGE
     """How many standard deviations from the middle of its weak prior the bounds of a time are."""
@@ -81,13 +81,16 @@ class Likelihood(ABC):
         """The same likelihood, with values in the place of the parameters that are learned."""
         return replace(self, **{name: float(value) for name, value in zip(self.free, values)})
 
+    def start(self, y: Array, basis: Array, offset: Any) -> Array:
+        """Coefficients (q,) of the orthonormal columns of a basis (N, q) near those of the mean of f; by default zeros.
+
+        Inference starts from there, and coefficients whose prior is not flat have this as their prior mean.
+        """
+        return np.zeros(basis.shape[1])
+
     def of_predictions(self) -> Self:
         """The same likelihood for the f that predictions are of, without what it has from the data."""
         return self
-
-    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
-        """Observations as numbers, and f as they see it."""
-        return y, f
 
     def expected(self, f: Array) -> Array:
         """What predictions are of, given values of f."""

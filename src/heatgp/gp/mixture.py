@@ -125,8 +125,8 @@ class Mixture:
         if is_false(noise) or isinstance(likelihood, Normal):
             means, variances = self.latent(points)
             if not is_false(noise):
-                laws = (p.likelihood.with_noise(noise, len(points)) for p in self.posteriors)
-                variances = np.stack([each.variance(*latent) for each, *latent in zip(laws, means, variances)])
+                noisy = (p.likelihood.with_noise(noise, len(points)) for p in self.posteriors)
+                variances = np.stack([each.variance(*latent) for each, *latent in zip(noisy, means, variances)])
             deviations = np.sqrt(variances)
             return [likelihood.expected(normal_quantile(self.weights, means, deviations, p)) for p in probabilities]
         likelihood.with_noise(noise, len(points))  # checks it

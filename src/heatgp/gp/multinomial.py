@@ -2,16 +2,14 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 from scipy.stats import qmc
 
 from ..covariance import Array
-from .label_noise import with_label_noise
-from .likelihood import Likelihood
-from .probit import LABEL_NOISE, STARTS, TIME_EDGE, WEAK_PRIORS, hazard
+from .label_noise import LabelLikelihood, with_label_noise
+from .probit import hazard
 
 NODES = 1024
 """Nodes of the integral over several functions: its root mean square error is about 5e-4."""
@@ -22,7 +20,7 @@ CHUNK = 2**21
 
 
 @dataclass(frozen=True)
-class Multinomial(Likelihood):
+class Multinomial(LabelLikelihood):
     """p(y = c | f) = P(f_c + u_c is the largest), u_j independent and standard normal, but for label noise.
 
     With s = f_y + u_y that is the integral over s of
@@ -44,12 +42,6 @@ class Multinomial(Likelihood):
 
     classes: int
     label_noise: float | None = 0.0
-
-    bounds: ClassVar = {"label_noise": LABEL_NOISE}
-    weak_priors: ClassVar = WEAK_PRIORS
-    time_edge: ClassVar = TIME_EDGE
-    starts: ClassVar = STARTS
-    limits: ClassVar = frozenset({"label_noise"})  # none are random, or so many that labels say little
 
     @property
     def functions(self) -> int:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -140,7 +139,7 @@ EDGE = 2.0
 
 @dataclass(frozen=True)
 class LogNormal:
-    """The log-normal law of a positive number: its logarithm is normal.
+    """The log-normal distribution of a positive number: its logarithm is normal.
 
     Parameters
     ----------
@@ -168,7 +167,7 @@ class LogNormal:
 
     @classmethod
     def between(cls, low: float, high: float, edge: float = EDGE) -> LogNormal:
-        """The law about the middle of two numbers that has these at `edge` standard deviations.
+        """The distribution about the middle of two numbers that has these at `edge` standard deviations.
 
         With the default edge of 2, a probability of 95 % is between them; with 1 it is 68 %.
 
@@ -197,11 +196,6 @@ class LogNormal:
         """The value of the parameter that is not exceeded with this probability."""
         return self.median * np.exp(self.spread * ndtri(probability))
 
-    def log_quantile(self, probability: Any, low: float, high: float) -> Any:
-        """The same of the logarithm, given that this is between two numbers."""
-        below, above = ndtr(self._units(np.array([low, high])))
-        return np.log(self.quantile(below + probability * (above - below)))
-
     def mass(self, low: float, high: float) -> float:
         """The probability that the parameter is between two numbers."""
         return float(ndtr(self._units(np.log(high))) - ndtr(self._units(np.log(low))))
@@ -215,12 +209,11 @@ class LogNormal:
         return (z - np.log(self.median)) / self.spread
 
 
-Laws = Mapping[str, LogNormal]
+ParameterPriors = Mapping[str, LogNormal]
 """The priors of coordinates by their names: "time" (of several, "time[0]" and so on), "amplitude", "noise", ...
 
 A name that is not there has a flat prior.
 """
-NO_LAWS: Laws = MappingProxyType({})
 
 
 PARAMETERS = ("time", "amplitude", "noise", "label_noise")
@@ -228,9 +221,9 @@ PARAMETERS = ("time", "amplitude", "noise", "label_noise")
 NO_PRIOR = "priors.{name} is given, but not possible with {model}: priors are of {possible}. Leave it out."
 
 
-def is_weak(law: Any) -> bool:
+def is_weak(prior: Any) -> bool:
     """Whether a prior is the default one."""
-    return isinstance(law, str) and law == "weak"
+    return isinstance(prior, str) and prior == "weak"
 
 
 def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
@@ -292,28 +285,28 @@ class Priors:
         for name in (*PARAMETERS, "likelihood"):
             value = vars(self)[name]
             several = value if name == "time" and isinstance(value, (tuple, list)) else (value,)
-            for law in value.values() if name == "likelihood" and isinstance(value, dict) else several:
-                if not (law is None or isinstance(law, LogNormal) or is_weak(law)):
+            for prior in value.values() if name == "likelihood" and isinstance(value, dict) else several:
+                if not (prior is None or isinstance(prior, LogNormal) or is_weak(prior)):
                     raise InvalidInput(
                         f'priors.{name} = {shown(value)} must be a LogNormal(median, spread), "weak", or None: flat.'
                     )
         for name in ("amplitude_bounds", "noise_bounds"):
             object.__setattr__(self, name, checked_interval(name, vars(self)[name]))
 
-    def laws(
+    def by_name(
         self,
         intervals: Mapping[str, Sequence[float]],
-        parameters: int = 1,
+        names: Sequence[str] = ("time",),
         weights: int = 0,
-        weak: Laws = NO_LAWS,
+        weak: ParameterPriors | None = None,
         edge: float = EDGE,
     ) -> dict[str, LogNormal]:
         """The priors of the coordinates that have an interval of search, by name.
 
         Parameters
         ----------
-        intervals : dict of (low, high), the bounds of what is learned, by the names of `Laws`.
-        parameters : int, default 1. How many numbers the kernel takes, times and then weights.
+        intervals : dict of (low, high), the bounds of what is learned, by the names of `ParameterPriors`.
+        names : the names of the numbers that the kernel takes, times and then weights; default one time.
         weights : int, default 0. How many of these are weights; their priors are flat unless `time` has them too.
         weak : the weak priors by name, default none. They are about the nearest value of the interval.
         edge : number. Weak priors of times have the bounds at so many standard deviations from their median.
@@ -322,35 +315,33 @@ class Priors:
         ------
         InvalidInput : if times have another number, or a prior has no mass on its bounds.
         """
-        own = parameters - weights
+        own = len(names) - weights
         times = tuple(self.time) if isinstance(self.time, (tuple, list)) else (self.time,) * own
-        if len(times) not in (own, parameters):
+        if len(times) not in (own, len(names)):
             raise InvalidInput(
-                f"priors.time has {len(times)} laws; the kernel has {own} times. Give one LogNormal for all times, or "
-                "a tuple with one for each."
+                f"priors.time has {len(times)} priors; the kernel has {own} times. Give one LogNormal for all times, "
+                "or a tuple with one for each."
             )
-        names = ["time"] if parameters == 1 else [f"time[{k}]" for k in range(own)]
-        searched = {name: intervals[name] for name in names if name in intervals}
-        weak = dict(weak) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
-        names += [f"weight[{k}]" for k in range(1, weights + 1)]
+        searched = {name: intervals[name] for name in names[:own] if name in intervals}
+        weak = dict(weak or {}) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
         named = dict(zip(names, times)) | {name: vars(self)[name] for name in PARAMETERS if name != "time"}
         others = [name for name in intervals if name not in named]
         named |= self.likelihood if isinstance(self.likelihood, dict) else dict.fromkeys(others, self.likelihood)
-        laws: dict[str, LogNormal] = {}
-        for name, law in named.items():
-            if name not in intervals or law is None or (is_weak(law) and name not in weak):
+        found: dict[str, LogNormal] = {}
+        for name, prior in named.items():
+            if name not in intervals or prior is None or (is_weak(prior) and name not in weak):
                 continue
             low, high = intervals[name]
-            if is_weak(law):
-                laws[name] = replace(weak[name], median=float(np.clip(weak[name].median, low, high)))
-            elif law.mass(low, high) < LEAST_MASS:
+            if is_weak(prior):
+                prior = replace(weak[name], median=float(np.clip(weak[name].median, low, high)))
+            elif prior.mass(low, high) < LEAST_MASS:
                 raise InvalidInput(
-                    f"the prior of {name}, {law}, has a probability of {law.mass(low, high):.1e} between the bounds "
-                    f"{low:.3g} and {high:.3g} of its search, less than {LEAST_MASS:g}. Move the prior, or the bounds."
+                    f"the prior of {name}, {prior}, has a probability of {prior.mass(low, high):.1e} between the "
+                    f"bounds {low:.3g} and {high:.3g} of its search, less than {LEAST_MASS:g}. Move the prior, or the "
+                    "bounds."
                 )
-            else:
-                laws[name] = law
-        return laws
+            found[name] = prior
+        return found
 
     def check(self, parameters: Sequence[str], model: str) -> None:
         """Raise InvalidInput for what is given of other parameters than these of the model: it would have no effect."""
@@ -376,11 +367,11 @@ def checked_priors(priors: Any) -> Priors:
     raise InvalidInput(f'priors = {shown(priors)} is not known. Use "weak", None (plain evidence) or a Priors(...).')
 
 
-def log_density(laws: Laws, names: Sequence[str], z: Array) -> tuple[float, Array]:
+def log_density(priors: ParameterPriors, names: Sequence[str], z: Array) -> tuple[float, Array]:
     """The log density of the coordinates z of these names, and its gradient; both 0 where priors are flat."""
     value, gradient = 0.0, np.zeros(len(z))
     for k, name in enumerate(names):
-        if name in laws:
-            value += float(laws[name].log_density(z[k]))
-            gradient[k] = laws[name].slope(z[k])
+        if name in priors:
+            value += float(priors[name].log_density(z[k]))
+            gradient[k] = priors[name].slope(z[k])
     return value, gradient

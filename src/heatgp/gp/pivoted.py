@@ -89,9 +89,9 @@ class Root:
         tolerance = share * float(np.diagonal(K).max())
         if share < ROUNDING or not tolerance > 0:  # not where a variance is nan
             return None
-        if len(K) > 2 * limit and len(_factored(K[::2, ::2], tolerance)[1]) > limit:
+        if len(K) > 2 * limit and len(triangular_root(K[::2, ::2], tolerance)[1]) > limit:
             return None
-        F, chosen = _factored(K, tolerance)
+        F, chosen = triangular_root(K, tolerance)
         return cls(K, F, chosen) if len(chosen) <= limit and np.isfinite(F).all() else None
 
     def at(self, cross: Array) -> Array:
@@ -99,8 +99,13 @@ class Root:
         return linalg.solve_triangular(self.F[self.chosen], cross[:, self.chosen].T, lower=True, check_finite=False)
 
 
-def _factored(K: Array, tolerance: float) -> tuple[Array, Array]:
-    """F and the chosen points, the largest variance that is left first, until none is above the tolerance."""
+def triangular_root(K: Array, tolerance: float) -> tuple[Array, Array]:
+    """F, (N, rank), with K = F F' but for variances up to the tolerance, and the points in whose rows it is triangular.
+
+    The point with the largest variance that is left is taken first.
+    """
+    if not np.max(np.diagonal(K), initial=0.0) > tolerance:
+        return np.empty((len(K), 0)), np.empty(0, int)
     lower, order, rank, _ = linalg.lapack.dpstrf(K.T, tol=tolerance, lower=1)
     F = np.empty((len(K), rank))
     F[order - 1] = np.tril(lower[:, :rank])

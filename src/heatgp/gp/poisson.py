@@ -1,7 +1,7 @@
 """Counts with the Poisson distribution."""
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,24 +14,17 @@ from .prior import one_each
 from .quadrature import tilted_moments
 from .regression_likelihood import RegressionLikelihood
 
-COUNTED = np.dtype([("count", float), ("exposure", float)])
-"""A count, and the time or the area that it was observed for."""
 MOST = 1e6
 """Counts up to this: beyond, the noise is below 0.1 % of the count, and the precision of the sites costs digits."""
 
 
 @dataclass(frozen=True)
 class Poisson(RegressionLikelihood):
-    """Counts y = 0, 1, 2, ... of the Poisson distribution with the mean exposure * exp(f); the exposure is 1 unless it
-    is given.
+    """Counts y = 0, 1, 2, ... of the Poisson distribution with the mean exp(f).
 
-    `predict` is about the rate exp(f), the mean count of exposure 1. Where f ~ N(mean, variance) the rate has the mean
-    exp(mean + variance / 2).
-
-    Parameters
-    ----------
-    rate : positive number, default 1. What f = 0 is: the rate is rate * exp(f). GPRegressor sets it from the data; its
-        own argument for the mean log rate is `mean`.
+    The log of an exposure, the time or the area in which a count was observed, is added to f as its offset: the mean is
+    exposure * exp(f). `predict` is about the rate exp(f), the mean count of exposure 1. Where f ~ N(mean, variance) the
+    rate has the mean exp(mean + variance / 2).
 
     Examples
     --------
@@ -39,11 +32,8 @@ class Poisson(RegressionLikelihood):
     array([ 5., 37.])
     """
 
-    rate: float = 1.0
-
     is_discrete: ClassVar[bool] = True
     expected_increases: ClassVar[bool] = True
-    from_data: ClassVar = frozenset({"rate"})
 
     def check(self, y: ArrayLike) -> Array:
         """Whole numbers from 0 to a million, or InvalidInput."""
@@ -62,54 +52,46 @@ class Poisson(RegressionLikelihood):
             raise InvalidInput(OfRow("y[", where, text))
         return counts
 
-    def with_exposure(self, y: Array, exposure: Any) -> Array:
-        """Counts beside their exposures, an array (N,) of pairs."""
+    def offset(self, exposure: Any, number: int) -> Array:
+        """The logs of checked exposures."""
         if not is_list(exposure):
             if not (is_number(exposure) and exposure > 0):
                 raise InvalidInput(
                     f"exposure = {shown(exposure)} must be a positive, finite number, or an array with one for each "
                     "count: the time or the area in which it was observed."
                 )
-            exposure = np.full(len(y), float(exposure))
-        exposures = one_each(exposure, len(y), "exposure")
+            exposure = np.full(number, float(exposure))
+        exposures = one_each(exposure, number, "exposure")
         for where in np.flatnonzero(exposures == 0).tolist():
             text = "] = 0: nothing was observed there, so that it says nothing. Leave such points out."
             raise InvalidInput(OfRow("exposure[", where, text))
         for where in np.flatnonzero((exposures > EXTREME) | (exposures < 1 / EXTREME)).tolist():
             text = f"] = {exposures[where]:g} must be between {1 / EXTREME:g} and {EXTREME:g}. Give it in another unit."
             raise InvalidInput(OfRow("exposure[", where, text))
-        counted = np.empty(len(y), COUNTED)
-        counted["count"], counted["exposure"] = y, exposures
-        return counted
+        return np.log(exposures)
 
-    def split(self, y: Array, f: Any) -> tuple[Array, Any]:
-        y = np.asarray(y)
-        return (y["count"], f + np.log(y["exposure"])) if y.dtype == COUNTED else (y, f)
-
-    def adapted(self, y: Array, mean: float | None) -> Self:
-        """f counts from the log of the mean rate, and from that of half a count in all where every count is 0."""
-        counts, logs = self.split(y, np.zeros(len(y)))
-        typical = max(float(np.sum(counts)), 0.5) / float(np.sum(np.exp(logs)))
-        return replace(self, rate=typical if mean is None else float(np.exp(mean)))
+    def start(self, y: Array, basis: Array, offset: Any) -> Array:
+        """Where the mean may be a constant, the log of the mean rate: that of half a count where every count is 0."""
+        expected = float(np.sum(np.broadcast_to(np.exp(offset), len(y))))
+        constant = np.log(max(float(np.sum(y)), 0.5) / expected) * basis.sum(axis=0)  # the columns are orthonormal
+        return constant if np.ptp(basis @ constant) < 1e-9 * np.abs(basis @ constant).max(initial=1.0) else 0 * constant
 
     def log_density(self, y: Array, f: Array) -> Array:
-        """y log(rate) - rate - log y!, by u = log(rate / y): without a difference of large numbers."""
-        y, f = self.split(y, f)
-        u = f + np.log(self.rate / np.maximum(y, 1.0))
+        """y f - exp(f) - log y!, by u = f - log y: without a difference of large numbers."""
+        u = f - np.log(np.maximum(y, 1.0))
         constant = xlogy(y, y) - y - gammaln(y + 1.0)
         with np.errstate(over="ignore", invalid="ignore"):  # the density is 0 where the rate overflows
-            return np.where(y > 0, constant - y * (np.expm1(u) - u), -self.rate * np.exp(f))
+            return np.where(y > 0, constant - y * (np.expm1(u) - u), -np.exp(f))
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
-        """By integration around the mode: the solution of y - rate exp(f) = (f - mean) / variance."""
-        y, mean = self.split(y, mean)
-        end = mean + variance * y  # the mode is end - W(variance rate exp(end)), by Lambert's function
-        mode = end - wrightomega(end + np.log(variance * self.rate))
+        """By integration around the mode: the solution of y - exp(f) = (f - mean) / variance."""
+        end = mean + variance * y  # the mode is end - W(variance exp(end)), by Lambert's function
+        mode = end - wrightomega(end + np.log(variance))
         return tilted_moments(lambda f: self.log_density(y, f), mean, variance, mode)
 
     def expected(self, f: Array) -> Array:
         with np.errstate(over="ignore"):
-            return self.rate * np.exp(f)
+            return np.exp(f)
 
     def dispersion(self, f: Array) -> Array:
         return self.expected(f)

@@ -21,10 +21,10 @@ from .factors import JITTER, draw
 from .inference import Approximate
 from .likelihood import Likelihood
 from .normal import Normal
-from .objective import Objective
+from .objective import Accuracy, Objective
 from .parameters import Given, Params
-from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, observations, one_output, targets
-from .search import Bounds, box_of, objective_of
+from .prior import NO_BASIS, Mean, MeanBasis, Pairs, Prior, Targets, observations, targets
+from .search import Bounds, objective_of
 from .structure import Structure
 
 PAIRS = 2**18
@@ -40,6 +40,9 @@ class AllData(Structure):
     def count(self, posterior: Posterior) -> int:
         return len(posterior.X)
 
+    def approximation(self, posterior: Posterior) -> None:
+        return None
+
     def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
         known = None if isinstance(posterior.likelihood, Normal) else likelihood or posterior.likelihood
         return condition(kernel, posterior.X, posterior.y, params, pairs=pairs, likelihood=known, **posterior.options)
@@ -50,9 +53,8 @@ class AllData(Structure):
         options = {name: value for name, value in posterior.options.items() if name != "noise_is_known"}
         options |= {"pairs": pairs, "priors": priors, "likelihood": likelihood}
         kernel = self.kernel(posterior)
-        objective, intervals = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, box_of(objective, intervals)
+        objective = objective_of(kernel, posterior.X, posterior.y, bounds, given, **options).at("curvature")
+        return objective, objective.box
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,13 @@ class Posterior:
     params: Params
     likelihood: Any
     factor: Any  # Dense or LowRank; of other structures their own
-    weights: Array  # (N, 1 + q): R (y - mean), or K^-1 times the mean of f, then R H, H the columns of the basis
+    weights: Array  # (N,), R (y - mean), or K^-1 times the mean of f; with an axis of outputs or classes where f has it
     log_marginal_likelihood: float
     offset: Any = 0.0  # the known part of the mean: a number, or one for each new point
     basis: MeanBasis = NO_BASIS
     inner: Array = field(default_factory=lambda: np.empty(0))  # (q,), the coefficients of the columns of `basis`
     lower: Array = field(default_factory=lambda: np.empty((0, 0)))  # (q, q), L L' is their posterior precision
+    solved: Array = field(default_factory=lambda: np.empty((0, 0)))  # (N, q), R H, H the columns of the basis
     inferred: Approximation | None = None  # the sites of observations that are not normal
     options: Mapping[str, Any] = field(default_factory=dict)  # those of `condition`
     structure: Any = field(default_factory=AllData)
@@ -121,7 +124,7 @@ class Posterior:
     @property
     def coefficient_errors(self) -> Array:
         """The posterior standard deviations of the coefficients, (q,)."""
-        return np.sqrt(np.diagonal(self.coefficient_covariance))
+        return np.sqrt(np.square(self._whitened_basis(self.basis.transform)).sum(axis=-2).T)
 
     def again(self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Any = None) -> Posterior:
         """The posterior of the same data with another kernel, other parameters or another likelihood."""
@@ -144,7 +147,7 @@ class Posterior:
             names = [name for name in self.likelihood.bounds if vars(self.likelihood)[name] > 0]
             free = replace(self.likelihood, **dict.fromkeys(names))
         objective, _ = self.objective(Bounds((1.0, 2.0)), given, likelihood=free)
-        return objective.inference.strict(objective)
+        return objective.at("exact")
 
     @property
     def kernel_of_f(self) -> Kernel:
@@ -158,28 +161,22 @@ class Posterior:
     @of_posterior
     def latent_mean(self, Xnew: Any) -> Array:
         """The mean of f, (M,)."""
-        columns = self.basis.at(Xnew)
-        inner = self.factor.reduced(self.weights[:, 0])
-        moved = np.concatenate([np.empty(0), *(self._cross(new) @ inner for new in self._chunks(Xnew))])
-        return self.offset + columns @ self.inner + moved
+        moved = np.concatenate([self._cross(Xnew[rows]) @ self._projections[0] for rows in self._chunks(Xnew)])
+        return self.offset + self.basis.at(Xnew) @ self.inner + moved
 
     @of_posterior
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
         """Mean and variance of f, (M,), in the time of the variance alone; variances are never negative."""
-        columns, inner = self.basis.at(Xnew), self.factor.reduced(self.weights)
+        columns = self.basis.at(Xnew)
 
-        def of_f(points: Any) -> tuple[Array, Array]:
-            """What the weights add to the mean, and the variance of f less that of the mean."""
-            cross = self._cross(points)
-            moved = self.factor.sign * np.square(self.factor.whiten(cross)).sum(axis=0)
-            return cross @ inner, np.maximum(self._unseen(points, cross) + moved, 0.0)
+        def of_f(rows: slice) -> tuple[Array, Array]:
+            cross = self._cross(Xnew[rows])
+            mean = cross @ self._projections[0] + columns[rows] @ self.inner
+            return mean, self._variance(Xnew[rows], cross, columns[rows])
 
-        found = [(np.empty((0, inner.shape[1])), np.empty(0))]
-        found += on_all_threads(of_f, self._chunks(Xnew), float(len(Xnew)) * len(self.X) ** 2)
-        projections, variances = zip(*found)
-        projected = np.concatenate(projections)
-        of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
-        return self.offset + columns @ self.inner + projected[:, 0], np.concatenate(variances) + of_basis
+        found = on_all_threads(of_f, self._chunks(Xnew), float(len(Xnew)) * len(self.X) ** 2)
+        means, variances = map(np.concatenate, zip(*found))
+        return self.offset + means, variances
 
     @of_posterior
     def latent_covariance(self, Xnew: Any) -> Array:
@@ -193,11 +190,8 @@ class Posterior:
             covariance = white.T @ white + a * self.kernel.left_out_pairs(Xnew, time, cross / np.sqrt(a))
         else:
             covariance = a * self.kernel.pairs(Xnew).at(time).value - white.T @ white
-        unseen = self._whitened_basis(columns - cross @ self.factor.reduced(self.weights[:, 1:]))
-        covariance = covariance + unseen.T @ unseen
-        covariance = (covariance + covariance.T) / 2
-        covariance.flat[:: number + 1] = np.maximum(np.diagonal(covariance), 0.0)
-        return covariance
+        unseen = self._whitened_basis(columns - cross @ self._projections[1])
+        return symmetric(covariance + unseen.T @ unseen)
 
     def mean(self, Xnew: Any) -> Array:
         """The mean of an observation; of labels that of f."""
@@ -220,10 +214,10 @@ class Posterior:
         """The covariance of these at all pairs of points, (M, M)."""
         covariance = self.latent_covariance(Xnew)
         mean = None if self.likelihood.predicts_f else self.latent_mean(Xnew)
-        found = self.likelihood.covariance(mean, covariance)
+        found, own = self.likelihood.covariance(mean, covariance), np.arange(len(Xnew))
         if not is_false(noise):
-            likelihood, own = self.likelihood.with_noise(noise, len(Xnew)), np.diagonal(covariance)
-            found.flat[:: len(found) + 1] = likelihood.variance(mean, own)
+            likelihood = self.likelihood.with_noise(noise, len(Xnew))
+            found[own, own] = likelihood.variance(mean, covariance[own, own])
         return found
 
     @of_posterior
@@ -248,11 +242,6 @@ class Posterior:
         """
         return self.likelihood.probability(*self.latent(Xnew))
 
-    @property
-    def observations(self) -> Array:
-        """The observations as numbers."""
-        return self.likelihood.split(self.y, 0.0)[0]
-
     def loo_probability(self) -> Array:
         """P(y_i = 1) of each label given all others, from the approximation of all: the prediction of the cavity."""
         assert self.inferred is not None
@@ -274,18 +263,17 @@ class Posterior:
                 'them, or use inference="dense".'
             )
         if self.inferred is not None:
-            _, mean = self.likelihood.split(self.y, self.inferred.cavities[0])
-            variance = self.inferred.cavities[1]
-            return self.likelihood.mean(mean, variance), self.likelihood.variance(mean, variance)
-        R = self.factor.inverse_diagonal()
-        Q = R - np.square(self._whitened_basis(self.weights[:, 1:])).sum(axis=0)
-        for where in np.flatnonzero(~(Q > 1e-12 * R)):
+            cavities = self.inferred.cavities
+            return self.likelihood.mean(*cavities), self.likelihood.variance(*cavities)
+        R, root, weights = self._loo_parts
+        Q = R - np.square(root).sum(axis=-2).T
+        for where, *_ in np.argwhere(~(Q > 1e-12 * R)):
             raise InvalidInput(
                 f"leave-one-out of N = {len(Q)} point{'s' * (len(Q) > 1)} has no data to predict from: without point "
-                f"{where} the {self.weights.shape[1] - 1} coefficients of the mean have no estimate. Give at least 2 "
+                f"{where} the {len(self.inner)} coefficients of the mean have no estimate. Give at least 2 "
                 "points, or more than there are coefficients."
             )
-        return self.y - self.weights[:, 0] / Q, 1.0 / Q
+        return self.y - weights / Q, 1.0 / Q
 
     def loo_log_density(self) -> Array:
         """The log density of each observation given all others."""
@@ -333,18 +321,29 @@ class Posterior:
                 return np.sqrt(a) * kernel.feature_gradients(points, time, weights)
             return a * with_scale(contracted(weights, found.gradient), found.log_scale)
 
-        inner, white = factor.reduced(self.weights), factor.whiten(cross)
-        unseen = self._whitened_basis(columns - cross @ inner[:, 1:])
+        inner, of_basis = self._projections
+        white = factor.whiten(cross)
+        unseen = self._whitened_basis(columns - cross @ of_basis)
         u = linalg.solve_triangular(self.lower, unseen, lower=True, trans=1, check_finite=False)
         explained = np.square(white).sum(axis=0)
-        weights = 2 * (factor.sign * factor.unwhiten(white) - inner[:, 1:] @ u)
-        both = moved(np.stack((np.broadcast_to(inner[:, 0], cross.shape), weights.T), axis=1))
+        weights = 2 * (factor.sign * factor.unwhiten(white) - of_basis @ u)
+        both = moved(np.stack((np.broadcast_to(inner, cross.shape), weights.T), axis=1))
         return (
-            cross @ inner[:, 0] + columns @ self.inner,
+            cross @ inner + columns @ self.inner,
             np.maximum(prior + factor.sign * explained, 0.0) + np.square(unseen).sum(axis=0),
             both[:, 0] + np.einsum("mq...,q->m...", of_columns, self.inner),
             both[:, 1] + of_prior + 2 * np.einsum("mq...,qm->m...", of_columns, u),
         )
+
+    @cached_property
+    def _projections(self) -> tuple[Array, Array]:
+        """What `_cross` is multiplied by to give k(Xnew, X) weights and k(Xnew, X) R H."""
+        return self.factor.reduced(self.weights), self.factor.reduced(self.solved)
+
+    @property
+    def _loo_parts(self) -> tuple[Array, Array, Array]:
+        """The diagonal of R, V' with R - V V' the Q of `loo`, and Q y."""
+        return self.factor.inverse_diagonal(), self._whitened_basis(self.solved), self.weights
 
     def _whitened_basis(self, columns: Array) -> Array:
         """L^-1 columns', (q, M): the squares of a column add up to the variance that comes from the coefficients."""
@@ -352,10 +351,18 @@ class Posterior:
 
     def _cross(self, Xnew: Any) -> Array:
         """k(Xnew, X), or the features of the new points where the covariance is of low rank."""
-        features = self.factor.of_features
-        function = self.kernel.features(Xnew) if features else self.kernel.pairs(Xnew, self.X)
-        assert function is not None
-        return self.params.amplitude**self.factor.power * function.at(self.params.time).value
+        a, time = self.params.amplitude, self.params.time
+        if not self.factor.of_features:
+            return a * self.kernel.pairs(Xnew, self.X).at(time).value
+        features = self.kernel.features(Xnew)
+        assert features is not None
+        return np.sqrt(a) * features.at(time).value
+
+    def _variance(self, points: Any, cross: Array, columns: Array) -> Array:
+        """The variance of f, (M,), from `cross` and the columns of the basis."""
+        moved = self.factor.sign * np.square(self.factor.whiten(cross)).sum(axis=0)
+        of_basis = self._whitened_basis(columns - cross @ self._projections[1])
+        return np.maximum(self._unseen(points, cross) + moved, 0.0) + np.square(of_basis).sum(axis=0)
 
     def _unseen(self, points: Any, cross: Array) -> Array:
         """The prior variance of f, (M,), or what features do not explain of it."""
@@ -364,9 +371,22 @@ class Posterior:
             return a * self.kernel.left_out(points, time, cross / np.sqrt(a))
         return a * self.kernel.diag(points, time)
 
-    def _chunks(self, Xnew: Any) -> Iterator[Any]:
-        size = max(1, CHUNK // max(1, len(self.X)))
-        return (Xnew[start : start + size] for start in range(0, len(Xnew), size))
+    @property
+    def _per_point(self) -> int:
+        """How many numbers are in memory for each new point."""
+        return len(self.X)
+
+    def _chunks(self, points: Any) -> Iterator[slice]:
+        """Rows that are worked on at one time; no points are one chunk."""
+        size = max(1, CHUNK // max(1, self._per_point))
+        return (slice(start, start + size) for start in range(0, max(1, len(points)), size))
+
+
+def symmetric(covariance: Array) -> Array:
+    """A covariance without what rounding did to it: symmetric, and no variance below zero."""
+    covariance = (covariance + covariance.T) / 2
+    covariance.flat[:: len(covariance) + 1] = np.maximum(np.diagonal(covariance), 0.0)
+    return covariance
 
 
 def is_false(noise: Any) -> bool:
@@ -378,7 +398,7 @@ def is_false(noise: Any) -> bool:
 def condition(
     kernel: Kernel,
     X: Any,
-    y: ArrayLike,
+    y: Any,
     params: Params,
     mean: Mean = "constant",
     pairs: Pairs = None,
@@ -388,6 +408,7 @@ def condition(
     noise_scale: ArrayLike | None = None,
     noise_is_known: bool = False,
     coefficient_scale: ArrayLike | None = None,
+    offset: Any = 0.0,
 ) -> Posterior:
     """The posterior of f given observations.
 
@@ -399,18 +420,19 @@ def condition(
     params : Params. A noise below 1e-10 of the prior variance counts as that much; with a likelihood it is not used.
     mean : "constant" (default), "zero", a number, a function of points that returns basis functions (N, q), or an array
         of their values at X. The coefficients of basis functions (the constant is one) are integrated out: predictive
-        variances include their uncertainty. With a likelihood, a number is what f = 0 stands for there: f has no mean.
+        variances include their uncertainty.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
     likelihood : Likelihood, all of whose parameters have a value; default None: normal noise.
     start : array, default None. The sites where the inference starts, from a fit or from a similar prior.
     noise_scale : array (N,) of numbers of at least 0, default None: ones. Observation i has the noise
         params.noise * noise_scale[i].
     noise_is_known : bool, default False. Whether `noise_scale` are known variances, beside a params.noise of 1. Then
-        that of new observations must be told.
+        that of new observations must be given to predictions.
     coefficient_scale : number or array (q,), default None. The prior standard deviation of each coefficient. None, or
         inf, is a flat prior. With likelihoods whose `flat_mean` is False it is normal: in the coordinates in which the
-        columns have the mean square one and are orthogonal, with the variance unit² + that of f, `unit` of the
-        likelihood.
+        columns have the mean square one and are orthogonal, with the variance unit² + that of f.
+    offset : number or array (N,), default 0. With a likelihood, what is added to f where each observation is made, such
+        as the log of the exposure of a count. Predictions are of f itself.
 
     Returns
     -------
@@ -423,8 +445,28 @@ def condition(
     NotConverged : if the inference does not converge.
     """
     if likelihood is not None:
-        return _conditioned_on_sites(kernel, X, y, params, likelihood, mean, pairs, start, coefficient_scale)
-    data, basis = targets(X, one_output(y), mean, noise_scale, coefficient_scale)
+        data, basis = observations(X, y, mean, coefficient_scale, offset, likelihood)
+        sites, _ = approximation(kernel, X, data, params, likelihood, pairs, start)
+        return Posterior(
+            kernel,
+            X,
+            y,
+            params,
+            likelihood,
+            sites.factor.factor,
+            sites.weights,
+            sites.log_evidence,
+            data.known,
+            basis,
+            data.start + sites.factor.coefficients(sites.shift),
+            sites.factor.lower,
+            sites.factor.solved,
+            inferred=sites,
+            options={"mean": mean, "coefficient_scale": coefficient_scale, "offset": offset},
+        )
+    if np.ndim(y) == 2:
+        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `condition_outputs`.")
+    data, basis = targets(X, y, mean, noise_scale, coefficient_scale)
     options = {
         "mean": mean,
         "noise_scale": noise_scale,
@@ -433,7 +475,7 @@ def condition(
     }
     prior = Prior.of(kernel, X, params.time, pairs)
     values, _ = prior.at(params.time)
-    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.height(values))
+    noise = np.maximum(params.noise * data.noise, JITTER * params.amplitude * prior.mean_variance(values))
     factor = prior.form.of(params.amplitude**prior.form.power * values, 1.0 / noise)  # Alg. 2.1, line 2
     found = evidence(factor, noise, data, 1.0)  # lines 3 and 7: covariance 1 * (amplitude K + noise)
     return Posterior(
@@ -443,47 +485,32 @@ def condition(
         params,
         Normal(None if noise_is_known else params.noise),
         factor,
-        found.weights,
+        found.weights[:, 0],
         found.value,
         data.known,
         basis,
         data.start + found.coefficients,
         found.lower,
+        found.weights[:, 1:],
         options=options,
     )
 
 
-def _conditioned_on_sites(
+def approximation(
     kernel: Kernel,
     X: Any,
-    y: Any,
+    data: Targets,
     params: Params,
     likelihood: Likelihood,
-    mean: Mean,
     pairs: Pairs,
     start: Array | None,
-    coefficient_scale: ArrayLike | None,
-) -> Posterior:
-    """`condition` with a likelihood that is not normal."""
-    data, basis = observations(X, y, mean, coefficient_scale)
-    prior = Prior.of(kernel, X, params.time, pairs)
+    accuracy: Accuracy = "exact",
+) -> tuple[Approximation, float]:
+    """The normal distribution of f given data, and the mean prior variance of f; `accuracy` as of an `Inference`."""
+    prior = Prior.of(kernel, X, params.time, pairs, dense=likelihood.functions is not None)
     values, _ = prior.at(params.time)
-    inference = Approximate(likelihood)
-    inference.last[:] = [] if start is None else [start]
-    variance = params.amplitude * prior.height(values)
-    found = inference.approximation(prior.form, params.amplitude**prior.form.power * values, variance, data, likelihood)
-    return Posterior(
-        kernel,
-        X,
-        y,
-        params,
-        likelihood,
-        found.factor.factor,
-        np.column_stack([found.weights, found.factor.solved]),
-        found.log_evidence,
-        basis=basis,
-        inner=found.factor.coefficients(found.shift),
-        lower=found.factor.lower,
-        inferred=found,
-        options={"mean": mean, "coefficient_scale": coefficient_scale},
-    )
+    inference = Approximate(likelihood, accuracy=accuracy)
+    inference.sites[:] = [] if start is None else [start]
+    variance = params.amplitude * prior.mean_variance(values)
+    values = params.amplitude**prior.form.power * values
+    return inference.approximation(prior.form, values, variance, data, likelihood), variance

@@ -58,19 +58,19 @@ class Prior:
         slopes = [found.slopes[k] for k in free]  # asked before the values: some kernels compute both
         return found.value, slopes
 
-    def height(self, values: Array) -> float:
+    def mean_variance(self, values: Array) -> float:
         """The mean prior variance of the data."""
-        height = float(np.mean(self.form.variances(values)))
-        if not 0 < height < np.inf:
+        found = float(np.mean(self.form.variances(values)))
+        if not 0 < found < np.inf:
             raise NotPositiveDefinite(
-                f"the mean prior variance of {len(values)} points is {height:.2e} and must be positive and finite. "
+                f"the mean prior variance of {len(values)} points is {found:.2e} and must be positive and finite. "
                 "Check the kernel's values."
             )
-        return height
+        return found
 
-    def height_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
-        """The derivatives of log height, one for each slope."""
-        return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.height(values)
+    def mean_variance_slopes(self, values: Array, slopes: Sequence[Array]) -> Array:
+        """The derivatives of its log, one for each slope."""
+        return np.array([np.mean(self.form.variances(values, slope)) for slope in slopes]) / self.mean_variance(values)
 
 
 def remembered(function: TimeFunction) -> TimeFunction:
@@ -104,10 +104,11 @@ class Targets:
     basis: Array  # (N, q)
     precision: Array  # (q,), one over the prior variance of each coefficient; 0 where it is flat
     noise: Array  # (N,), the variance of each noise over the parameter `noise`
-    start: Array  # (q,), or (q, p): coefficients of the basis that were subtracted from y, so that digits are kept
-    known: float = 0.0  # a mean that was subtracted from y
+    start: Array  # (q,), or (q, p): coefficients of the basis that were subtracted from y, or are in the offset
+    known: float = 0.0  # a mean that was subtracted from y, or is in the offset
     repeats: int = 0  # how many more observations than rows there are: those of the last row, which have one square
     log_volume: float = 0.0  # log |det| of the linear map that was applied to the rows: densities have it as a factor
+    offset: Any = 0.0  # what is added to f where an observation is made: a number, or one for each observation
 
     def __len__(self) -> int:
         return len(self.y)
@@ -119,7 +120,12 @@ class Targets:
         kept = vectors[:, sizes > COLLINEAR * sizes.max(initial=0.0)]
         precision = np.concatenate([np.zeros(kept.shape[1]), self.precision[~flat]])
         return replace(
-            self, y=self.y[rows], basis=np.hstack([kept, basis[:, ~flat]]), precision=precision, noise=self.noise[rows]
+            self,
+            y=self.y[rows],
+            basis=np.hstack([kept, basis[:, ~flat]]),
+            precision=precision,
+            noise=self.noise[rows],
+            offset=self.offset[rows] if np.ndim(self.offset) else self.offset,
         )
 
     @property
@@ -195,13 +201,15 @@ class MeanBasis:
         number, columns = len(Xnew), len(self.transform)
         if not columns:
             return np.empty((number, 0))
-        if self.values is None and self.function is None:
+        if self.values is not None:
+            values = basis_values(self.values, number)
+        elif self.function is not None:
+            values = basis_values(self.function(Xnew), number)
+        else:
             raise InvalidInput(
                 f"the mean has {columns} basis functions that are not known at new points. Give their values: "
                 "posterior.with_basis(values)."
             )
-        found = self.function(Xnew) if self.values is None and self.function is not None else self.values
-        values = basis_values(found, number)
         if values.shape[1] != columns:
             raise InvalidInput(f"the mean has {columns} basis functions; at new points there are {values.shape[1]}.")
         return values @ self.transform
@@ -253,10 +261,8 @@ def targets(
     InvalidInput : if a value is not possible, or basis functions are collinear.
     """
     data, basis = observations(X, _checked(len(X), y), mean, coefficient_scale)
-    scales = data.noise if noise_scale is None else _finite(noise_scale, "noise_scale")
-    if scales.shape != (len(X),) or not scales.min() >= 0:
-        raise InvalidInput(f"noise_scale must be {len(X)} numbers of at least 0, one for each point.")
-    known = _level(mean)
+    scales = data.noise if noise_scale is None else one_each(noise_scale, len(X), "noise_scale")
+    known = data.known
     flat, start, rest = data.precision == 0, data.start.copy(), data.y - known
     for _ in range(2):  # the second time for the rounding of the first
         moved = data.basis[:, flat].T @ rest
@@ -264,11 +270,16 @@ def targets(
         rest = rest - data.basis[:, flat] @ moved
     rounding = 1e-14 * np.linalg.norm(data.y - known, axis=0)
     rest = np.where(np.linalg.norm(rest, axis=0) > rounding, rest, 0.0)  # the basis explains all of y
-    return replace(data, y=rest, noise=scales, start=start, known=known), basis
+    return replace(data, y=rest, noise=scales, start=start), basis
 
 
 def observations(
-    X: Any, y: Array, mean: Mean = "constant", coefficient_scale: ArrayLike | None = None
+    X: Any,
+    y: Array,
+    mean: Mean = "constant",
+    coefficient_scale: ArrayLike | None = None,
+    offset: Any = 0.0,
+    likelihood: Any = None,
 ) -> tuple[Targets, MeanBasis]:
     """Observations as they are, and the basis of the mean of f.
 
@@ -280,6 +291,9 @@ def observations(
         X. A number has no basis.
     coefficient_scale : number or array (q,), default None: flat priors. The prior standard deviations of the
         coefficients of the basis functions; inf is flat.
+    offset : number or array (N,), default 0. What is added to f where each observation is made.
+    likelihood : Likelihood, default None. The mean of f where it says that inference starts, and a mean that
+        is known, are then part of the offset.
 
     Returns
     -------
@@ -289,13 +303,12 @@ def observations(
     ------
     InvalidInput : if a value is not possible, or basis functions are collinear.
     """
-    number, function = len(X), None
+    number = len(X)
+    function = constant_basis if isinstance(mean, str) and mean == "constant" else mean if callable(mean) else None
     if isinstance(mean, np.ndarray):
         H = basis_values(mean, number)
-    elif callable(mean):
-        H, function = basis_values(mean(X), number), mean
-    elif isinstance(mean, str) and mean == "constant":
-        H, function = constant_basis(X), constant_basis
+    elif function is not None:
+        H = basis_values(function(X), number)
     elif (isinstance(mean, str) and mean == "zero") or (is_number(mean) and abs(_level(mean)) < 1e140):
         H = np.empty((number, 0))
     elif is_number(mean):
@@ -310,19 +323,18 @@ def observations(
     columns, transform = H.copy(), np.eye(H.shape[1])
     columns[:, flat], transform[np.ix_(flat, flat)] = _orthonormal(H[:, flat])
     start = np.zeros((H.shape[1], *np.shape(y)[1:]))
-    return Targets(np.asarray(y), columns, precision, np.ones(number), start), MeanBasis(transform, function)
+    known = _level(mean)
+    if likelihood is not None:
+        start[flat] = likelihood.start(y, columns[:, flat], offset + known)
+        offset = offset + known + columns @ start
+    return Targets(np.asarray(y), columns, precision, np.ones(number), start, known, offset=offset), MeanBasis(
+        transform, function
+    )
 
 
 def _level(mean: Any) -> float:
     """The mean where it is a number; else 0."""
     return float(mean) if is_number(mean) else 0.0
-
-
-def one_output(y: ArrayLike) -> ArrayLike:
-    """y, or InvalidInput where it has several columns."""
-    if np.ndim(y) == 2:
-        raise InvalidInput(f"y has shape {np.shape(y)}; several outputs are for `condition_outputs`.")
-    return y
 
 
 def noise_scale(number: int, variances: Any = None, weights: Any = None) -> tuple[Array | None, Array | None]:
@@ -367,7 +379,7 @@ def one_each(values: Any, number: int, name: str) -> Array:
 
 
 def typical_noise(scale: Array | None) -> float:
-    """The noise over the parameter `noise` of data that tell as much as these: one over their mean weight."""
+    """The noise over the parameter `noise` of data that are as informative as these: one over their mean weight."""
     if scale is None:
         return 1.0
     with np.errstate(divide="ignore"):
@@ -416,12 +428,22 @@ def _checked(number: int, y: ArrayLike) -> Array:
             f"y must be {number} real numbers, one for each of N >= 1 points; got shape {y.shape}, dtype {y.dtype}. "
             f"Labels are for GPClassifier; of several outputs give a table with {number} rows."
         )
+    return with_squares(finite(y))
+
+
+def finite(y: Array) -> Array:
+    """Observations as floats, or InvalidInput where one is not finite."""
     y = y.astype(float)
     for row, *column in np.argwhere(~np.isfinite(y)).tolist():
         others = "".join(f", {k}" for k in column)
         text = f"{others}] = {y[(row, *column)]} is not finite. Remove such observations."
         raise InvalidInput(OfRow("y[", row, text))
-    largest = float(np.abs(y).max())
+    return y
+
+
+def with_squares(y: Array) -> Array:
+    """Observations, or InvalidInput where their squares are beyond floating point."""
+    largest = float(np.abs(y).max(initial=0.0))
     if largest and not 1e-140 < largest < 1e140:
         raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
     return y
@@ -438,11 +460,3 @@ def _precisions(columns: int, scale: ArrayLike | None) -> Array:
             "; inf is a flat prior."
         )
     return np.broadcast_to(1.0 / scales.astype(float) ** 2, (columns,)).copy()
-
-
-def _finite(values: ArrayLike, name: str) -> Array:
-    """Finite real numbers as floats."""
-    array = as_array(values, name)
-    if array.dtype.kind not in "fiub" or not np.all(np.isfinite(array)):
-        raise InvalidInput(f"{name} must be finite real numbers.")
-    return array.astype(float)

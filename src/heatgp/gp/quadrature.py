@@ -22,9 +22,9 @@ def tilted_moments(
     """log Z, d log Z / d mean, -d^2 log Z / d mean^2 of Z = the integral of exp(log_function(f)) N(f; mean, variance).
 
     For functions whose logarithm is concave. The integrand then has one maximum and falls from there at least as fast
-    as the normal law, however much narrower the function is, or however different its two sides are. Each side, from
-    the maximum to where nothing is left, is integrated by Gauss and Legendre's rule, whose nodes are dense at its ends.
-    With m and s the mean and variance of the tilted law, the derivatives are (m - mean) / variance and
+    as the normal density, however much narrower the function is, or however different its two sides are. Each side,
+    from the maximum to where nothing is left, is integrated by Gauss and Legendre's rule, whose nodes are dense at its
+    ends. With m and s the mean and variance of the tilted distribution, the derivatives are (m - mean) / variance and
     (variance - s) / variance^2. Where the caller knows the f of the maximum, `mode`, it is not searched for.
     """
     mean, variance = np.broadcast_arrays(np.asarray(mean, dtype=float), np.asarray(variance, dtype=float))

@@ -13,7 +13,8 @@ from ..arguments import EXTREME, as_array, check_flag, is_number
 from ..covariance import Array
 from ..errors import InvalidInput, OfRow, Unsupported
 from .likelihood import Likelihood
-from .parameters import WEAK_AMPLITUDE, Laws, LogNormal
+from .parameters import WEAK_AMPLITUDE, LogNormal, ParameterPriors
+from .prior import finite
 from .quadrature import average, quantile, tilted_moments
 
 NO_EXPOSURE = 'exposure needs likelihood="poisson"; {likelihood} has none. Leave it None.'
@@ -28,7 +29,7 @@ class RegressionLikelihood(Likelihood):
     variance of new observations `dispersion`. All else has defaults by numerical integration; formulas are faster.
     """
 
-    weak_priors: ClassVar[Laws] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
+    weak_priors: ClassVar[ParameterPriors] = {"amplitude": LogNormal(1.0, WEAK_AMPLITUDE)}
 
     variance_bounds: ClassVar[tuple[float, float]] = (1e-4, 1e4)
     predicts_f: ClassVar[bool] = False
@@ -77,13 +78,10 @@ class RegressionLikelihood(Likelihood):
                 f"y must be one real number for each point; it has shape {values.shape} and dtype {values.dtype}. "
                 f"With {type(self).__name__} fit one model for each column, y[:, 0]."
             )
-        values = values.astype(float)
-        for where in np.flatnonzero(~np.isfinite(values)).tolist():
-            raise InvalidInput(OfRow("y[", where, f"] = {values[where]} is not finite. Remove such observations."))
-        return values
+        return finite(values)
 
-    def with_exposure(self, y: Array, exposure: ArrayLike) -> Array:
-        """Observations with the time or the area that each was observed for, where the likelihood knows of it."""
+    def offset(self, exposure: ArrayLike, number: int) -> Array:
+        """What the time or the area in which each of `number` observations was made adds to f, (N,)."""
         raise InvalidInput(NO_EXPOSURE.format(likelihood=type(self).__name__))
 
     def with_noise(self, noise: Any, number: int) -> RegressionLikelihood:
@@ -91,13 +89,8 @@ class RegressionLikelihood(Likelihood):
         check_flag("noise", noise)  # variances of single observations are those of normal noise
         return self
 
-    def adapted(self, y: Array, mean: float | None) -> Self:
-        """The same likelihood, where f counts from the given mean, or, for None, from a typical value of y.
-
-        It also sets the `unit` where f has one. This default leaves f as it is.
-        """
-        if mean:
-            raise InvalidInput(f'mean = {mean} is not possible with {type(self).__name__}. Use "constant" or "zero".')
+    def adapted(self, y: Array, f: Any) -> Self:
+        """The same likelihood with the `unit` of f, where it has one; f are values of its mean near y."""
         return self
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
@@ -147,9 +140,8 @@ def check_log_density(likelihood: RegressionLikelihood, y: Array) -> None:
     bounds. It may be minus infinity, or not a number, where f is not possible, but not at all f.
     """
     what = f"{type(likelihood).__name__}.log_density"
-    numbers = likelihood.split(y, 0.0)[0]
     powers = 10.0 ** np.arange(-3, 4)
-    f = np.vstack([np.outer(np.concatenate([[0.0], powers, -powers]), np.ones(len(y))), numbers])
+    f = np.vstack([np.outer(np.concatenate([[0.0], powers, -powers]), np.ones(len(y))), y])
     middle = np.array([np.sqrt(np.prod(likelihood.bounds[name])) for name in likelihood.free])
     try:
         with np.errstate(all="ignore"):
@@ -172,7 +164,7 @@ def check_log_density(likelihood: RegressionLikelihood, y: Array) -> None:
     for where in np.flatnonzero(~np.isfinite(values).any(axis=0) | (values == np.inf).any(axis=0)).tolist():
         k = int(np.argmax(values[:, where] == np.inf))  # 0 where none is infinite, as f is there
         text = (
-            f"] = {numbers[where]:g} at f = {f[k, where]:g}"
+            f"] = {y[where]:g} at f = {f[k, where]:g}"
             + (". " if values[k, where] == np.inf else ", and at no f a finite number. ")
             + "It must be finite wherever the observation is possible: correct it, or refuse such y in `check`."
         )

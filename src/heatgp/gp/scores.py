@@ -117,29 +117,6 @@ def cross_entropy(labels: ArrayLike, probabilities: ArrayLike, floor: float = TI
     return float(np.mean(-np.log(np.maximum(rows[np.arange(len(truth)), truth], floor))))
 
 
-def brier(labels: ArrayLike, probabilities: ArrayLike) -> float:
-    """Mean square difference between the probabilities and the truth.
-
-    Parameters
-    ----------
-    labels, probabilities
-        As in `cross_entropy`.
-
-    Returns
-    -------
-    float
-        The sum over the classes; for two classes the square of one of them.
-
-    Examples
-    --------
-    >>> brier([1, 0], [0.5, 0.5])
-    0.25
-    """
-    rows, truth = _checked(labels, probabilities)
-    squares = np.square(rows - np.eye(rows.shape[1])[truth]).sum(axis=1)
-    return float(np.mean(squares) / (2 if rows.shape[1] == 2 else 1))
-
-
 def auc(labels: ArrayLike, probabilities: ArrayLike) -> float:
     """Area under the receiver operating characteristic curve.
 

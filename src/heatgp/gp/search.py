@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,26 @@ from scipy.optimize import minimize
 from ..arguments import shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel
-from ..errors import AccuracyWarning, BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, Unsupported, warn
+from ..errors import AccuracyWarning, BoundWarning, InvalidInput, Unsupported, warn
 from ..threads import of_data
 from .exact import Exact
-from .exact_outputs import ExactOutputs
+from .exact_outputs import ExactOutputs, varying
 from .inference import Approximate
 from .likelihood import Likelihood
-from .objective import FLAT, ROUGH, TOUCHING, Function, Objective, Place, Search, attempt
+from .objective import FLAT, ROUGH, TOUCHING, Function, Objective, Place, attempt, attempted, best_of
 from .parameters import WEAK_AMPLITUDE, WEAK_NOISE, Given, LogNormal, Params, Priors, Time, checked_priors, is_weak
 from .prior import Mean, Pairs, Prior, Targets, observations, targets
 
 Interval = tuple[float, float]
+Start = tuple[Array, Array | float]  # log parameters, and the unit of each for the steps of a search
+End = tuple[str, str]  # the name of a parameter, and the side of its interval
+SIDES = ("lower", "upper")
 CHUNK = 100_000  # data whose covariances with some are computed at one time
 NATS = 1e-3  # what a step of the search from a guess may gain where it ends
 WITHOUT_NOISE = {"noise": 1e-6, "label_noise": 1e-3}  # lower bounds up to which no noise is an answer
 SAME = 0.5
 """Log parameters within which maxima on few data are one, or one standard deviation: the search there ends early."""
-HOPELESS = 5.0
+TOO_LOW = 5.0
 """How far, in the log evidence of few data, a maximum is below the best one where it is not followed on all data.
 
 This is times the root of their share of all data: a difference grows with the data, and its error like their root.
@@ -137,7 +139,7 @@ def fit(
     mean : "constant" (default), "zero", a number or an array (N, q) of basis functions, as in `condition`.
     pairs : `kernel.pairs(X)` where the caller has it already, default None.
     about : str, default "". How a warning begins.
-    likelihood, priors, noise_scale, coefficient_scale : as in `objective_of`.
+    likelihood, priors, noise_scale, coefficient_scale, offset : as in `objective_of`.
 
     Returns
     -------
@@ -149,40 +151,33 @@ def fit(
     NotPositiveDefinite : if no parameters within the bounds give a covariance that can be factored.
     NotConverged : if the inference converges nowhere.
     """
-    full, intervals = objective_of(kernel, X, y, bounds, given, mean, pairs, **options)
-    inference, box = full.inference, box_of(full, intervals)
-    full, (_, middle) = inference.prepared(full), time_intervals(kernel, bounds, given)
-    varying, how = inference.informative(full), inference.search(full)
-    coarse = some_of(varying, kernel, X, middle, how.few)
-    coarse = varying if coarse is varying else inference.coarse(coarse)
-    scanned = how.scan(coarse, box)
-    how = inference.search(full, max(scanned, key=lambda place: place[0])[1])
-    searched = some_of(varying, kernel, X, middle, how.data)
-    found = climb(coarse, searched, scanned, box, how.starts, how.gain)
-    if coarse is not varying and given.free:
-        near = of_rows(varying, kernel, X, middle, near_rows(kernel, X, middle, how.near)[0])
-        found = with_short_times(kernel, inference.coarse(near), searched, box, found, how)
-    steep = steepest(inference.precise(searched), found[0][1], box)
-    if searched is not full:
-        found = [(full.value(found[0][1]), found[0][1])]
-    intervals = inference.answers(full, found[0][1], box, intervals, bounds.amplitude)
-    return replace(finished(kernel, full, found, intervals, about, steep), data=len(searched.y))
+    full = objective_of(kernel, X, y, bounds, given, mean, pairs, **options)
+    inference, box, (_, middle) = full.inference, full.box, time_intervals(kernel, bounds, given)
+    how = inference.search(full)
+    full = full if given.free else inference.at_times(full, np.empty(0))
+    informative = varying(full) if isinstance(inference, ExactOutputs) else full
+    few = some_of(informative, kernel, X, middle, how.few)
+    few = few if few is informative else few.at("coarse")
+    scanned = inference.scan(few, box)
+    how = inference.search(full, best_of(scanned)[1])  # on how many data it ends may depend on the best place
+    searched = some_of(informative, kernel, X, middle, how.data)
+    found = maxima(searched, starts_on_few(few, searched, scanned, box, how.starts), box, how.gain)
+    if few is not informative and given.free:
+        near = of_rows(informative, kernel, X, middle, near_rows(kernel, X, middle, how.near)[0]).at("coarse")
+        found += of_shorter_times(kernel, near, searched, box, best_of(found), how.gain)
+    return replace(finished(kernel, full, searched, found, box, about), data=len(searched.y))
 
 
-def fit_from(
-    kernel: Kernel, objective: Objective, intervals: dict[str, Interval], box: Array, guesses: list[Params]
-) -> Fit:
+def fit_from(kernel: Kernel, objective: Objective, box: Array, guesses: list[Params]) -> Fit:
     """The best of the maxima near some guesses."""
-    given, count, found = objective.given, objective.y.count, []
+    given, count, starts = objective.given, objective.y.count, []
     objective.y.check_freedom(given.amplitude)
     for guess in guesses:
         values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
         values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
         z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
-        unit = step_units(objective, z, box, count) if len(box) else 1.0
-        found.append(ascend(objective, z, box, count, min(1e-8, NATS / count), unit))
-    found = apart(found, 0.05)
-    return finished(kernel, objective, found, intervals, steep=steepest(objective, found[0][1], box))
+        starts.append((z, step_units(objective, z, box, count)))
+    return finished(kernel, objective, objective, maxima(objective, starts, box, min(1e-8, NATS / count)), box)
 
 
 def objective_of(
@@ -198,16 +193,17 @@ def objective_of(
     priors: Priors | str | None = None,
     noise_scale: ArrayLike | None = None,
     coefficient_scale: ArrayLike | None = None,
-) -> tuple[Objective, dict[str, Interval]]:
-    """What `fit` maximises, and the intervals of its coordinates by name.
+    offset: Any = 0.0,
+) -> Objective:
+    """What `fit` maximises.
 
     Parameters
     ----------
     likelihood : Likelihood, default None: normal noise. Its parameters that are None are learned.
-    priors : Priors; default None, the plain evidence; or "weak". These are log-normal laws: of each time with its
+    priors : Priors; default None, the plain evidence; or "weak". These are log-normal: of each time with its
         bounds at two standard deviations, of the prior variance about the mean square of y, of noise / prior variance
         about 0.1; where the likelihood is not normal, its own.
-    noise_scale, coefficient_scale : as in `condition`.
+    noise_scale, coefficient_scale, offset : as in `condition`.
     """
     if likelihood is None:
         data, _ = targets(X, y, mean, noise_scale, coefficient_scale)
@@ -224,54 +220,48 @@ def objective_of(
     if given.amplitude is None and bounds.amplitude is not None:
         intervals["amplitude"] = bounds.amplitude
     weak = {
-        name: replace(law, median=likelihood.in_unit(name, law.median)) for name, law in likelihood.weak_priors.items()
+        name: replace(prior, median=likelihood.in_unit(name, prior.median))
+        for name, prior in likelihood.weak_priors.items()
     }
-    laws = checked_priors(priors).laws(
-        intervals, kernel.parameters, kernel.weight_parameters, weak, likelihood.time_edge
-    )
+    own, edge = checked_priors(priors), likelihood.time_edge
+    of_parameters = own.by_name(intervals, kernel.names, kernel.weight_parameters, weak, edge)
     prior = Prior.of(kernel, X, middle, pairs, dense=likelihood.functions is not None)
-    inference = Approximate(
-        likelihood,
-        {"tolerance": 1e-4},  # the evidence is stationary in the sites, and right to 1e-8
-        is_precise=False,
-        economical=True,
-    )
-    data, _ = observations(X, np.asarray(y), mean, coefficient_scale)
-    return Objective(prior, data, given, inference, laws), intervals
+    data, _ = observations(X, np.asarray(y), mean, coefficient_scale, offset, likelihood)
+    if likelihood.flat_mean:
+        data.check_freedom(given.amplitude)
+    return Objective(prior, data, given, Approximate(likelihood, accuracy="search"), of_parameters, intervals)
 
 
 def exact_objective(
     kernel: Kernel, X: Any, prior: Prior, data: Targets, bounds: Bounds, given: Given, priors: Priors | str | None
-) -> tuple[Objective, dict[str, Interval]]:
+) -> Objective:
     """The same for targets with normal noise and their prior covariance; X are their points, or some of them."""
-    intervals, middle = time_intervals(kernel, bounds, given)
-    scale = data.mean_square
-    low, high = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
-    variance = np.broadcast_to(low, scale.shape), np.broadcast_to(high, scale.shape)
-    ratio, typical = noise_ratio(kernel, X, bounds, given, data, scale, middle)
-    if given.noise is None:
-        intervals["noise"] = ratio
-    if given.amplitude is None:
-        intervals["amplitude"] = float(variance[0].min()), float(variance[1].max())
-    weak = {"noise": LogNormal(typical, WEAK_NOISE)}
-    priors, numbers = checked_priors(priors), (kernel.parameters, kernel.weight_parameters)
-    if data.y.ndim == 1:
-        weak["amplitude"] = LogNormal(float(scale), WEAK_AMPLITUDE)
-        laws = priors.laws(intervals, *numbers, weak)
-        return Objective(prior, data, given, Exact(intervals.get("amplitude", (0.0, 0.0))), laws), intervals
-    if not data.is_flat and given.amplitude is None and not given.noise:
+    of_times, middle = time_intervals(kernel, bounds, given)
+    intervals: dict[str, tuple[Any, Any]] = {**of_times}
+    priors, scale, one = checked_priors(priors), data.mean_square, data.y.ndim == 1
+    if not (one or data.is_flat or given.amplitude is not None or given.noise):
         raise Unsupported(
             "coefficient_scale with several outputs whose amplitude and noise are both learned. Give one of them, or "
             "leave coefficient_scale None, or fit one model for each column."
         )
-    laws = priors.laws(intervals, *numbers, weak)
+    low, high = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
+    ratio, typical = noise_ratio(kernel, X, bounds, given, data, scale, middle)
+    if given.noise is None:
+        intervals["noise"] = ratio
     if given.amplitude is None:
-        arrays: Any = variance
-        intervals["amplitude"] = arrays
-    law = (np.log(np.clip(scale, *variance)), WEAK_AMPLITUDE) if is_weak(priors.amplitude) else None
-    if one := laws.pop("amplitude", None):
-        law = np.full(len(scale), np.log(one.median)), one.spread
-    return Objective(prior, data, given, ExactOutputs(variance, ratio, law), laws), intervals
+        intervals["amplitude"] = float(np.min(low)), float(np.max(high))
+    weak = {"noise": LogNormal(typical, WEAK_NOISE)}
+    if one:
+        weak["amplitude"] = LogNormal(float(scale), WEAK_AMPLITUDE)
+    of_parameters = priors.by_name(intervals, kernel.names, kernel.weight_parameters, weak)
+    if one:
+        return Objective(prior, data, given, Exact(accuracy="search"), of_parameters, intervals)
+    size = np.ones(len(scale))
+    if given.amplitude is None:
+        intervals["amplitude"] = np.broadcast_to(low, scale.shape), np.broadcast_to(high, scale.shape)
+        if is_weak(priors.amplitude):  # of each output about its own mean square
+            of_parameters["amplitude"], size = LogNormal(1.0, WEAK_AMPLITUDE), np.clip(scale, low, high)
+    return Objective(prior, data, given, ExactOutputs(accuracy="search", size=size), of_parameters, intervals)
 
 
 def noise_ratio(
@@ -292,11 +282,6 @@ def time_intervals(kernel: Kernel, bounds: Bounds, given: Given) -> tuple[dict[s
     """The intervals of the times that are learned, by name, and the times in their middle."""
     intervals = bounds.times(kernel.parameters)[given.free]
     return dict(zip(given.time_names, intervals)), given.times(np.log(intervals).mean(axis=1))
-
-
-def box_of(objective: Any, intervals: dict[str, Interval]) -> Array:
-    """The log intervals of the objective's coordinates, (coordinates, 2)."""
-    return np.log([intervals[name] for name in objective.names]).reshape(-1, 2)
 
 
 def some_of(full: Any, kernel: Kernel, X: Any, time: Time, size: int) -> Any:
@@ -325,77 +310,86 @@ def free_times(kernel: Kernel, given: Given) -> list[int]:
     return [k for k in given.free if k < kernel.parameters - kernel.weight_parameters]
 
 
-def with_short_times(
-    kernel: Kernel, near: Objective, full: Objective, box: Array, found: list[Place], how: Search
+def starts_on_few(few: Any, full: Any, scanned: list[Place], box: Array, count: int) -> list[Start]:
+    """Where searches on all data start, and the units of their steps.
+
+    On few data searches go from the best `count` scanned places, none within an eighth of the box of a better one: each
+    may lead to a maximum of its own. From the best two of those maxima, or from one that the others do not come near,
+    searches go on.
+    """
+    usable = [place for place in scanned if np.isfinite(place[0])] or scanned[:1]  # none: the search raises the error
+    starts: list[Start] = [(z, 1.0) for _, z in apart(usable, np.ptp(box, axis=1) / 8)[:count]]
+    if few is full:
+        return starts
+    number = len(few.y)
+    found = maxima(few, starts, box, ROUGH)
+    best, z = best_of(found)
+    unit = step_units(few, z, box, number)
+    found = apart(found, np.maximum(SAME, unit / np.sqrt(number)))
+    least = best - TOO_LOW * np.sqrt(number / len(full.y))
+    others = [z for value, z in found[1:2] if value > least]
+    return [(z, unit), *((z, step_units(few, z, box, number)) for z in others)]
+
+
+def of_shorter_times(
+    kernel: Kernel, near: Objective, full: Objective, box: Array, best: Place, gain: float
 ) -> list[Place]:
-    """Maxima of all data, and one of shorter times, where data that are near each other lead to a better one.
+    """A maximum of all data with shorter times, where data that are near each other lead to a better one; else none.
 
     A random subset sees nothing of lengths that are shorter than the distances of its data. `near` is the objective of
-    near data.
+    near data, `best` the best maximum so far.
     """
-    times, (best, z), sites = len(free_times(kernel, full.given)), found[0], full.inference.sites[:]
-    shorter = box.copy()
+    times, (value, z), sites = len(free_times(kernel, full.given)), best, full.inference.sites[:]
+    shorter, number = box.copy(), len(near.y)
     shorter[:times, 1] = np.maximum(z[:times] - np.log(2.0), box[:times, 0])
-    try:
-        scanned = how.scan_near(near, shorter, dict(zip(full.names, np.exp(z))))
-        if max(value for value, _ in scanned) > near.value(z):
-            start = climb(near, near, scanned, shorter, 1, ROUGH)[0][1]
-            if full.value(start) > best:
-                unit = step_units(near, start, box, len(near.y))
-                return apart([*maxima(full, [start], box, how.gain, [unit]), *found], 0.05)
-    except (NotPositiveDefinite, NotConverged):  # a column of the mean may be constant there
-        pass
+    scanned, start = best_of(near.inference.scan(near, shorter, dict(zip(full.names, np.exp(z)))))
+    if scanned > attempted(near.value, z):
+        reached, start = ascend(near, start, shorter, number, ROUGH)
+        if np.isfinite(reached) and attempted(full.value, start) > value:
+            found = ascend(full, start, box, len(full.y), gain, step_units(near, start, box, number))
+            if found[0] > value:
+                return [found]
     full.inference.sites[:] = sites
-    return found
+    return []
 
 
 def finished(
-    kernel: Kernel,
-    objective: Any,
-    found: list[Place],
-    intervals: dict[str, Any],
-    about: str = "",
-    steep: tuple[str, float] = ("", 0.0),
+    kernel: Kernel, objective: Objective, searched: Objective, found: list[Place], box: Array, about: str = ""
 ) -> Fit:
-    """The result; a warning if a parameter is on a bound of its interval, or where the search did not end at a maximum.
+    """The result, with its warnings. `searched` is the objective of the data on which the search ended."""
+    found = apart(found, 0.05)
+    z = found[0][1]
+    steep = steepest(searched.at("gradient"), z, box)
+    if searched is not objective:
+        found = [(objective.value(z), z)]
+    solutions = [objective.solution(place) for _, place in found]
+    (value, _), (best, log_prior), likelihood = found[0], solutions[0], objective.likelihood(z)
+    sitting = on_bounds(kernel, objective, z, objective.values(best, likelihood), likelihood)
+    warn_of(kernel, sitting, steep, about)
+    sites = objective.inference.sites
+    return Fit(
+        params=best,
+        log_marginal_likelihood=value - log_prior,
+        maxima=tuple((value, params) for (value, _), (params, _) in zip(found, solutions)),
+        on_bound=tuple(sitting),
+        log_posterior=value,
+        likelihood=likelihood,
+        evaluations=objective.calls.number,
+        sites=sites[-1] if sites else None,
+        steep=steep,
+    )
 
-    `steep` is what `steepest` finds.
-    """
-    maxima = tuple((value, objective.params(z)) for value, z in found)
-    value, z = found[0]
-    best, likelihood = maxima[0][1], objective.likelihood(z)
-    variance = best.amplitude * objective.prior.height(objective.prior.at(best.time)[0])
-    values = {"noise": best.noise / variance, "amplitude": variance}
-    values |= {} if likelihood is None else {name: vars(likelihood)[name] for name in likelihood.bounds}
-    values |= zip(objective.given.time_names, np.atleast_1d(best.time)[objective.given.free])
-    sitting: dict[str, str] = {}
-    undetermined = []
-    without_effect = _without_effect(kernel, objective, z)
-    for name, interval in intervals.items():
-        for side, bound in zip(("lower", "upper"), interval):
-            least = WITHOUT_NOISE.get(name, 0.0)
-            least = least if likelihood is None else likelihood.in_unit(name, least)
-            is_answer = side == "lower" and bool(np.all(bound <= least * (1 + TOUCHING)))
-            is_answer |= (name, side) in without_effect or (likelihood is not None and name in likelihood.limits)
-            sits = np.abs(values[name] / bound - 1) < TOUCHING
-            if np.any(sits) and not is_answer:
-                unit = " / prior variance" if name == "noise" and likelihood is None else ""
-                first = np.argmax(sits)
-                place = f" in {np.sum(sits)} outputs, the first is column {first}," if np.ndim(sits) else ""
-                text = (
-                    f"{name}{unit} sits{place} on the {side} bound {np.broadcast_to(bound, sits.shape).flat[first]:.3g}"
-                )
-                sitting[name] = f"{sitting[name]}; {text}" if name in sitting else text
-                own = name == "time" and np.isclose(bound, kernel.times, atol=0).any()
-                if not own and name not in undetermined:
-                    undetermined.append(name)
+
+def warn_of(kernel: Kernel, sitting: dict[str, tuple[str, bool]], steep: tuple[str, float], about: str) -> None:
+    """A warning if a parameter is on a bound of its interval, or where the search did not end at a maximum."""
     if sitting:
         advice = "."
+        undetermined = [name for name, (_, is_own) in sitting.items() if not is_own]
         if undetermined:
             advice = f": the data do not determine it. Give {', '.join(undetermined)} a value, or widen the bounds."
         if len(undetermined) < len(sitting):
-            advice += f" The bound is the kernel's own. {kernel.way_out}"
-        warn(f"{about}{'; '.join(sitting.values())} of its search{advice}", BoundWarning)
+            advice += f" The bound is the kernel's own. {kernel.advice}"
+        warn(f"{about}{'; '.join(text for text, _ in sitting.values())} of its search{advice}", BoundWarning)
     if steep[1]:
         warn(
             f"{about}the search for the parameters did not end at a maximum: the log evidence has the slope "
@@ -403,26 +397,52 @@ def finished(
             "narrower bounds, and compare log_marginal_likelihood().",
             AccuracyWarning,
         )
-    evidence, sites = value - objective.log_prior(z, best), objective.inference.sites
-    calls = objective.calls.number
-    return Fit(
-        best, evidence, maxima, tuple(sitting), value, likelihood, calls, sites[-1] if sites else None, steep=steep
-    )
 
 
-def _without_effect(kernel: Kernel, objective: Any, z: Array) -> set[tuple[str, str]]:
-    """The bounds, as (name, side), at which one of several times or weights may sit without a warning.
+def on_bounds(
+    kernel: Kernel, objective: Objective, z: Array, values: dict[str, Any], likelihood: Any
+) -> dict[str, tuple[str, bool]]:
+    """Parameters on a bound that is no answer, by name: where they sit, and whether the bound is the kernel's own."""
+    bounds = {(name, side): pair[k] for name, pair in objective.intervals.items() for k, side in enumerate(SIDES)}
+    distances = {end: np.abs(values[end[0]] / bound - 1) for end, bound in bounds.items()}
+    touching = {end: away < TOUCHING for end, away in distances.items() if np.any(away < TOUCHING)}
+    found: dict[str, tuple[str, bool]] = {}
+    allowed = answers(kernel, objective, z, set(touching), likelihood)
+    for name, side in [end for end in touching if end not in allowed]:
+        sits, bound = touching[name, side], bounds[name, side]
+        unit, first = " / prior variance" if name == "noise" and likelihood is None else "", np.argmax(sits)
+        place = f" in {np.sum(sits)} outputs, the first is column {first}," if np.ndim(sits) else ""
+        text = f"{name}{unit} sits{place} on the {side} bound {np.broadcast_to(bound, sits.shape).flat[first]:.3g}"
+        before, is_own = found.get(name, ("", True))
+        is_own = is_own and name == "time" and bool(np.isclose(bound, kernel.times, atol=0).any())
+        found[name] = (f"{before}; {text}" if before else text, is_own)
+    return found
 
-    f may vary slowly along a coordinate, which is a long time. Or it may not depend on a summand, which is a small
-    weight, or a large one of all others, and then the time of that summand is open. The evidence tends to a limit
-    there, like 1/time or like the weight, and what is left to gain is its slope.
+
+def answers(kernel: Kernel, objective: Objective, z: Array, touching: set[End], likelihood: Any) -> set[End]:
+    """The bounds, of those that touch, on which a parameter may sit without a warning.
+
+    f may vary slowly along one of several coordinates, which is a long time. Or it may not depend on a summand, which
+    is a small weight, or a large one of all others, and then the time of that summand is open. The evidence tends to a
+    limit there, like 1/time or like the weight, and what is left to gain is its slope.
     """
-    learned = objective.given.time_names
-    if kernel.parameters < 2 or not learned:
-        return set()
-    flat = [name for name, slope in zip(learned, objective(z)[1]) if abs(slope) < FLAT]
-    sides = ("lower", "upper") if kernel.weight_parameters else ("upper",)
-    return {(name, side) for name in flat for side in sides}
+    several, intervals = objective.given.time_names if kernel.parameters > 1 else [], objective.intervals
+    limits = {(name, side) for name in several for side in (SIDES if kernel.weight_parameters else ("upper",))}
+    found: set[End] = set()
+    for name, least in WITHOUT_NOISE.items():
+        least = least if likelihood is None else likelihood.in_unit(name, least)
+        if name in intervals and intervals[name][0] <= least * (1 + TOUCHING):
+            found.add((name, "lower"))
+    if likelihood is not None:
+        found |= {(name, side) for name in likelihood.limits for side in SIDES}
+        limits.add(("amplitude", "upper"))  # f is so large that labels have no noise, and a larger one changes nothing
+        least = likelihood.in_unit("amplitude", likelihood.variance_bounds[0])
+        if objective.y.basis.size and "amplitude" in intervals and intervals["amplitude"][0] == least:
+            found.add(("amplitude", "lower"))  # f is so small beside its mean that y does not depend on the points
+    if limits := limits & touching:
+        slopes = dict(zip(objective.names, objective(z)[1]))
+        found |= {(name, side) for name, side in limits if abs(slopes[name]) < FLAT}
+    return found
 
 
 def apart(found: Iterable[Place], reach: Array | float) -> list[Place]:
@@ -437,14 +457,14 @@ def apart(found: Iterable[Place], reach: Array | float) -> list[Place]:
 def ascend(
     objective: Function, start: Array, box: Array, scale: float, tolerance: float = 1e-10, unit: Array | float = 1.0
 ) -> Place:
-    """The local maximum reached from `start` by L-BFGS-B.
+    """The local maximum reached from `start` by L-BFGS-B, and its value: -inf where the objective fails at the start.
 
     `scale`, the number of data, makes tolerances relative. Steps are measured in the `unit` of each coordinate. In a
     curved valley, or beside places where the inference does not converge, L-BFGS-B makes one short step and ends though
     the slope is not zero. It then starts again from there, without what it has learned of curvatures.
     """
     if len(box) == 0:
-        return objective(start)[0], start
+        return attempt(objective, start)[0], start
     worst = 1e10  # finite, so that the line search steps back
 
     def downhill(steps: Array) -> tuple[float, Array]:
@@ -460,10 +480,7 @@ def ascend(
         if np.abs(slopes).max() < FLAT or before - found.fun < tolerance * max(abs(found.fun), 1.0):
             break
         before = found.fun
-    best = np.clip(found.x * unit, *box.T)
-    if found.fun >= worst:
-        objective(best)  # raises what went wrong
-    return -float(found.fun) * scale, best
+    return (-float(found.fun) * scale if found.fun < worst else -np.inf), np.clip(found.x * unit, *box.T)
 
 
 def inward(gradient: Array, z: Array, box: Array) -> Array:
@@ -499,44 +516,13 @@ def step_units(objective: Function, z: Array, box: Array, scale: float) -> Array
     Times bend it a hundred times more than label noise does, and L-BFGS-B needs some steps to find that out.
     """
     steps = np.minimum(BEND, np.ptp(box, axis=1) / 2) * np.where(z < box.mean(axis=1), 1, -1)
-    _, here = objective(z)
+    here = attempt(objective, z)[1]
     there = [attempt(objective, z + step)[1][k] for k, step in enumerate(np.diag(steps))]
     bends = (here - np.array(there)) / np.where(steps == 0, np.inf, steps)
     return np.sqrt(scale / np.maximum(bends, FLATTEST))
 
 
-def climb(
-    coarse: Any, full: Any, scanned: list[Place], box: Array, count: int, tolerance: float = 1e-10
-) -> list[Place]:
-    """Local maxima, the best first, none within 5 % of a better one.
-
-    On few data from the best `count` scanned places, none within an eighth of the box of a better one: each may lead to
-    a maximum of its own. On all data from the best two maxima of those, or from one that the others do not come near.
-    """
-    usable = [pair for pair in scanned if np.isfinite(pair[0])] or scanned[:1]  # none: the ascent will raise the error
-    starts = apart(usable, np.ptp(box, axis=1) / 8)[:count]
-    if coarse is full:
-        return apart(maxima(full, [z for _, z in starts], box, tolerance), 0.05)
-    found = maxima(coarse, [z for _, z in starts], box, ROUGH)
-    best, z = max(found, key=lambda pair: pair[0])
-    unit = step_units(coarse, z, box, len(coarse.y))
-    found = apart(found, np.maximum(SAME, unit / np.sqrt(len(coarse.y))))
-    hopeless = best - HOPELESS * np.sqrt(len(coarse.y) / len(full.y))
-    near = [z for value, z in found[:2] if value > hopeless]
-    units = [unit, *(step_units(coarse, z, box, len(coarse.y)) for z in near[1:])]
-    return apart(maxima(full, near, box, tolerance, units), 0.05)
-
-
-def maxima(
-    objective: Any, starts: Sequence[Array], box: Array, tolerance: float, units: Iterable[Array | float] = repeat(1.0)
-) -> list[Place]:
-    """Those reached from starts by `ascend`. Starts that fail are left out, but not all of them."""
-    found, failed = [], None
-    for z, unit in zip(starts, units):
-        try:
-            found.append(ascend(objective, z, box, len(objective.y), tolerance, unit))
-        except (NotPositiveDefinite, NotConverged) as error:
-            failed = error
-    if failed is not None and not found:
-        raise failed
-    return found
+def maxima(objective: Any, starts: Sequence[Start], box: Array, tolerance: float) -> list[Place]:
+    """Those reached from starts by `ascend`. Starts that fail are left out; where all do, what went wrong is raised."""
+    found = [ascend(objective, z, box, objective.y.count, tolerance, unit) for z, unit in starts]
+    return [place for place in found if np.isfinite(place[0])] or [(objective(starts[0][0])[0], starts[0][0])]

@@ -41,9 +41,9 @@ class Structure(ABC):
         """The kernel of f."""
         return posterior.kernel
 
+    @abstractmethod
     def approximation(self, posterior: Posterior) -> Any:
         """How good the approximation is; None where there is none."""
-        return None
 
     @abstractmethod
     def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
@@ -61,12 +61,16 @@ class Forgotten(Structure):
     """Data that are not kept, nor anything that another model could be made from."""
 
     number: int
+    stated: Any = None  # how good the approximation is
 
     keeps_data: ClassVar[bool] = False
     keeps_evidence: ClassVar[bool] = False
 
     def count(self, posterior: Posterior) -> int:
         return self.number
+
+    def approximation(self, posterior: Posterior) -> Any:
+        return self.stated
 
     def again(self, posterior: Posterior, kernel: Kernel, params: Params, pairs: Pairs, likelihood: Any) -> Posterior:
         raise without_data("a model with other parameters")

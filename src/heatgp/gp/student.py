@@ -10,10 +10,15 @@ from ..covariance import Array
 from ..errors import InvalidInput
 from .likelihood import NormalMixture
 from .parameters import WEAK_NOISE, LogNormal
+from .prior import with_squares
 from .quadrature import DROP
 from .regression_likelihood import RegressionLikelihood
 
 ROUNDING = 1e-12  # of bounds, where the logarithm of a number is taken and undone
+ROUNDS = 30
+"""Steps towards the coefficients of least absolute residuals: some digits, for a start."""
+SMALLEST = 1e-6
+"""Residuals count as at least this part of their mean."""
 STEP = 0.2  # of the trapezoid rule in log lambda; the error is below e^(-pi^2 / step), 4e-22
 
 
@@ -32,9 +37,8 @@ class StudentT(RegressionLikelihood, NormalMixture):
         noise * degrees / (degrees - 2); with at most 2 degrees of freedom it is infinite.
     degrees : positive number, default 4. The degrees of freedom: 1 is the Cauchy distribution, 30 is close to the
         normal distribution. None learns them.
-    center : number, default 0. What f = 0 is: y = center + f + √noise t.
-    unit : number, default 1. A typical size of f, the scale of bounds, starts and weak priors.
-        GPRegressor sets them from the data; its own argument for the mean of f is `mean`.
+    unit : number, default 1. A typical size of f, the scale of bounds, starts and weak priors. GPRegressor sets it from
+        the data.
 
     Raises
     ------
@@ -51,12 +55,11 @@ class StudentT(RegressionLikelihood, NormalMixture):
 
     noise: float | None = None
     degrees: float | None = 4.0
-    center: float = 0.0
     unit: float = 1.0
 
     flat_mean: ClassVar[bool] = True
     expected_increases: ClassVar[bool] = True
-    from_data: ClassVar = frozenset({"center", "unit"})
+    from_data: ClassVar = frozenset({"unit"})
     bounds: ClassVar = {"noise": (1e-6, 1e2), "degrees": (1.0, 100.0)}
     limits: ClassVar = frozenset({"degrees"})  # the Cauchy distribution, and in effect the normal distribution
     squares: ClassVar = frozenset({"noise"})
@@ -79,29 +82,28 @@ class StudentT(RegressionLikelihood, NormalMixture):
             )
 
     def check(self, y: Any) -> Array:
-        values = super().check(y)
-        largest = float(np.abs(values).max(initial=0.0))
-        if largest and not 1e-140 < largest < 1e140:
-            raise InvalidInput(f"y has the size {largest:.1e}, whose square is beyond floating point. Change its unit.")
-        return values
+        return with_squares(super().check(y))
 
-    def adapted(self, y: Array, mean: float | None) -> Self:
-        """From the median; the unit is the standard deviation of a normal distribution with the quartiles of y."""
-        center = float(np.median(y)) if mean is None else mean
-        unit = 1.4826 * float(np.median(np.abs(y - center))) or float(np.std(y - center)) or abs(center) or 1.0
-        return replace(self, center=center, unit=unit)
+    def start(self, y: Array, basis: Array, offset: Any) -> Array:
+        return least_absolute(basis, y - offset)
+
+    def adapted(self, y: Array, f: Any) -> Self:
+        """The unit is the standard deviation of a normal distribution with the quartiles of y - f."""
+        rest = y - f
+        unit = 1.4826 * float(np.median(np.abs(rest))) or float(np.std(rest)) or float(np.abs(y).max()) or 1.0
+        return replace(self, unit=unit)
 
     def of_predictions(self) -> Self:
-        return replace(self, center=0.0, unit=1.0)
+        return replace(self, unit=1.0)
 
     def log_density(self, y: Array, f: Array) -> Array:
         noise, a = self._known
         constant = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi * a * noise)
-        return constant - (a + 0.5) * np.log1p((self._scaled(y) - f) ** 2 / (2 * a * noise))
+        return constant - (a + 0.5) * np.log1p((y - f) ** 2 / (2 * a * noise))
 
     def expected(self, f: Array) -> Array:
         """The median, which is also the mean where degrees > 1."""
-        return self.center + np.asarray(f)
+        return np.asarray(f)
 
     def dispersion(self, f: Array) -> Array:
         noise, a = self._known
@@ -109,12 +111,12 @@ class StudentT(RegressionLikelihood, NormalMixture):
 
     def distribution(self, y: Array, f: Array) -> Array:
         noise, a = self._known
-        return stdtr(2 * a, (self._scaled(y) - f) / np.sqrt(noise))
+        return stdtr(2 * a, (y - f) / np.sqrt(noise))
 
     def tilted(self, y: Array, mean: Array, variance: Array) -> tuple[Array, Array, Array]:
         _, spread, log_mass = self._mixture(y, mean, variance)
         log_z, mass = normalised(log_mass)
-        pull = (self._scaled(y) - mean) / spread
+        pull = (y - mean) / spread
         first = (mass * pull).sum(axis=0)
         return log_z, first, (mass / spread - mass * (pull - first) ** 2).sum(axis=0)
 
@@ -123,7 +125,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         s, spread, log_mass = self._mixture(y, mean, variance)
         _, mass = normalised(log_mass)
         found = {
-            "noise": 0.5 * ((self._scaled(y) - mean) ** 2 / spread - 1.0) * noise * np.exp(-s) / spread,
+            "noise": 0.5 * ((y - mean) ** 2 / spread - 1.0) * noise * np.exp(-s) / spread,
             "degrees": a * (np.log(a) + 1.0 - digamma(a) + s - np.exp(s)),
         }
         return np.array([np.vdot(mass, found[name]) for name in names])
@@ -132,7 +134,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         """Given f, lambda has the gamma distribution of shape a + 1/2 and rate a + E(y - f)² / 2 noise."""
         noise, a = self._known
         precision = (a + 0.5) / (a * noise + self._square(y, mean, variance) / 2)
-        return np.stack([precision, precision * self._scaled(y)])
+        return np.stack([precision, precision * y])
 
     def bound(self, y: Array, sites: Array) -> float:
         """The mean of log p(y | f, lambda), and minus the divergence of the distribution of lambda from its prior."""
@@ -142,7 +144,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         log_rate = np.log((a + 0.5) / share)
         lambdas = gammaln(a + 0.5) - gammaln(a) + a * np.log(a) + (a + 0.5) * (1 - log_rate) - a * share
         constant = 0.5 * np.log(2 * np.pi * noise)
-        return float(np.sum(lambdas - 0.5 * shift * self._scaled(y) - constant))
+        return float(np.sum(lambdas - 0.5 * shift * y - constant))
 
     def bound_slopes(self, y: Array, mean: Array, variance: Array) -> dict[str, float]:
         noise, a = self._known
@@ -156,7 +158,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
 
     def _square(self, y: Array, mean: Array, variance: Array) -> Array:
         """The mean of (y - f)²."""
-        return (self._scaled(y) - mean) ** 2 + variance
+        return (y - mean) ** 2 + variance
 
     def mean(self, mean: Array, variance: Array) -> Array:
         return self.expected(mean)
@@ -173,10 +175,7 @@ class StudentT(RegressionLikelihood, NormalMixture):
         s = nodes(-left, right, a)
         weight = normalised(a * (s - np.exp(s)))[1].reshape(-1, *(1,) * np.ndim(mean))
         spread = variance + noise * np.exp(-s).reshape(weight.shape)
-        return (weight * ndtr((self._scaled(y) - mean) / np.sqrt(spread))).sum(axis=0)
-
-    def _scaled(self, y: Array) -> Array:
-        return y - self.center
+        return (weight * ndtr((y - mean) / np.sqrt(spread))).sum(axis=0)
 
     @property
     def _known(self) -> tuple[float, float]:
@@ -192,12 +191,31 @@ class StudentT(RegressionLikelihood, NormalMixture):
         is the prior's with a + 1/2 and shifted to the left.
         """
         noise, a = self._known
-        squared = (self._scaled(y) - mean) ** 2
+        squared = (y - mean) ** 2
         left = -np.log1p(squared / (2 * a * noise)) - reach(a + 0.5)[0]
         s = nodes(left, np.full(np.shape(left), reach(a)[1]), a)
         spread = variance + noise * np.exp(-s)
         log_weight = a * (np.log(a) + s - np.exp(s)) - gammaln(a) + np.log(s[1] - s[0])
         return s, spread, log_weight - 0.5 * (np.log(2 * np.pi * spread) + squared / spread)
+
+
+def least_absolute(H: Array, y: Array) -> Array:
+    """The coefficients (q,) that almost minimise the sum of |y - H c|: outliers hardly move them.
+
+    By iteratively reweighted least squares.
+
+    >>> least_absolute(np.ones((5, 1)), np.array([1.0, 2.0, 3.0, 4.0, 1e6])).round(3)
+    array([3.])
+    """
+    weight = np.ones(len(y))
+    coefficients = np.zeros(H.shape[1])
+    for _ in range(ROUNDS if H.shape[1] else 0):
+        coefficients, *_ = np.linalg.lstsq(weight[:, None] * H, weight * y, rcond=None)
+        rest = np.abs(y - H @ coefficients)
+        if not rest.any():
+            break
+        weight = 1.0 / np.sqrt(np.maximum(rest, SMALLEST * np.mean(rest)))
+    return coefficients
 
 
 def nodes(left: Any, right: Any, a: float) -> Array:

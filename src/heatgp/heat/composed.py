@@ -65,8 +65,8 @@ class ProductKernel(HeatKernel):
         return max(self.factors, key=lambda factor: factor.times[0]).remedy
 
     @property
-    def way_out(self) -> str:
-        return way_out_of(self.factors)
+    def advice(self) -> str:
+        return advice_of(self.factors)
 
     @property
     def times(self) -> tuple[float, float]:
@@ -84,8 +84,8 @@ class ProductKernel(HeatKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.product_of(lambda f, x, y: f.pairs(x, y), X, Y)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self.product_of(lambda f, x, y: f.matched(x, y), X, Y)
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self.product_of(lambda f, x, y: f.paired(x, y), X, Y)
 
     def product_of(self, prepare: Callable[..., TimeFunction], X: Array, Y: Array | None) -> TimeFunction:
         """The product of what `prepare` makes of each factor and its points."""
@@ -162,9 +162,9 @@ class ProductKernel(HeatKernel):
         return replace(self, factors=(*self.factors[:place], kernel, *self.factors[place + 1 :]))
 
 
-def way_out_of(kernels: Sequence[HeatKernel]) -> str:
+def advice_of(kernels: Sequence[HeatKernel]) -> str:
     """What to do where a time is out of range of several kernels: that of one with a limit."""
-    return next((k.way_out for k in kernels if k.times != (0.0, math.inf)), kernels[0].way_out)
+    return next((k.advice for k in kernels if k.times != (0.0, math.inf)), kernels[0].advice)
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,8 +194,8 @@ class WrappedKernel(HeatKernel):
         return self.base.remedy
 
     @property
-    def way_out(self) -> str:
-        return self.base.way_out
+    def advice(self) -> str:
+        return self.base.advice
 
     @property
     def times(self) -> tuple[float, float]:
@@ -241,9 +241,9 @@ class QuotientKernel(WrappedKernel):
 
         return TimeFunction(at)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         left = self._left(X)
-        parts = [self.base.matched(x, y) for x in left for y in self._images(X if Y is None else Y)]
+        parts = [self.base.paired(x, y) for x in left for y in self._images(X if Y is None else Y)]
         return TimeFunction(lambda time: total([part.at(time) for part in parts]).scaled(1 / len(left)))
 
     def with_gradients(self, X: Array, Y: Array, time: Any) -> Gradients:
@@ -307,8 +307,8 @@ class ScaledKernel(WrappedKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._slower(self.base.pairs(X, Y))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._slower(self.base.matched(X, Y))
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._slower(self.base.paired(X, Y))
 
     @property
     def has_constant_variance(self) -> bool:

@@ -70,7 +70,7 @@ class InvariantKernel(WrappedKernel):
 
         return TimeFunction(lambda time: found.at(time).mapped(whole))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         x, y = matrices(X), matrices(X if Y is None else Y)
         return self._averages(signed_singular_values(x[:, None], y[:, None])[:, 0])
 

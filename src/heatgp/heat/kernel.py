@@ -384,10 +384,10 @@ class HeatKernel(Kernel):
     def log_variance_gradient(self, X: Array, time: Any) -> np.ndarray:
         if self.has_constant_variance:
             return super().log_variance_gradient(X, time)
-        here = self.matched(X[:1]).at(time).log_scale
+        here = self.paired(X[:1]).at(time).log_scale
 
         def log_variance(moved: np.ndarray) -> np.ndarray:
-            found = self.matched(moved).at(time)
+            found = self.paired(moved).at(time)
             return np.log(found.relative_value) + (found.log_scale - here)
 
         return gradients(self.manifold, log_variance, np.asarray(X), self.step_of_differences(time))
@@ -539,12 +539,12 @@ class HeatKernel(Kernel):
         times = values[: self.parameters - self.weight_parameters]
         if (times < low * (1 - 1e-9)).any() or (times > high * (1 + 1e-9)).any():
             raise InvalidInput(
-                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. {self.way_out}"
+                f"time = {time!r} is beyond the times of {self!r}, {low:.3g} to {high:.3g}. {self.advice}"
             )
         return float(values[0]) if self.parameters == 1 else tuple(values.tolist())
 
     @property
-    def way_out(self) -> str:
+    def advice(self) -> str:
         return f"Ask heat_kernel for {self.remedy}."
 
     def check_pairs(self, rows: int, columns: int, arrays: float) -> None:
@@ -646,8 +646,8 @@ class OrbitKernel(MadeKernel):
         return self.profile.times
 
     @property
-    def way_out(self) -> str:
-        return self.profile.limit or super().way_out
+    def advice(self) -> str:
+        return self.profile.limit or super().advice
 
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         shape = (len(X), len(X) if Y is None else len(Y))
@@ -725,7 +725,7 @@ class OrbitKernel(MadeKernel):
         """Orbit coordinates of a point with itself."""
         return np.asarray(self.manifold.orbit(self.manifold.origin, self.manifold.origin))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         theta = self._same_point if Y is None else np.asarray(self.manifold.orbit(np.asarray(X), np.asarray(Y)))
 
         def at(time: float) -> Evaluation:

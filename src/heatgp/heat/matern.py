@@ -145,7 +145,7 @@ class MaternKernel(WrappedKernel):
     def check_time(self, time: Any) -> Any:
         time, high = self.base.check_time(time), self.times[1]
         if high < self.base.times[1] and np.max(time) > high * (1 + 1e-9):
-            raise InvalidInput(f"time = {time!r} is beyond the times of {self!r}, up to {high:.3g}. {self.way_out}")
+            raise InvalidInput(f"time = {time!r} is beyond the times of {self!r}, up to {high:.3g}. {self.advice}")
         return time
 
     def with_times(self, which: str | None) -> HeatKernel:
@@ -161,8 +161,8 @@ class MaternKernel(WrappedKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._averaged.pairs(X, Y)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._averaged.matched(X, Y)
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._averaged.paired(X, Y)
 
     @property
     def has_constant_variance(self) -> bool:
@@ -242,21 +242,21 @@ def part_of(kernel: ProductKernel, number: int, points: Callable[[Array], Array]
     return kernel.manifold.split(points(X))[number]
 
 
-def at_all_times(kernel: HeatKernel, X: Array, Y: Array | None, matched: bool) -> TimeFunction:
-    """The kernel at the pairs of points, or at matched points, at times beyond its own too."""
+def at_all_times(kernel: HeatKernel, X: Array, Y: Array | None, paired: bool) -> TimeFunction:
+    """The kernel at the pairs of points, or at paired points, at times beyond its own too."""
     if isinstance(kernel, ProductKernel):
-        return kernel.product_of(lambda factor, x, y: at_all_times(factor, x, y, matched), X, Y)
-    function = kernel.matched(X, Y) if matched else kernel.pairs(X, Y)
+        return kernel.product_of(lambda factor, x, y: at_all_times(factor, x, y, paired), X, Y)
+    function = kernel.paired(X, Y) if paired else kernel.pairs(X, Y)
     if kernel.times == (0.0, math.inf):
         return function
 
-    left, right = kernel.matched(X), kernel.matched(X if Y is None else Y)
+    left, right = kernel.paired(X), kernel.paired(X if Y is None else Y)
 
     @cache
     def correlations() -> np.ndarray:
         low = kernel.times[0]
         found, rows, columns = function.at(low), left.at(low), right.at(low)
-        if not matched:
+        if not paired:
             return found.normalized(rows, columns).relative_value
         shift = math.exp(found.log_scale - (rows.log_scale + columns.log_scale) / 2)
         return shift * found.relative_value / np.sqrt(rows.relative_value * columns.relative_value)

@@ -60,7 +60,7 @@ class StretchedKernel(WrappedKernel):
 
         return TimeFunction(at)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         X = np.asarray(X)
         other = X if Y is None else np.asarray(Y)
 
@@ -68,7 +68,7 @@ class StretchedKernel(WrappedKernel):
             root = np.sqrt(times)
             x, y = X / root, other / root
             squares = np.square(x - y).T
-            inner = self.base.matched(x, None if Y is None else y).at(1.0)
+            inner = self.base.paired(x, None if Y is None else y).at(1.0)
             return self._of_base(inner, x, root, lambda: squares.sum(axis=0), lambda: iter(squares))
 
         return TimeFunction(at)
@@ -93,7 +93,7 @@ class StretchedKernel(WrappedKernel):
         """The values of the base at time 1, and their derivatives; `squares` of coordinates add up to the distance²."""
 
         def slopes() -> np.ndarray:
-            peak = self.base.matched(x[:1]).at(1.0)
+            peak = self.base.paired(x[:1]).at(1.0)
             in_time = inner.relative_slopes[0] - peak.relative_slopes[0] / peak.relative_value * inner.relative_value
             whole = squared_distance()
             np.divide(in_time, whole, out=in_time, where=whole > 0)  # at distance 0 both are 0

@@ -15,7 +15,7 @@ from ..array import Array
 from ..covariance import Gradients, Normalized, TimeFunction, weighted_sum
 from ..errors import InvalidInput
 from ..manifolds import Manifold, Product
-from .composed import WrappedKernel, divided, way_out_of
+from .composed import WrappedKernel, advice_of, divided
 from .kernel import HeatKernel, Replicates
 
 
@@ -66,8 +66,8 @@ class FactorsKernel(WrappedKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self.base.pairs(self.seen(X), None if Y is None else self.seen(Y))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self.base.matched(self.seen(X), None if Y is None else self.seen(Y))
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self.base.paired(self.seen(X), None if Y is None else self.seen(Y))
 
     def features(self, X: Array) -> TimeFunction | None:
         return self.base.features(self.seen(X))
@@ -128,8 +128,8 @@ class SumKernel(HeatKernel):
         return max(self.summands, key=lambda summand: summand.times[0]).remedy
 
     @property
-    def way_out(self) -> str:
-        return way_out_of(self.summands)
+    def advice(self) -> str:
+        return advice_of(self.summands)
 
     @property
     def times(self) -> tuple[float, float]:
@@ -153,8 +153,8 @@ class SumKernel(HeatKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._sum(lambda correlation: correlation.pairs(X, Y))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
-        return self._sum(lambda correlation: correlation.matched(X, Y))
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
+        return self._sum(lambda correlation: correlation.paired(X, Y))
 
     @property
     def has_constant_variance(self) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ..arguments import EXTREME, as_array, check_count, check_flag, check_number, shown
 from ..array import norm
+from ..covariance import scaled_vectors
 from ..errors import InvalidInput
 from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.checks import TOLERANCE, check_points, require, unchecked
@@ -231,7 +232,7 @@ class _Descents:
         fresh = ~(downward & (self.weights > 0).any(axis=0))
         self.weights[:, fresh] = 0.0
         way[fresh] = -self.slopes[fresh]
-        way = self._times(way, np.minimum(1.0, self.reach / np.maximum(self._length(way), TINY)))
+        way = scaled_vectors(np.minimum(1.0, self.reach / np.maximum(self._length(way), TINY)), way)
         x, values, gradients = self.x.copy(), self.values.copy(), self.gradients.copy()
         moved = self._line_search(way)
         stuck = ~(self.ended | moved)
@@ -254,7 +255,7 @@ class _Descents:
         self.weights = np.concatenate([self.weights, weight[None]])[-KEPT:]
 
     def _line_search(self, way: np.ndarray) -> np.ndarray:
-        """Go to points that are low enough, shorten the ways to them, and tell for which descents there are any.
+        """Go to points that are low enough, shorten the ways to them, and return for which descents there are any.
 
         A step that is too long is shortened to the minimum of the parabola through what is known, within limits.
         """
@@ -273,7 +274,7 @@ class _Descents:
             way[here], moved[here] = ways[low], True
             best = -promise / np.maximum(2 * (change - promise), TINY)
             shorter = np.where(np.isfinite(change), np.clip(best, *SHORTER), min(SHORTER))
-            way[there] = self._times(way[there], shorter)
+            way[there] = scaled_vectors(shorter, way[there])
         return moved
 
     def _direction(self) -> np.ndarray:
@@ -282,14 +283,14 @@ class _Descents:
         q, parts, scale = self.slopes, [], np.ones(len(self.x))
         for s, y, weight in reversed(pairs):
             parts.append(weight * self._inner(s, q))
-            q = q - self._times(y, parts[-1])
+            q = q - scaled_vectors(parts[-1], y)
         for _, y, weight in pairs:  # that of the latest pair which is used
             square = self._inner(y, y)
             used = (weight > 0) & (square > 0)  # in a box nothing may be left of a change
             scale = np.where(used, 1 / np.where(used, weight * square, 1.0), scale)
-        r = self._times(q, scale)
+        r = scaled_vectors(scale, q)
         for (s, y, weight), part in zip(pairs, reversed(parts)):
-            r = r + self._times(s, part - weight * self._inner(y, r))
+            r = r + scaled_vectors(part - weight * self._inner(y, r), s)
         return -np.where(self.held, 0.0, r)
 
     def _tried(self, x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -331,7 +332,3 @@ class _Descents:
 
     def _length(self, v: np.ndarray) -> np.ndarray:
         return np.sqrt(np.maximum(self._inner(v, v), 0.0))
-
-    def _times(self, v: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Tangent vectors (n, *shape) times numbers (n,)."""
-        return factor[(..., *(None,) * len(self.manifold.shape))] * v

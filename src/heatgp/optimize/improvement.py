@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcx, log_ndtr, ndtr
 
-from ..array import Array
+from ..covariance import Array, scaled_vectors
 
 LOG_ROOT = 0.5 * math.log(2 * math.pi)
 FAR = -1e4
@@ -37,7 +37,7 @@ def log_improvement(u: Array) -> Array:
 
 
 def expected_improvement(mean: Array, std: Array, best: float) -> tuple[Array, Array, Array]:
-    """The log expected improvement of normal laws below a value, and its derivatives in their means and deviations.
+    """The log expected improvement of normal variables on a value, and its derivatives in their means and deviations.
 
     Examples
     --------
@@ -74,7 +74,6 @@ def improvement_of(model: Any, best: float) -> tuple[Any, Any]:
     def with_gradient(x: Array) -> tuple[Array, Array]:
         mean, std, of_mean, of_std = model.gradient(x, return_prediction=True)
         found, in_mean, in_std = expected_improvement(mean, np.maximum(std, least), best)
-        axes = (..., *(None,) * (x.ndim - 1))
-        return -found, -(in_mean[axes] * of_mean + in_std[axes] * of_std)
+        return -found, -(scaled_vectors(in_mean, of_mean) + scaled_vectors(in_std, of_std))
 
     return value, with_gradient

@@ -1,4 +1,4 @@
-"""Bayesian optimisation on a manifold: points are asked for, and values are told.
+"""Bayesian optimisation on a manifold: points are asked for, and their values are given.
 
 Two Gaussian processes take turns. One sees all data and has the heat kernel of the manifold: its expected improvement
 is large where nobody has looked and where values are low. The other one sees the data near the best point, in normal
@@ -66,14 +66,14 @@ class Optimizer:
         with the lowest mean of the model, not the one with the lowest value.
     kernel, smoothness : as in `GPRegressor`, of the model of all data. By default the heat kernel, exact if there is
         one; a smoothness makes it a Matern kernel.
-    initial : int, default 5. Random points to start with. Points that are told before count.
+    initial : int, default 5. Random points to start with. Points that are given before count.
     rng : seed or numpy Generator, default 0.
 
     Attributes
     ----------
-    X, y : arrays (n, *shape) and (n,), all evaluations in the order in which they were told; nan for those that failed.
+    X, y : arrays (n, *shape) and (n,), all evaluations in the order of `tell`; nan for those that failed.
     x, fun : the best point and its value; with noise, the mean of the model there.
-    pending : array (p, *shape) of points that were asked for and not told.
+    pending : array (p, *shape) of points that were asked for and have no value yet.
     x0 : array (n, *shape) of the points that `minimize` begins with; none by default.
 
     Raises
@@ -140,7 +140,7 @@ class Optimizer:
     def ask(self, count: int | None = None) -> Array:
         """The next point to evaluate, or several.
 
-        Points that were asked for and not told are taken into account: points of a batch are apart from each other.
+        Points that were asked for and have no value yet count: points of a batch are apart from each other.
 
         Parameters
         ----------
@@ -316,7 +316,7 @@ class Optimizer:
 
     @property
     def _means(self) -> Array:
-        """The values without their noise, as far as a model tells."""
+        """The values without their noise, as far as a model knows."""
         if self.noise == 0 or np.isfinite(self._y).sum() < 2:
             return self._y
         if self._smoothed is None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..arguments import as_array
 from ..array import Array, white_noise
+from ..covariance import scaled_vectors
 from ..errors import InvalidInput, NotConverged, Unsupported
 from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.checks import unchecked
@@ -84,7 +85,7 @@ class Space:
         return np.clip(x, *self.box)
 
     def random(self, rng: np.random.Generator, number: int) -> Array:
-        """Points of the law of `manifold.random`, those of bounded coordinates uniform."""
+        """Points as from `manifold.random`, those of bounded coordinates uniform."""
         x = np.asarray(self.manifold.random(rng, number))
         return np.where(self.bounded, SIDE * rng.random(x.shape), x) if self.bounded.any() else x
 
@@ -93,7 +94,7 @@ class Space:
         M = self.manifold
         start = np.broadcast_to(x, (len(lengths), *M.shape))
         v = M.noise(start, white_noise(rng, start.shape, M.is_complex)) / np.sqrt(M.dim)
-        return self._ends(start, v * np.reshape(lengths, (-1, *(1,) * len(M.shape))))
+        return self._ends(start, scaled_vectors(lengths, v))
 
     def distances(self, X: Array, x: Array) -> Array:
         """Of X and x, which may be one point or several; rough ones where there is no distance, or it is not found."""

@@ -2,17 +2,17 @@
 
     p(y) = product over i of p(y_i | y_N(i)),    N(i) the nearest of the data before i.
 
-With C = K + S^-1 the mean of y_i given its neighbors is a_i' y_N(i), a_i = C_NN^-1 C_Ni, and the variance d_i = C_ii - a_i'
-C_Ni. So C^-1 is taken as R = U' D^-1 U, where U has ones on the diagonal and -a_i in row i. All neighborhoods have one
+With C = K + S^-1 the mean of y_i given its neighbors is a_i' y_N(i), a_i = C_NN^-1 C_Ni, and the variance is
+d_i = C_ii - a_i' C_Ni. So C^-1 is taken as R = U' D^-1 U, where U has ones on the diagonal and -a_i in row i. All neighborhoods have one
 size, so that they are solved as one stack of small matrices.
 
-Reference: Vecchia (1988), J. R. Statist. Soc. B 50, 297-312; Katzfuss & Guinness (2021), Statistical Science 36, 124-141.
+References: Vecchia (1988), J. R. Statist. Soc. B 50, 297-312; Katzfuss & Guinness (2021), Statistical Science 36.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -115,12 +115,12 @@ def covariances(kernel: Kernel, X: Array, sets: Neighborhoods) -> TimeFunction:
         if number in prepared:
             return prepared[number]
         members = sets.members(sets.chunks[number])
-        found = kernel.matched(X[members[:, row].ravel()], X[members[:, column].ravel()])
+        found = kernel.paired(X[members[:, row].ravel()], X[members[:, column].ravel()])
         if kept:
             prepared[number] = found
         return found
 
-    own = kernel.matched(X)
+    own = kernel.paired(X)
 
     def at(time: Any) -> Evaluation:
         values: dict[int, Evaluation] = {}
@@ -135,8 +135,9 @@ def covariances(kernel: Kernel, X: Array, sets: Neighborhoods) -> TimeFunction:
 
         variances = own.at(time)
         slopes = [Blocks(sets, evaluation, slope, k) for k, slope in enumerate(variances.slopes)]
-        found: Any = Evaluation(lambda: Blocks(sets, evaluation, variances.value), lambda: slopes)
-        return found
+        value: Any = Blocks(sets, evaluation, variances.value)
+        derivatives: Any = slopes
+        return Evaluation(lambda: value, lambda: derivatives)
 
     return TimeFunction(at)
 

@@ -77,7 +77,7 @@ class Places:
     def _best(self, points: Array, near: Array, size: int) -> Array:
         """Of candidates (M, count) those with the largest correlations, (M, size); `NONE` last."""
         own = np.repeat(np.arange(len(points)), near.shape[1])
-        values = self.kernel.matched(points[own], self.X[near.ravel()]).at(self.time).value.reshape(near.shape)
+        values = self.kernel.paired(points[own], self.X[near.ravel()]).at(self.time).value.reshape(near.shape)
         by_correlation = np.argsort(np.where(near == NONE, np.inf, -values), axis=1, kind="stable")
         best = np.take_along_axis(near, by_correlation[:, :size], axis=1)
         return np.pad(best, ((0, 0), (0, size - best.shape[1])), constant_values=NONE)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
 from ...errors import Unsupported, caught_warnings
@@ -19,8 +18,8 @@ from ..objective import Objective
 from ..parameters import Given, Params, Priors
 from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
-from ..search import Bounds, Fit, Interval, box_of, exact_objective, fit_from
-from ..sparse.fit import Problem, guessed, candidates_of, SUBSET
+from ..search import Bounds, Fit, exact_objective, fit_from
+from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..structure import Structure
 from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
 from .nearest import Places
@@ -111,17 +110,14 @@ class NeighborData(Structure):
     def objective(
         self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Any, likelihood: Any
     ) -> tuple[Objective, Array]:
-        objective, intervals = neighbors_objective(self, bounds, given, priors)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, box_of(objective, intervals)
+        objective = neighbors_objective(self, bounds, given, priors).at("curvature")
+        return objective, objective.box
 
 
-def neighbors_objective(
-    data: NeighborData, bounds: Bounds, given: Given, priors: Priors | str | None
-) -> tuple[Objective, dict[str, Interval]]:
-    """The log evidence of the data as a function of the logs of what is learned, and their intervals by name."""
-    objective, intervals = exact_objective(data.model, data.X, data.prior, data.data, bounds, given, priors)
-    return replace(objective, y=data.targets), intervals
+def neighbors_objective(data: NeighborData, bounds: Bounds, given: Given, priors: Priors | str | None) -> Objective:
+    """The log evidence of the data as a function of the logs of what is learned."""
+    objective = exact_objective(data.model, data.X, data.prior, data.data, bounds, given, priors)
+    return replace(objective, y=data.targets)
 
 
 @dataclass(frozen=True)
@@ -181,7 +177,9 @@ class NeighborsPosterior(Posterior):
         factor = Dense.of(K, 1.0 / self.noise[rows])
         names = ("kernel", "params", "likelihood", "log_marginal_likelihood", "offset", "basis", "inner", "lower")
         own = {name: getattr(self, name) for name in names}
-        return Posterior(X=self.X[rows], y=self.y[rows], factor=factor, weights=factor.solve(self.columns[rows]), **own)
+        weights = factor.solve(self.columns[rows])
+        own |= {"X": self.X[rows], "y": self.y[rows], "weights": weights[:, 0], "solved": weights[:, 1:]}
+        return Posterior(factor=factor, **own)
 
     def latent_covariance(self, Xnew: Any) -> Array:
         """That of the data near any of the points, with the variances of `latent`."""
@@ -204,7 +202,10 @@ class NeighborsPosterior(Posterior):
         """The same with what is said of its predictions: of some of the data, from others."""
         looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
         places, model = self.structure.places, replace(self, predictions=NeighborsApproximation(tolerance=tolerance))
-        others = lambda points, size: places.among(points, size + 1)[:, 1:]
+
+        def others(points: Any, size: int) -> Array:
+            return places.among(points, size + 1)[:, 1:]
+
         _, _, sizes = model.with_basis_of(looks)._settled(self.X[looks], others)
         stated = NeighborsApproximation(float(sizes.mean()), float(np.mean(sizes == SIZES[-1])), tolerance)
         return replace(model, predictions=stated)
@@ -228,12 +229,13 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
         params,
         Normal(None if noise_is_known else params.noise),
         factor,
-        found.weights,
+        found.weights[:, 0],
         found.value,
         known.known,
         data.basis,
         known.start + found.coefficients,
         found.lower,
+        found.weights[:, 1:],
         structure=data,
         columns=columns,
         noise=noise,
@@ -257,9 +259,9 @@ def fit_neighbors(
     number, fit = len(some.X), None
     for terms in (LEARNED, MOST):
         part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
-        objective, intervals = neighbors_objective(part, bounds, given, problem.priors)
+        objective = neighbors_objective(part, bounds, given, problem.priors)
         with caught_warnings():
-            fit = fit_from(kernel, objective, intervals, box_of(objective, intervals), guesses)
+            fit = fit_from(kernel, objective, objective.box, guesses)
         guesses = [fit.params]
         if part.terms is None:
             break

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...covariance import Array, Kernel
-from ...errors import BoundWarning, NotPositiveDefinite, caught_warnings, warn_again
+from ...errors import BoundWarning, InvalidInput, NotConverged, NotPositiveDefinite, caught_warnings, warn_again
 from ..factors import JITTER
 from ..objective import TOUCHING
 from ..parameters import Given, Params, Priors, Time
-from ..posterior import condition
+from ..posterior import Posterior, condition
 from ..prior import targets, typical_noise
 from ..search import Bounds, Fit, fit, fit_from, free_times, near_rows
 from .inducing import SAFE, Inducing
@@ -35,7 +36,7 @@ LIKELIER = 10.0
 STEPS = 8
 """Steps from there to that time, of which the first one is taken that does not need too many points."""
 FEW = 5000
-"""Candidates that tell which one that is."""
+"""Candidates from which this step is found."""
 ROUNDS = 4
 """Passes over the data at most."""
 STRICT = 0.1
@@ -66,6 +67,8 @@ WORK = 4e12
 """N m², in operations, up to which points are added: a pass of one or two minutes on a core."""
 
 Collect = Callable[[Source, Inducing, Array], Statistics]
+Learned = tuple[Posterior, Fit | None]
+"""A model, and the search for its parameters; None where they are given."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,57 @@ def allowed(tolerance: float, ratio: float, count: int) -> float:
     return STRICT * min(tolerance, MEANS * tolerance**2) * ratio / count
 
 
+@dataclass(frozen=True)
+class Choice:
+    """How inducing points are chosen."""
+
+    kernel: Kernel
+    candidates: Array  # points in random order
+    noise: Array | None  # their relative variances of the noise
+    tolerance: float  # the share of a prior variance that a point may leave
+    limit: int  # how many points at most
+    points: Array | None  # points by hand
+
+    @classmethod
+    def of(
+        cls, kernel: Kernel, candidates: Array, noise: Array | None, ratio: float, count: int, options: SparseOptions
+    ) -> Choice:
+        """For so many data, with noise over amplitude = `ratio`."""
+        tolerance, limit = allowed(options.tolerance, ratio, count), largest_number(count, options)
+        return cls(kernel, candidates, noise, tolerance, limit, options.points)
+
+    def at(self, time: Time, number: int) -> Inducing:
+        """Points among the first candidates, for this shortest time."""
+        noise = None if self.noise is None else self.noise[:number]
+        return Inducing.of(self.kernel, self.candidates[:number], time, self.tolerance, self.limit, noise)
+
+    def between(self, low: Array, times: Array) -> Inducing:
+        """Points for the shortest times that `limit` points can carry, from `low` up to `times`."""
+        if self.points is not None:
+            number = len(self.points)
+            return Inducing.of(self.kernel, self.candidates, _time(low), 0.0, number, self.noise, self.points)
+
+        @cache
+        def chosen(step: int, number: int) -> Inducing:
+            return self.at(_time(low * (times / low) ** (step / STEPS)), number)
+
+        def is_possible(step: int) -> bool:
+            return len(chosen(step, min(FEW, len(self.candidates)))) < self.limit
+
+        step = STEPS if np.all(low >= times) else 0
+        if step == 0 and not is_possible(0):
+            step = bisect_left(range(STEPS), True, lo=1, key=is_possible)
+        while len(found := chosen(step, len(self.candidates))) >= self.limit and step < STEPS:
+            step += 1
+        return found
+
+    def is_full(self, inducing: Inducing) -> bool:
+        """Whether there are as many points as there may be; or, of points by hand, too few for their own time."""
+        if self.points is None:
+            return len(inducing) >= self.limit
+        return inducing.unexplained(inducing.time) > max(self.tolerance * len(inducing), SAFE)
+
+
 def should_be_dense(inducing: Inducing, count: int, options: SparseOptions) -> bool:
     """Whether points were chosen freely, and half as many as there are data, which are not too many."""
     free = options.limit is None and options.points is None and not options.always
@@ -118,19 +172,12 @@ class Problem:
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
     collect: Collect = collected
 
-    def dense_params(self, some: Chunk) -> Params:
-        """Parameters from a dense fit of some data."""
+    def dense_model(self, some: Chunk) -> Learned:
+        """A dense model of some data."""
         options: dict[str, Any] = {"noise_scale": some.noise, "coefficient_scale": self.coefficient_scale}
         with caught_warnings(BoundWarning):  # of some data alone
-            learned = fit(
-                self.kernel, some.X, some.y, self.bounds, self.given, some.mean, priors=self.priors, **options
-            )
-        return learned.params
-
-    def dense_evidence(self, some: Chunk, params: Params) -> float:
-        """The log evidence of some data, by a dense model."""
-        options: dict[str, Any] = {"noise_scale": some.noise, "coefficient_scale": self.coefficient_scale}
-        return condition(self.kernel, some.X, some.y, params, some.mean, **options).log_marginal_likelihood
+            found = fit(self.kernel, some.X, some.y, self.bounds, self.given, some.mean, priors=self.priors, **options)
+        return condition(self.kernel, some.X, some.y, found.params, some.mean, **options), found
 
     def sparse_data(self, inducing: Inducing, start: Array) -> SparseData:
         """All data as points see them, in one pass; `start` are coefficients of the basis, to be subtracted from y."""
@@ -169,19 +216,19 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
     # where many data are near, a local model is the last resort: it takes more time
     many = options.local and near_share(kernel, candidates.X, guess.time) * source.count > near_data(source.count)
     local = options.local and not many
-    tolerance = allowed(options.tolerance, noise_ratio(guess, subset), source.count)
-    limit = largest_number(source.count, replace(options, local=local))
+    ratio, own = noise_ratio(guess, subset), replace(options, local=local)
+    choice = Choice.of(kernel, candidates.X, candidates.noise, ratio, source.count, own)
     times, learned = np.atleast_1d(guess.time).astype(float), free_times(kernel, given)
     low, lowest = times.copy(), bounds.times(kernel.parameters)[:, 0]
     low[learned] = np.maximum(times / SHORTER, lowest)[learned]
     data, fit, last, short, rough = None, None, low, [], False
     grown = False  # whether shorter times were found to need too many points
     for _ in range(ROUNDS):
-        inducing = _inducing(kernel, candidates.X, candidates.noise, low, times, tolerance, limit, options)
+        inducing = choice.between(low, times)
         if should_be_dense(inducing, source.count, options):
             return None
         s = np.atleast_1d(inducing.time).astype(float)
-        full = is_full(inducing, limit, tolerance, options)
+        full = choice.is_full(inducing)
         starved = full or np.any(s[learned] > low[learned])
         if data is not None and not grown and np.all((s * (1.0 + TOUCHING) >= last)[learned]):
             rough = local
@@ -219,13 +266,6 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
     return SparseFit(data, guess, fit)
 
 
-def is_full(inducing: Inducing, limit: int, tolerance: float, options: SparseOptions) -> bool:
-    """Whether there are as many points as there may be; or, of points by hand, too few for their own time."""
-    if options.points is None:
-        return len(inducing) >= limit
-    return inducing.unexplained(inducing.time) > max(tolerance * len(inducing), SAFE)
-
-
 def shortest_times(
     data: SparseData, params: Params, bounds: Bounds, given: Given, near: float = 1.0 + TOUCHING
 ) -> list[int]:
@@ -260,13 +300,13 @@ def error_of_points(kernel: Kernel, source: Source, params: Params, options: Spa
 
     It is the root of what they leave of the prior variance, as the largest of 32. At the points nothing is left.
     """
-    candidates, limit = candidates_of(source), largest_number(source.count, options)
-    ratio = noise_ratio(params, candidates)
-    tolerance = allowed(options.tolerance, ratio, source.count)
-    inducing = Inducing.of(kernel, candidates.X, params.time, tolerance, limit, candidates.noise)
-    if len(inducing) < limit:
+    candidates = candidates_of(source)
+    ratio, number = noise_ratio(params, candidates), len(candidates.X)
+    choice = Choice.of(kernel, candidates.X, candidates.noise, ratio, source.count, options)
+    inducing = choice.at(params.time, number)
+    if len(inducing) < choice.limit:
         return 0.0
-    others = max(1.0 - len(inducing) / len(candidates.X), 0.1)
+    others = max(1.0 - len(inducing) / number, 0.1)
     return LARGEST_OF_32 * float(np.sqrt(inducing.unexplained(params.time) / others / (1.0 + ratio)))
 
 
@@ -278,66 +318,57 @@ def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
 def inducing_of(kernel: Kernel, points: Array, params: Params, noise: float, options: SparseOptions) -> Inducing:
     """Inducing points of many data at known parameters, whose observations have so much normal noise."""
     rows = np.random.default_rng(1).permutation(len(points))[:CANDIDATES]
-    ratio = max(noise / params.amplitude, JITTER)
-    tolerance = allowed(options.tolerance, ratio, len(points))
-    time, limit = np.atleast_1d(params.time).astype(float), largest_number(len(points), options)
-    return _inducing(kernel, points[rows], None, time, time, tolerance, limit, options)
-
-
-def _inducing(
-    kernel: Kernel,
-    candidates: Array,
-    noise: Array | None,
-    low: Array,
-    times: Array,
-    tolerance: float,
-    limit: int,
-    options: SparseOptions,
-) -> Inducing:
-    """Points for the shortest times that `limit` points can carry, from `low` up to `times`."""
-    if options.points is not None:
-        return Inducing.of(kernel, candidates, _time(low), 0.0, len(options.points), noise, options.points)
-
-    @cache
-    def chosen(step: int, number: int) -> Inducing:
-        time, some = _time(low * (times / low) ** (step / STEPS)), slice(number)
-        return Inducing.of(kernel, candidates[some], time, tolerance, limit, None if noise is None else noise[some])
-
-    def is_possible(step: int) -> bool:
-        return len(chosen(step, min(FEW, len(candidates)))) < limit
-
-    step = STEPS if np.all(low >= times) else 0
-    if step == 0 and not is_possible(0):
-        step = bisect_left(range(STEPS), True, lo=1, key=is_possible)
-    while len(found := chosen(step, len(candidates))) >= limit and step < STEPS:
-        step += 1
-    return found
+    ratio, time = max(noise / params.amplitude, JITTER), np.atleast_1d(params.time).astype(float)
+    return Choice.of(kernel, points[rows], None, ratio, len(points), options).between(time, time)
 
 
 def searched(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None, guesses: list[Params]) -> Fit:
     """The best maximum near some guesses, at times that are not shorter than those of the inducing points."""
     kernel = data.inducing.kernel
-    objective, intervals = sparse_objective(data, bounds, given, priors)
-    return fit_from(kernel, objective, intervals, resolved_box(objective, intervals, data.inducing), guesses)
+    objective = sparse_objective(data, bounds, given, priors)
+    return fit_from(kernel, objective, resolved_box(objective, data.inducing), guesses)
 
 
 def guessed(problem: Problem, subset: Chunk, candidates: Chunk) -> list[Params]:
-    """Parameters from dense fits, those with the shortest times first.
+    """Parameters from dense models of some data, those with the shortest times first: see `learned_from_some`."""
+    kernel = problem.kernel
 
-    One is of random data. These are far from each other and see nothing of short lengths. So another one is of data
-    near each other. It counts where times are shorter and its own data are much more likely with it.
+    def near(params: Params) -> Chunk | None:
+        if len(candidates.y) < 2 * SUBSET:
+            return None
+        return candidates.some(near_rows(kernel, candidates.X, params.time, SUBSET)[0])
+
+    found = learned_from_some(kernel, problem.given, problem.dense_model, subset, near)
+    return [model.params for model, _ in found]
+
+
+def learned_from_some(
+    kernel: Kernel, given: Given, learn: Callable[[Any], Learned], some: Any, near: Callable[[Params], Any]
+) -> list[Learned]:
+    """What `learn` finds from random data, and before it what it finds from data near each other, where that counts.
+
+    Random data are far from each other and see nothing of short lengths. What is learned from near ones counts where
+    times are shorter and these data are much more likely with it.
+
+    Parameters
+    ----------
+    learn : function of data, or of their numbers.
+    some : random data.
+    near : function of the parameters learned from these. It returns data near each other, or None if all are few.
     """
-    kernel, given = problem.kernel, problem.given
-    guess = problem.dense_params(subset)
-    if len(candidates.y) < 2 * SUBSET or not given.free:
-        return [guess]
-    near = candidates.some(near_rows(kernel, candidates.X, guess.time, SUBSET)[0])
-    try:
-        other = problem.dense_params(near)
-        gain = problem.dense_evidence(near, other) - problem.dense_evidence(near, guess)
-    except NotPositiveDefinite:  # a column of the mean may be constant there
-        return [guess]
-    return [other, guess] if is_shorter(kernel, given, other, guess) and gain > LIKELIER else [guess]
+    model, fit = learn(some)
+    others = near(model.params) if free_times(kernel, given) else None
+    if others is None:
+        return [(model, fit)]
+    # a column of the mean may be constant there, and a prior of times may have no mass within the bounds of near data
+    with caught_warnings() as caught, suppress(NotConverged, NotPositiveDefinite, InvalidInput):
+        other = learn(others)
+        same = other[0].again(kernel, model.params, likelihood=model.likelihood)
+        gain = other[0].log_marginal_likelihood - same.log_marginal_likelihood
+        if gain > LIKELIER and is_shorter(kernel, given, other[0].params, model.params):
+            warn_again(caught)
+            return [other, (model, fit)]
+    return [(model, fit)]
 
 
 def is_shorter(kernel: Kernel, given: Given, params: Params, other: Params) -> bool:

@@ -35,7 +35,7 @@ SAMPLE = 1000
 
 @dataclass(frozen=True)
 class Inducing:
-    """The points Z, the shortest time s, and a sample of the data that tells how much is left unexplained."""
+    """The points Z, the shortest time s, and a sample of the data on which what is left unexplained is measured."""
 
     kernel: Kernel
     points: Array
@@ -158,7 +158,7 @@ class Inducing:
 
 @dataclass(frozen=True)
 class InducedKernel(Kernel):
-    """The covariance of what Z tell of f, as features: k_t(x, Z) L_t'^-1. Those of the data are psi L^-1 L_t."""
+    """The covariance of f projected on f(Z), by features k_t(x, Z) L_t'^-1; those of the data are psi L^-1 L_t."""
 
     inducing: Inducing
 
@@ -180,22 +180,7 @@ class InducedKernel(Kernel):
 
         def at(time: Time) -> Evaluation:
             found, lower = cross.at(time), self.factor(time)
-
-            def values() -> Array:
-                return linalg.blas.dtrsm(1.0, lower, found.value.T, lower=1).T
-
-            def slopes() -> Array:
-                # of L_t^-1 k: L_t^-1 (k' - L_t' L_t^-1 k), L_t^-1 L_t' the lower half of L_t^-1 k_t(Z, Z)' L_t'^-1
-                changes, phi = found.slopes, values()
-                moved = np.empty((len(changes), *phi.shape))
-                for out, change, inner in zip(moved, changes, self.inducing.covariances.at(time).slopes):
-                    half = linalg.blas.dtrsm(1.0, lower, inner, lower=1)
-                    half = np.tril(linalg.blas.dtrsm(1.0, lower, half.T, lower=1))
-                    half.flat[:: len(half) + 1] *= 0.5
-                    out[:] = linalg.blas.dtrsm(1.0, lower, change.T, lower=1).T - phi @ half.T
-                return moved
-
-            return Evaluation(values, slopes)
+            return Evaluation(lambda: linalg.blas.dtrsm(1.0, lower, found.value.T, lower=1).T)
 
         return TimeFunction(at)
 

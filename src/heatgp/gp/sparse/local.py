@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,7 @@ from ..objective import Objective
 from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior, condition
 from ..prior import MeanBasis, Prior, Targets, targets, typical_noise
-from ..search import Bounds, Fit, Interval, box_of, exact_objective, fit_from
+from ..search import Bounds, Fit, exact_objective, fit_from
 from .blocks import Blocks
 from .fit import Problem, allowed, noise_ratio
 from .inducing import Inducing
@@ -88,6 +88,8 @@ class LocalApproximation:
     error: float
     error_of_means: float = np.inf
 
+    structure: ClassVar[str] = "local"
+
     @property
     def words(self) -> str:
         """The model in words."""
@@ -124,9 +126,8 @@ class LocalPosterior(Posterior):
     def objective(
         self, bounds: Bounds, given: Given, priors: Any = None, pairs: Any = None, likelihood: Any = None
     ) -> tuple[Objective, Array]:
-        objective, intervals = local_objective(self, bounds, given, priors)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, box_of(objective, intervals)
+        objective = local_objective(self, bounds, given, priors).at("curvature")
+        return objective, objective.box
 
     def latent_mean(self, Xnew: Any) -> Array:
         return self.latent(Xnew)[0]
@@ -304,8 +305,8 @@ def neighbourhoods(kernel: Kernel, X: Array, bounds: Bounds) -> Array:
 
 def local_objective(
     posterior: LocalPosterior, bounds: Bounds, given: Given, priors: Priors | str | None = None
-) -> tuple[Objective, dict[str, Interval]]:
-    """The evidence of the neighbourhoods as a function of the logs of what is learned, and their intervals by name."""
+) -> Objective:
+    """The evidence of the neighbourhoods as a function of the logs of what is learned."""
     prior, (data, _) = _prior(posterior), _targets(posterior)
     return exact_objective(posterior.kernel, posterior.X[posterior.rows.ravel()], prior, data, bounds, given, priors)
 
@@ -351,7 +352,7 @@ def fit_local(
         guess,
         Normal(None if noise_is_known else guess.noise),
         Dense(np.empty((0, 0)), np.empty(0), np.empty((0, 0))),
-        np.empty((0, 1 + data.basis.shape[1])),
+        np.empty(0),
         np.nan,
         problem.known,
         MeanBasis(np.eye(data.basis.shape[1]), problem.function),
@@ -362,9 +363,9 @@ def fit_local(
     )
     fit = None
     if given.params is None:
-        objective, intervals = local_objective(posterior, bounds, given, problem.priors)
+        objective = local_objective(posterior, bounds, given, problem.priors)
         guesses = [guess, replace(guess, time=_shorter(kernel, guess.time))] if given.free else [guess]
-        fit = fit_from(kernel, objective, intervals, box_of(objective, intervals), guesses)
+        fit = fit_from(kernel, objective, objective.box, guesses)
         fit = replace(fit, data=posterior.rows.size)
         guess = fit.params
     return posterior.again(kernel, guess).resolved(most), fit

@@ -20,7 +20,7 @@ from ..objective import Objective
 from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
-from ..search import Bounds, Interval, box_of, exact_objective, free_times
+from ..search import Bounds, exact_objective, free_times
 from ..structure import Structure
 from .compressed import Compressed, CompressedFactor, Explained
 from .inducing import InducedKernel, Inducing
@@ -35,10 +35,12 @@ class SparseApproximation:
     ----------
     inducing : int, the number of inducing points.
     shortest_time : the shortest time, or times, that they were chosen for.
-    lower, upper : float, bounds of the log evidence of all data.
+    lower, upper : float, bounds of the log evidence of all data; nan where the noise is not normal.
     gap : float, their difference.
     residual : float, the mean share of the prior variance of f that the inducing points leave unexplained.
-    variance : float, the mean posterior variance of f at the data, of what the inducing points explain.
+    variance : float, the mean posterior variance of f at the data, of what the inducing points explain. Where the noise
+        is not normal, the order of it.
+    residual_share : float, what is left unexplained over the posterior variance.
     amplitude : float, the prior variance.
     """
 
@@ -49,6 +51,8 @@ class SparseApproximation:
     residual: float
     variance: float
     amplitude: float
+
+    structure: ClassVar[str] = "sparse"
 
     @property
     def gap(self) -> float:
@@ -117,9 +121,8 @@ class SparseData(Structure):
     def objective(
         self, posterior: Posterior, bounds: Bounds, given: Given, priors: Any, pairs: Any, likelihood: Any
     ) -> tuple[Objective, Array]:
-        objective, intervals = sparse_objective(self, bounds, given, priors)
-        objective = objective.inference.with_all_coordinates(objective)
-        return objective, resolved_box(objective, intervals, self.inducing)
+        objective = sparse_objective(self, bounds, given, priors).at("curvature")
+        return objective, resolved_box(objective, self.inducing)
 
     @cached_property
     def rows(self) -> tuple[Array, Targets, MeanBasis]:
@@ -172,21 +175,19 @@ class SparseData(Structure):
         return Prior(TimeFunction(at), form)
 
 
-def sparse_objective(
-    data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None
-) -> tuple[Objective, dict[str, Interval]]:
-    """The lower bound of the evidence as a function of the logs of what is learned, and their intervals by name."""
+def sparse_objective(data: SparseData, bounds: Bounds, given: Given, priors: Priors | str | None = None) -> Objective:
+    """The lower bound of the evidence as a function of the logs of what is learned."""
     inducing, compressed = data.inducing, data.rows[1]
     return exact_objective(inducing.kernel, inducing.points, data.prior, compressed, bounds, given, priors)
 
 
-def resolved_box(objective: Objective, intervals: dict[str, Interval], inducing: Inducing) -> Array:
+def resolved_box(objective: Objective, inducing: Inducing) -> Array:
     """The box of the search, without times that are shorter than those of the inducing points."""
-    box, given, kernel = box_of(objective, intervals), objective.given, inducing.kernel
+    box, given, kernel = objective.box, objective.given, inducing.kernel
     low = np.log(np.atleast_1d(inducing.time))
-    for k, name in zip(given.free, given.time_names):
+    for row, k in enumerate(given.free):  # times come first
         if k in free_times(kernel, given):
-            box[objective.names.index(name), 0] = low[k]
+            box[row, 0] = low[k]
     return box
 
 
@@ -213,12 +214,13 @@ def condition_sparse(data: SparseData, params: Params, noise_is_known: bool = Fa
         params,
         Normal(None if noise_is_known else params.noise),
         factor,
-        np.column_stack([found.weights[:, 0], spread.weights[:, 1:]]),
+        found.weights[:, 0],
         lower.value,
         compressed.known,
         basis,
         compressed.start + found.coefficients,
         spread.lower,
+        spread.weights[:, 1:],
         structure=data,
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from scipy import linalg
@@ -34,13 +34,7 @@ class Statistics:
         return cls(len(y), columns.T @ columns, inner, float(np.sum(1.0 / noise)), float(np.log(noise).sum()))
 
     def __add__(self, other: Statistics) -> Statistics:
-        return Statistics(
-            self.count + other.count,
-            self.gram + other.gram,
-            self.basis + other.basis,
-            self.weight + other.weight,
-            self.log_noise + other.log_noise,
-        )
+        return Statistics(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
     def compressed(self, features: int) -> tuple[Array, Array, float]:
         """As few rows as possible with the same inner products, but for those of the last column with itself.

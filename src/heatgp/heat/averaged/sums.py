@@ -35,7 +35,7 @@ Block = tuple[slice, slice, tuple[int, ...]]
 class Average(HeatKernel):
     """The average over time of a kernel that is no function of orbit coordinates.
 
-    `at_all_times` gives the base's values at the pairs of points (or at matched points) at all times.
+    `at_all_times` gives the base's values at the pairs of points (or at paired points) at all times.
     """
 
     manifold: Manifold
@@ -54,7 +54,7 @@ class Average(HeatKernel):
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._sum(self.at_all_times(X, Y, False), (len(X), len(X if Y is None else Y)))
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._sum(self.at_all_times(X, Y, True), (len(X),))
 
     def _sum(self, function: TimeFunction, shape: tuple[int, ...]) -> TimeFunction:
@@ -148,7 +148,7 @@ class OrbitAverage(HeatKernel):
 
         return TimeFunction(at)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         if Y is None:
             origins = [leaf.manifold.origin for leaf in self.leaves]
             one = self._list([np.asarray(leaf.manifold.orbit(o, o))[None] for leaf, o in zip(self.leaves, origins)])
@@ -172,7 +172,7 @@ class OrbitAverage(HeatKernel):
             gradient = M.orbit_gradients(X, Y, theta, slopes)
         except Unsupported:
             return super().with_gradients(X, Y, time)
-        return Gradients(value(theta), np.asarray(gradient), self.matched(X[:1]).at(time).log_scale)
+        return Gradients(value(theta), np.asarray(gradient), self.paired(X[:1]).at(time).log_scale)
 
     def _lists(self, X: np.ndarray, Y: np.ndarray | None) -> Iterator[tuple[list[Block], TimeFunction]]:
         """Blocks of pairs, joined to long lists, and the averages at each list."""

@@ -229,10 +229,10 @@ class FibreKernel(MadeKernel):
 
         return TimeFunction(at)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         """The diagonal is the same for every point, since g_x^-1 g_x is the identity."""
         if Y is not None:
-            return super().matched(X, Y)
+            return super().paired(X, Y)
         one = self.pairs(self.manifold.origin[None])
         return TimeFunction(lambda time: one.at(time).mapped(lambda values: np.repeat(values[..., 0], len(X), axis=-1)))
 

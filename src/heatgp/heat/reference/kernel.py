@@ -81,10 +81,10 @@ class ReferenceKernel(MadeKernel):
 
         return TimeFunction(at)
 
-    def matched(self, X: Array, Y: Array | None = None) -> TimeFunction:
+    def paired(self, X: Array, Y: Array | None = None) -> TimeFunction:
         rows = self.features(X)
         columns = rows if Y is None else self.features(Y)
-        slow = super().matched
+        slow = super().paired
 
         def at(time: float) -> Evaluation:
             a = rows.at(time)
