@@ -10,86 +10,60 @@ import numpy as np
 
 from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, OfRow, caught_warnings, warn, warn_again
+from ..gp.neighbors.posterior import SIZES, NeighborsApproximation, fit_neighbors
 from ..gp.parameters import Given
 from ..gp.posterior import Posterior
 from ..gp.search import Bounds
-from ..gp.sparse.fit import (
-    DENSE_AT_LAST,
-    SUBSET,
-    Collect,
-    Learned,
-    Problem,
-    SparseOptions,
-    error_of_points,
-    fit_sparse,
-    largest_number,
-    near_data,
-    searched,
-    shortest_times,
-)
+from ..gp.sparse.fit import Collect, Learned, Problem, SparseOptions, fit_sparse, searched, shortest_times
 from ..gp.sparse.inducing import SAMPLE
-from ..gp.sparse.local import LocalApproximation, fit_local
 from ..gp.sparse.regression import SparseApproximation, condition_sparse
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
+UNSETTLED = 0.05
+"""The share of predictions that may need more neighbors than there are."""
+DENSE_AT_LAST = 8000
+"""Data up to which a model is dense where neither inducing points nor neighbors are enough."""
 DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
 
 
-def sparse_fit(problem: Problem, options: SparseOptions, noise_is_known: bool, local: bool = False) -> Learned | None:
+def sparse_fit(
+    problem: Problem, options: SparseOptions, noise_is_known: bool, neighbors: bool = False
+) -> Learned | None:
     """The posterior and the result of the search; None where the model should be dense.
 
-    The model is local with `local` = True, and where the points are too few, `options` allow it and few data are near
-    to a new point, unless the points lose less than it does. An AccuracyWarning says what is lost.
+    It is of near neighbors with `neighbors` = True, and where the inducing points are too few and `options` allow it.
+    An AccuracyWarning says what is lost.
     """
-    source, given = problem.source, problem.given
-    if local:
-        guess = given.params or problem.dense_model(source.sample(SUBSET))[0].params
-        near, fit = fit_local(problem, guess, options.tolerance, source.count, noise_is_known)
-        warn_of_change(near.approximation, options.tolerance, source.count)
-        return near, fit
-    found = fit_sparse(problem, options)
-    if found is None:
-        return None
-    rough, fit = found.rough, found.fit
-    if rough:
-        with caught_warnings() as caught:
-            near, of_near = fit_local(problem, found.params, options.tolerance, near_data(source.count), noise_is_known)
-        stated, more_points = near.approximation, replace(options, local=False)
-        accurate = stated.error <= options.tolerance
-        if not accurate and source.count <= DENSE_AT_LAST:
-            return None
-        of_points = 0.0 if accurate else error_of_points(problem.kernel, source, near.params, more_points)
-        if accurate or stated.error_of_means < of_points:
-            warn_again(caught)
-            warn_of_change(stated, options.tolerance, source.count)
-            return near, of_near
-        if of_points > 0:  # too few points learn wrong times: those of the local model are kept
-            known = near.params
-            times = tuple(np.atleast_1d(known.time).tolist())
-            given = replace(given, time=times, amplitude=known.amplitude, noise=known.noise)
-            found = fit_sparse(replace(problem, given=given), more_points)
-            fit = of_near
-        elif found.data is None or largest_number(source.count, more_points) > largest_number(source.count, options):
-            found = fit_sparse(problem, more_points)
-            fit = None if found is None else found.fit
+    guess, count = None, problem.source.count
+    if not neighbors:
+        found = fit_sparse(problem, options)
         if found is None:
             return None
-    assert found.data is not None  # it is not rough
-    posterior = condition_sparse(found.data, found.params, noise_is_known)
-    warn_of_loss(posterior, options, not rough)
+        if found.data is not None:
+            posterior: Posterior = condition_sparse(found.data, found.params, noise_is_known)
+            warn_of_loss(posterior, options)
+            return posterior, found.fit
+        guess = found.params
+    with caught_warnings() as caught:
+        posterior, fit = fit_neighbors(problem, options.tolerance, noise_is_known, guess)
+    if not neighbors and count <= DENSE_AT_LAST and posterior.approximation.unsettled > UNSETTLED:
+        return None
+    warn_again(caught)
+    warn_of_few_neighbors(posterior.approximation, count)
     return posterior, fit
 
 
-def warn_of_change(found: LocalApproximation, tolerance: float, count: int) -> None:
-    """An AccuracyWarning where a local model of so many data has too few of them for each prediction."""
-    if found.error > tolerance:
+def warn_of_few_neighbors(found: NeighborsApproximation, count: int) -> None:
+    """An AccuracyWarning where predictions need more near data than they are made from."""
+    if found.unsettled > UNSETTLED:
         other = "dense" if count <= DENSE_IS_POSSIBLE else "sparse"
         warn(
-            f"predictions are made from {found.data:.0f} near data each. The last of them changed predictions by "
-            f'{found.error:.2g}, more than tolerance = {tolerance}. Give a larger tolerance, or inference="{other}".',
+            f"{found.unsettled:.0%} of predictions still change with the last of {SIZES[-1]} neighbors by more than "
+            f'the tolerance, {found.tolerance:g}. Compare with inference="{other}", or give a larger tolerance: '
+            "inference=Neighbors(tolerance=...).",
             AccuracyWarning,
         )
 
@@ -101,10 +75,10 @@ def check_positive(noise: Array | None) -> None:
         raise InvalidInput(OfRow("noise[", where, text))
 
 
-def warn_of_loss(posterior: Posterior, options: SparseOptions, local: bool = True) -> None:
+def warn_of_loss(posterior: Posterior, options: SparseOptions, neighbors: bool = True) -> None:
     """An AccuracyWarning where the points were too few for the tolerance, or for shorter times than those learned.
 
-    `local` says whether a local model is a remedy.
+    `neighbors` says whether near neighbors are a remedy.
     """
     data, found = posterior.structure, posterior.approximation
     if found.residual > NOTHING and found.residual_share > options.tolerance and found.gap > 1.0:
@@ -122,7 +96,7 @@ def warn_of_loss(posterior: Posterior, options: SparseOptions, local: bool = Tru
     else:
         return
     remedy = "Give a larger `inducing`" if options.points is None else "Give more inducing points"
-    also = ', or inference="local" of arrays in memory' if local else ""
+    also = ', or inference="neighbors" of arrays in memory' if neighbors else ""
     warn(f"{len(data.inducing)} inducing points {what}. {remedy}{also}.", AccuracyWarning)
 
 
@@ -165,7 +139,7 @@ def extended(
             AccuracyWarning,
         )
     else:
-        warn_of_loss(found, options, local=False)
+        warn_of_loss(found, options, neighbors=False)
     return found, fit
 
 

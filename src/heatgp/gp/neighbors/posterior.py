@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -28,8 +28,8 @@ SIZE = 30
 """Neighbors that the density of a datum is conditioned on."""
 SIZES = (15, 30, 60, 120, 240)
 """Neighbors that a prediction is made from: the first number at which it does not change any more."""
-SETTLED = 0.1
-"""The change of a mean, in standard deviations of f, at which it has enough neighbors."""
+MEANS = 10.0
+"""Times the tolerance of standard deviations: the change of a mean, in these, at which it has enough neighbors."""
 LEARNED = 10_000
 """Data whose densities a first search sees: its maximum is where that of all data starts."""
 MOST = 100_000
@@ -52,6 +52,8 @@ class NeighborsApproximation:
     unsettled : float, the share of these predictions that still changed with the last of them.
     tolerance : float, the relative change of a standard deviation at which a prediction has enough neighbors.
     """
+
+    structure: ClassVar[str] = "neighbors"
 
     neighbors: float = np.nan
     unsettled: float = np.nan
@@ -148,9 +150,8 @@ class NeighborsPosterior(Posterior):
             change = np.abs(found[0] - mean[left])
             deviations = np.sqrt(np.stack([found[1], variance[left]]))
             mean[left], variance[left], sizes[left] = *found, near.shape[1]
-            settled = (change <= SETTLED * deviations[0]) & (
-                np.abs(np.subtract(*deviations)) <= self.predictions.tolerance * deviations[0]
-            )
+            limit = self.predictions.tolerance * deviations[0]
+            settled = (change <= MEANS * limit) & (np.abs(np.subtract(*deviations)) <= limit)
             left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
         return mean, variance, sizes
 
@@ -243,15 +244,16 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
 
 
 def fit_neighbors(
-    problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False
+    problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False, guess: Params | None = None
 ) -> tuple[NeighborsPosterior, Fit | None]:
-    """The posterior of data in memory, and the search for what is learned."""
+    """The posterior of data in memory, and the search for what is learned, which starts from a guess if there is one."""
     kernel, given, bounds = problem.kernel, problem.given, problem.bounds
     some = problem.source.read(slice(None))
     known, basis = targets(some.X, some.y, some.mean, some.noise, problem.coefficient_scale)
     known, basis = replace(known, known=problem.known), replace(basis, function=problem.function)
-    subset = problem.source.sample(SUBSET)
-    guesses = [given.params] if given.params else guessed(problem, subset, candidates_of(problem.source))
+    guesses = [given.params or guess]
+    if guesses[0] is None:
+        guesses = guessed(problem, problem.source.sample(SUBSET), candidates_of(problem.source))
     order = np.random.default_rng(0).permutation(len(some.X))
     data = NeighborData(kernel, some.X, known, basis, order, guesses[0].time)
     if given.params:

@@ -46,21 +46,9 @@ MEANS = 100.0
 MOST = 3000
 """Points at most: a value of the evidence then takes some seconds."""
 ROUGH = 2000
-"""Points at most where a local model can take the place of a sparse one: with more, it takes less time."""
-SHARE = 0.1
-"""The share of all data that a prediction of a local model may be made from."""
-NEAR_DATA = 2000
-"""Data that it may be made from in any case where the model cannot be dense: a tenth of a second."""
-LARGEST_OF_32 = 2.4
-"""The largest of 32 normal errors over their root mean square, on average: local models state the largest of 32."""
-CORRELATED = 0.2
-"""The correlation from which on data are near, for all kernels: rough ones need no others."""
-CENTRES = 50
-"""Data whose near data are counted."""
+"""Points at most where near neighbors can take their place: with more, these take less time."""
 DENSE = 6000
 """Data up to which a dense model is made where as many as half of them would be inducing points."""
-DENSE_AT_LAST = 8000
-"""The same where inducing points are too few, and a local model would need too many data or is not accurate enough."""
 AT_SHORTEST = 1.05
 """A learned time up to so many times the shortest one is looked for at shorter times."""
 WORK = 4e12
@@ -79,7 +67,7 @@ class SparseOptions:
     limit: int | None = None  # how many points at most
     points: Array | None = None  # points by hand
     always: bool = False  # whether the model is sparse where a dense one would be faster, too
-    local: bool = False  # whether a local model may take its place where points are too few
+    neighbors: bool = False  # whether near neighbors may take their place where points are too few
     cores: float = 1.0  # how many times faster than one core a pass over the data is
 
 
@@ -92,7 +80,7 @@ def largest_number(count: int, options: SparseOptions) -> int:
     >>> largest_number(1_000_000, SparseOptions()), largest_number(10_000, SparseOptions())
     (2000, 3000)
     """
-    limit = options.limit or min(ROUGH if options.local else MOST, int(np.sqrt(WORK * options.cores / count)))
+    limit = options.limit or min(ROUGH if options.neighbors else MOST, int(np.sqrt(WORK * options.cores / count)))
     return max(1, min(limit, count, CANDIDATES))
 
 
@@ -187,16 +175,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class SparseFit:
-    """What `fit_sparse` has found: data as few points see them, and the parameters of the greatest lower bound.
+    """What `fit_sparse` has found: data as few points see them, and the parameters of the greatest lower bound."""
 
-    `rough` says that more points are needed than there may be, and that a local model may take their place: `params`
-    are then where its search can start.
-    """
-
-    data: SparseData | None  # None where the fit is rough, and no parameters were learned with these points
+    data: SparseData | None  # None where more points are needed than there may be, and neighbors may take their place
     params: Params
     fit: Fit | None = None  # None where parameters are given
-    rough: bool = False
 
 
 def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit | None:
@@ -204,8 +187,8 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
 
     A dense fit of a random subset says where times are. Points are chosen for half that time, and the statistics of all
     data are collected in one pass. Where the best time turns out to be as short as that, this is done again with
-    shorter times; where points are too few, with the best time itself. With `options.local` the fit ends where points
-    are too few, as `rough`.
+    shorter times; where points are too few, with the best time itself. With `options.neighbors` the fit ends where
+    points are too few.
     """
     kernel, source, bounds, given = problem.kernel, problem.source, problem.bounds, problem.given
     subset = source.sample(SUBSET)
@@ -213,15 +196,11 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
     candidates = candidates_of(source)
     guesses = [given.params] if given.params else guessed(problem, subset, candidates)
     guess = guesses[0]
-    # where many data are near, a local model is the last resort: it takes more time
-    many = options.local and near_share(kernel, candidates.X, guess.time) * source.count > near_data(source.count)
-    local = options.local and not many
-    ratio, own = noise_ratio(guess, subset), replace(options, local=local)
-    choice = Choice.of(kernel, candidates.X, candidates.noise, ratio, source.count, own)
+    choice = Choice.of(kernel, candidates.X, candidates.noise, noise_ratio(guess, subset), source.count, options)
     times, learned = np.atleast_1d(guess.time).astype(float), free_times(kernel, given)
     low, lowest = times.copy(), bounds.times(kernel.parameters)[:, 0]
     low[learned] = np.maximum(times / SHORTER, lowest)[learned]
-    data, fit, last, short, rough = None, None, low, [], False
+    data, fit, last = None, None, low
     grown = False  # whether shorter times were found to need too many points
     for _ in range(ROUNDS):
         inducing = choice.between(low, times)
@@ -230,11 +209,11 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
         s = np.atleast_1d(inducing.time).astype(float)
         full = choice.is_full(inducing)
         starved = full or np.any(s[learned] > low[learned])
-        if data is not None and not grown and np.all((s * (1.0 + TOUCHING) >= last)[learned]):
-            rough = local
-            break  # no shorter time is possible
-        if options.local and full:
-            return None if many and source.count <= DENSE_AT_LAST else SparseFit(None, guess, rough=True)
+        no_shorter = data is not None and not grown and np.all((s * (1.0 + TOUCHING) >= last)[learned])
+        if options.neighbors and (full or no_shorter):
+            return SparseFit(None, guess)
+        if no_shorter:
+            break
         data = problem.sparse_data(inducing, start)
         if given.params:
             return SparseFit(data, given.params)
@@ -245,10 +224,11 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
         times = np.atleast_1d(guess.time).astype(float)
         near = 1.0 + TOUCHING if starved else AT_SHORTEST  # above s is a maximum, and shorter times need more points
         short = shortest_times(data, guess, bounds, given, near)
-        rough = local and bool(short) and bool(starved)
+        if options.neighbors and short and starved:
+            return SparseFit(None, guess)
         # with too few points the interpolant at s is right for functions of the time s alone
         long = [k for k in learned if full and times[k] > AT_SHORTEST * low[k]]
-        if rough or (not long and (not short or starved or grown)):
+        if not long and (not short or starved or grown):
             break
         grown = grown or bool(long)
         weights = slice(kernel.parameters - kernel.weight_parameters, None)
@@ -257,9 +237,6 @@ def fit_sparse(problem: Problem, options: SparseOptions = DEFAULT) -> SparseFit 
         if not starved:
             low[short] = np.maximum(low / SHORTER, lowest)[short]
     assert data is not None
-    assert fit is not None
-    if rough:
-        return SparseFit(replace(data, limited=tuple(short)), guess, fit, rough)
     warn_again(caught)  # of the last search alone
     if not grown and (limited := shortest_times(data, guess, bounds, given)):
         data = replace(data, limited=tuple(limited))
@@ -284,35 +261,6 @@ def candidates_of(source: Source) -> Chunk:
 def noise_ratio(params: Params, data: Chunk) -> float:
     """The variance of the noise over that of f, not zero."""
     return max(params.noise * typical_noise(data.noise) / params.amplitude, JITTER)
-
-
-def near_data(count: int) -> float:
-    """How many of so many data a prediction of a local model may be made from, where other models are possible.
-
-    >>> near_data(5000), near_data(9000), near_data(100_000)
-    (500.0, 2000, 10000.0)
-    """
-    return SHARE * count if count <= DENSE_AT_LAST else max(SHARE * count, NEAR_DATA)
-
-
-def error_of_points(kernel: Kernel, source: Source, params: Params, options: SparseOptions) -> float:
-    """The error of a mean, over the prior standard deviation of y, with as many points as may be; 0 if they suffice.
-
-    It is the root of what they leave of the prior variance, as the largest of 32. At the points nothing is left.
-    """
-    candidates = candidates_of(source)
-    ratio, number = noise_ratio(params, candidates), len(candidates.X)
-    choice = Choice.of(kernel, candidates.X, candidates.noise, ratio, source.count, options)
-    inducing = choice.at(params.time, number)
-    if len(inducing) < choice.limit:
-        return 0.0
-    others = max(1.0 - len(inducing) / number, 0.1)
-    return LARGEST_OF_32 * float(np.sqrt(inducing.unexplained(params.time) / others / (1.0 + ratio)))
-
-
-def near_share(kernel: Kernel, candidates: Array, time: Time) -> float:
-    """The share of data that are near to a datum."""
-    return float(np.mean(kernel.pairs(candidates[:CENTRES], candidates).at(time).value > CORRELATED))
 
 
 def inducing_of(kernel: Kernel, points: Array, params: Params, noise: float, options: SparseOptions) -> Inducing:
