@@ -239,7 +239,7 @@ def _comparable_evidences(models: list[Any]) -> list[float]:
     local, else the lower bounds of sparse models."""
     posteriors = [model.posterior_ for model in models]
     structures = [getattr(model.approximation_, "structure", "dense") for model in models]
-    one = min(range(len(models)), key=lambda k: ("dense", "local", "sparse").index(structures[k]))
+    one = min(range(len(models)), key=lambda k: {"dense": 0, "sparse": 2}.get(structures[k], 1))
     if structures[one] != "sparse" and set(structures) != {"dense"}:  # that of the same data for all kernels
         posteriors = [
             posteriors[one].again(model.kernel_, found.params, likelihood=found.likelihood)

@@ -8,7 +8,7 @@ sites' or the likelihood's curvature in classification), everything needed comes
     Sigma = (K^-1 + S)^-1 = K - K R K,
 
 where B's eigenvalues are at least 1 for every positive semidefinite K and every S >= 0 (Rasmussen & Williams 2006,
-eq. 3.26). There are three forms of K, each with its class: `Dense` has the matrix K, `LowRank` has features Phi with
+eq. 3.26). Each form of K has its class: `Dense` has the matrix K, `LowRank` has features Phi with
 K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K, in the basis of its eigenvectors.
 `values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values, one array for each free log time.
 """
