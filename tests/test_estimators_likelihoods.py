@@ -14,7 +14,13 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
 
 import heatgp as hg
-from heatgp.errors import BoundWarning, InvalidInput, SmallSampleWarning, Unsupported
+from heatgp.errors import (
+    BoundWarning,
+    InvalidInput,
+    NotPositiveDefinite,
+    SmallSampleWarning,
+    Unsupported,
+)
 from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.regression_likelihood import RegressionLikelihood
@@ -48,6 +54,20 @@ def test_outliers():
     )
     np.testing.assert_allclose(again.predict(X), mean, atol=1e-4)
     assert again.fit_ is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_amplitude_far_above_the_data_is_an_error_that_says_so(seed):
+    X = S2.random(seed, 80)
+    with pytest.raises(NotPositiveDefinite, match=r"precise as .* Use a smaller amplitude, or"):
+        hg.GPRegressor(S2, likelihood="student-t", amplitude=1.0).fit(X, 1e-9 * X[:, 0])
+
+
+def test_a_noise_below_rounding_is_an_error():
+    X = S2.random(0, 80)
+    model = hg.GPRegressor(S2, likelihood="student-t", time=0.5, amplitude=1.0, noise=1e-24)
+    with pytest.raises(NotPositiveDefinite, match=r"within rounding.* Use a smaller amplitude, or .* a larger noise"):
+        model.fit(X, 1e-9 * X[:, 0])
 
 
 def test_normal_data_give_the_normal_model():
