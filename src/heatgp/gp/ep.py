@@ -7,7 +7,6 @@ import numpy as np
 from ..covariance import Array
 from ..errors import NotConverged, NotPositiveDefinite
 from .approximation import Approximation, Factorise, cavity
-from .factors import JITTER
 from .likelihood import Likelihood
 
 DAMPING = 0.7  # undamped parallel updates can oscillate; below 0.7 they only get slower
@@ -17,6 +16,8 @@ QUARTERS = ((DAMPING, MEMORY), (DAMPING, 0), (DAMPING / 2, 0), (DAMPING / 2, MEM
 oscillate; the others begin again without sites and without extrapolation, which comes back near the fixed point."""
 ENOUGH = 1e-4
 """The change of a site that is small enough in the end, where convergence is slow."""
+PRECISE = 1e11
+"""The precision of an observation, beside that of the prior of f, at which a search is told that rounding decides."""
 
 
 def expectation_propagation(
@@ -97,10 +98,10 @@ def check_digits(possible: Array) -> None:
 
 def check_precision(free: list[str], precision: Array, variance: float) -> None:
     """Raise NotPositiveDefinite where a search of these parameters has come to where rounding decides."""
-    if free and np.max(precision) * variance * JITTER > 1:
+    if free and np.max(precision) * variance > PRECISE:
         raise NotPositiveDefinite(
             f"an observation is {np.max(precision) * variance:.1e} times as precise as the prior of f: more than "
-            f"{1 / JITTER:.0e} times leave no digits. Use a smaller amplitude, or with Student-t noise a larger noise."
+            f"{PRECISE:.0e} times leave no digits. Use a smaller amplitude, or with Student-t noise a larger noise."
         )
 
 
