@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
@@ -398,12 +398,12 @@ class HeatGP(BaseEstimator):
             return SparseOptions(chosen.tolerance, points=points)
         return SparseOptions(chosen.tolerance, chosen.inducing and int(chosen.inducing))
 
-    def _checked_priors(self, model: str, *noise: str) -> Priors:
+    def _checked_priors(self, model: str, *noise: str, of_likelihood: Iterable[str] = ()) -> Priors:
         """The argument `priors`, without any of what the model does not have; `noise` is what it learns beside f."""
         priors = checked_priors(self.priors)
+        priors.check(("time", "amplitude", *noise), model, of_likelihood)
         if is_precomputed(self.kernel):
-            priors.check(("amplitude", *noise), "a precomputed kernel")
-        priors.check(("time", "amplitude", *noise), model)
+            priors.check(("amplitude", *noise), "a precomputed kernel", of_likelihood)
         return priors
 
     def _bounds(self, points: Array, count: int | None = None) -> Bounds:

@@ -275,7 +275,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             check("partial_fit", kind)
             inference = "sparse"
         own = ("GPRegressor", "noise") if likelihood is None else (type(likelihood).__name__,)
-        priors = self._checked_priors(*own, "coefficients")
+        priors = self._checked_priors(*own, "coefficients", of_likelihood=getattr(likelihood, "bounds", ()))
         sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against(data.y, likelihood))
         parts = sparse and likelihood is None and in_parts(data.X)
         if parts and inference == "local":
