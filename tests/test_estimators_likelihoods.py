@@ -664,3 +664,13 @@ def test_a_likelihood_of_ones_own_takes_a_number_as_mean():
 def test_student_t_noise_needs_more_data_than_coefficients():
     with pytest.raises(InvalidInput, match="N = 1 target is its own mean"):
         hg.GPRegressor(S2, likelihood="student-t").fit(S2.random(np.random.default_rng(0), 1), [1.0])
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-2])
+def test_data_without_noise_keep_their_digits(noise):
+    """Student-t noise of a billionth of the prior variance: the mean at the data is that of normal noise."""
+    X, truth, _ = on_sphere(60)
+    given = {"time": 1.0, "amplitude": 1.0, "noise": noise}
+    normal = hg.GPRegressor(S2, **given).fit(X, truth)
+    student = hg.GPRegressor(S2, likelihood=StudentT(noise, degrees=1e4), time=1.0, amplitude=1.0).fit(X, truth)
+    np.testing.assert_allclose(student.predict(X), normal.predict(X), atol=1e-5)
