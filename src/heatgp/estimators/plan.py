@@ -195,8 +195,12 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     elif isinstance(likelihood, RegressionLikelihood):
         chosen = likelihood
     else:
+        is_class = isinstance(likelihood, type) and issubclass(likelihood, RegressionLikelihood)
         raise InvalidInput(
-            f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a RegressionLikelihood.'
+            f"likelihood = {likelihood!r} is a class. Give an instance, {likelihood.__name__}()."
+            if is_class
+            else f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a '
+            "RegressionLikelihood."
         )
     for field in fields(chosen):
         value = vars(chosen)[field.name]
@@ -209,8 +213,8 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     if noise is not None:
         known = f" {PLAN['noise=array'][POISSON][1]}" if is_list(noise) else ""
         raise InvalidInput(
-            f"noise = {shown(noise)}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "
-            f"likelihood its parameters, such as StudentT(noise=0.1).{known}"
+            f"noise = {shown(noise)}, but likelihood = {likelihood!r} has parameters of its own. Leave noise None, and "
+            f"give them to the likelihood, such as StudentT(noise=0.1).{known}"
         )
     return chosen
 
