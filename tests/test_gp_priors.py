@@ -88,6 +88,35 @@ def test_errors_say_what_to_do():
         checked_priors("strong")
 
 
+@pytest.mark.parametrize("scale", ["a", 0, -1.0, np.nan, True, [1.0, 0.0], [[1.0]]])
+def test_scales_of_coefficients_are_checked(scale):
+    with pytest.raises(InvalidInput, match=r"priors\.coefficients (= .* must be a positive number|must be numbers)"):
+        Priors(coefficients=scale)
+    assert Priors(coefficients=np.inf) != Priors(coefficients=[1.0, np.inf])
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (3.0, 3.0),
+        (1.0, 0.1),
+        np.ones(40),
+        "ab",
+        (True, 2),
+        (1, 2, 3),
+        5,
+        [(1, 2), 3],
+        [(1, 2), (2, 1)],
+        (1, np.inf),
+        (1, 10**400),
+    ],
+)
+def test_bounds_of_times_are_checked(bounds):
+    with pytest.raises(InvalidInput, match=r"time_bounds = .* must be two positive numbers, the smaller first"):
+        Priors(time_bounds=bounds)
+    assert Priors(time_bounds=[[1, 2], (3, 4)]).time_bounds == ((1.0, 2.0), (3.0, 4.0))
+
+
 @pytest.mark.parametrize(
     ("numbers", "message"),
     [

@@ -193,14 +193,14 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
 
     A model is fitted for each of the candidates, with one heat kernel; that with the largest evidence stays, and with
     it its warnings. Where some of them are dense, sparse or local and others are not, the evidences are compared that
-    one structure gives all of them.
+    one structure gives all of them. Copies are fitted: the estimator changes when the best of them is known.
     """
 
     @wraps(fit)
     def fitted(self: Any, X: Any, *data: Any, **options: Any) -> Any:
         check_model_smoothness(self.smoothness, self.kernel)
         if not isinstance(self.smoothness, str):
-            return fit(self, X, *data, **options)
+            return take_over(self, fit(copy(self), X, *data, **options))
         tried: list[tuple[Any, list[Any]]] = []
         for smoothness in CANDIDATES:
             model = copy(self)
@@ -212,26 +212,16 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
             tried.append((model, given))
         best, given = tried[int(np.argmax(_comparable_evidences([model for model, _ in tried])))]
         warn_again(given)
-        take_over(self, best, learns_smoothness=True)
-        return self
+        best._setup = replace(best._setup, learns_smoothness=True)
+        return take_over(self, best)
 
     return fitted
 
 
-def fit_again(self: Any, fit: Callable[..., Any], *data: Any) -> None:
-    """Call fit(self, *data) with the smoothness of the last fit where it was learned."""
-    model = copy(self)
-    if isinstance(self.smoothness, str):
-        model.smoothness = self.smoothness_
-    fit(model, *data)
-    take_over(self, model, self._setup.learns_smoothness)
-
-
-def take_over(self: Any, model: Any, learns_smoothness: bool) -> None:
-    """Set what another model has learned, but not its arguments."""
-    given = self.get_params(deep=False)
-    vars(self).update({name: value for name, value in vars(model).items() if name not in given})
-    self._setup = replace(self._setup, learns_smoothness=learns_smoothness)
+def take_over(self: Any, model: Any) -> Any:
+    """The estimator with what a copy of it has learned, but with its own arguments."""
+    self.__dict__ = vars(model) | self.get_params(deep=False)
+    return self
 
 
 def _comparable_evidences(models: list[Any]) -> list[float]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..arguments import is_list, is_number, shown
+from ..arguments import has_same_values, is_list, is_number, shown
 from ..covariance import Array
 from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
 from ..gp.parameters import NO_PRIOR
@@ -239,7 +239,7 @@ def checked_observations(
     return values, 0.0 if exposure is None else likelihood.offset(exposure, len(values))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sparse:
     """Inducing points carry the covariance of many data: `inference` of a model, with its options.
 
@@ -274,8 +274,11 @@ class Sparse:
                 "them."
             )
 
+    def __eq__(self, other: object) -> bool:
+        return has_same_values(self, other)
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Local(Sparse):
     """inference="local" with another tolerance; to be replaced by nearest neighbors."""
 

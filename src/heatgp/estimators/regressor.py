@@ -1,6 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -14,9 +15,10 @@ from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
+from ..gp.kernels import Normalized
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs
-from ..gp.posterior import condition
+from ..gp.posterior import Posterior, condition
 from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.sparse.fit import Collect, Learned, Problem
@@ -27,7 +29,7 @@ from ..progress import heartbeat
 from .base import HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
-from .kernels import fit_again, learns_smoothness
+from .kernels import learns_smoothness, take_over
 from .plan import (
     DENSE,
     LOCAL,
@@ -137,7 +139,8 @@ class GPRegressor(RegressorMixin, HeatGP):
     mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
-    moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
+    moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`. Of data that are read
+        in parts, the largest move of 1,000 random points.
     feature_names_in_ : array of str, the names of the columns of X where it is a table with names.
 
     Examples
@@ -226,34 +229,43 @@ class GPRegressor(RegressorMixin, HeatGP):
         if not hasattr(self, "posterior_"):
             return self._fit(X, y, sample_weight, covariates, always=True)
         self._check("partial_fit after fit")
-        if self._kind != SPARSE:
-            self._make_sparse()
+        old = self.posterior_ if self._kind == SPARSE else self._sparse_posterior()
         if self._setup.noise_is_known:
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
         if data.y.ndim == 2:
             check("partial_fit", OUTPUTS)
+        model, setup = copy(self), self._setup
         if in_parts(data.X):
             source, collect = streamed(data, self._reader)
+            moved = self._on_manifold(first_look(data, self.manifold_)[0].X)[1] if setup.project else 0.0
         else:
             check_lengths(data)
-            source, collect = of_memory(self._reader.chunk(data._replace(X=self._points(data.X)))), collected
-        old, given, priors = self.posterior_, self._setup.given, self._setup.priors
+            points, moved = self._on_manifold(data.X)
+            source, collect = of_memory(self._reader.chunk(data._replace(X=points))), collected
+        model.moved_ = max(self.moved_, moved)
         with heartbeat(f"The fit of {old.count + source.count} points"):
-            return self._keep(*extended(old, source, self._bounds, given, priors, self._sparse, collect))
+            model._keep(*extended(old, source, self._bounds, setup.given, setup.priors, setup.sparse, collect))
+        return take_over(self, model)
 
-    def _make_sparse(self) -> None:
-        """Fit the same data with a sparse model; or Unsupported where a dense one does not keep all of them."""
-        old = self.posterior_
-        is_sparse("sparse", old.count, {'kernel="precomputed"': self._precomputed})  # or its error
-        if self._setup.mean.covariates is not None or old.options["noise_scale"] is not None:
+    def _sparse_posterior(self) -> Posterior:
+        """That of the same data in a sparse model; or Unsupported where a dense one does not keep all of them."""
+        old, mean, given = self.posterior_, self._setup.mean, self._setup.given
+        against = {
+            'kernel="precomputed"': self._precomputed,
+            "normalize=False": not isinstance(self.kernel_, Normalized),
+            "noise=0": given.noise == 0,
+        }
+        is_sparse("sparse", old.count, against)  # or its error
+        if mean.covariates is not None or old.options["noise_scale"] is not None:
             raise Unsupported(
                 "this model is dense, and with weights or covariates it cannot be made sparse. Call partial_fit from "
                 'the first data on, or fit with inference="sparse".'
             )
-        table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
-        fit_again(self, partial(type(self)._fit, always=True), old.X, old.y)
-        self.__dict__.update(table)  # the data were given in this form
+        chunk = Chunk(old.X, old.y.astype(float) - mean.known, mean.values(old.X, None), None)
+        found = self._sparse_model(of_memory(chunk), "sparse", True, old.count)
+        assert found is not None
+        return found[0]
 
     @learns_smoothness
     def _fit(
@@ -368,7 +380,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         """
         setup, mean = self._setup, self._setup.mean
         may_be_local = inference == "auto" and not setup.integrate
-        options = replace(self._sparse, always=always, local=may_be_local, cores=source.cores)
+        options = replace(setup.sparse, always=always, local=may_be_local, cores=source.cores)
         bounds = self._bounds(source.sample(spaced).X, source.count)
         function = mean.mean if callable(mean.mean) and mean.covariates is None else None
         scale, given, priors = mean.scales(setup.priors.coefficients), setup.given, setup.priors

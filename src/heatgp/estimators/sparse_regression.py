@@ -12,6 +12,7 @@ from ..covariance import Array
 from ..errors import AccuracyWarning, InvalidInput, OfRow, caught_warnings, warn, warn_again
 from ..gp.parameters import Given
 from ..gp.posterior import Posterior
+from ..gp.prior import NO_WEIGHT
 from ..gp.search import Bounds
 from ..gp.sparse.fit import (
     DENSE_AT_LAST,
@@ -34,6 +35,7 @@ from ..gp.sparse.source import Chunk, Source, collected, random_rows
 
 NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
+MORE_POINTS = "Give more points, or a larger tolerance, by inference=Sparse(inducing=..., tolerance=...)"
 DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
 
@@ -89,7 +91,7 @@ def warn_of_change(found: LocalApproximation, tolerance: float, count: int) -> N
         other = "dense" if count <= DENSE_IS_POSSIBLE else "sparse"
         warn(
             f"predictions are made from {found.data:.0f} near data each. The last of them changed predictions by "
-            f'{found.error:.2g}, more than tolerance = {tolerance}. Give a larger tolerance, or inference="{other}".',
+            f'{found.error:.2g}, more than {tolerance}. Give inference="{other}".',
             AccuracyWarning,
         )
 
@@ -121,9 +123,8 @@ def warn_of_loss(posterior: Posterior, options: SparseOptions, local: bool = Tru
         )
     else:
         return
-    remedy = "Give a larger `inducing`" if options.points is None else "Give more inducing points"
     also = ', or inference="local" of arrays in memory' if local else ""
-    warn(f"{len(data.inducing)} inducing points {what}. {remedy}{also}.", AccuracyWarning)
+    warn(f"{len(data.inducing)} inducing points {what}. {MORE_POINTS}{also}.", AccuracyWarning)
 
 
 def extended(
@@ -140,7 +141,10 @@ def extended(
     The search has the bounds that `bounds_of` gives for a random sample of all data and their number.
     """
     data, old = posterior.structure, posterior.structure.inducing
-    total = data.statistics + collect(source, old, data.start)
+    added = collect(source, old, data.start)
+    if not added.count:
+        raise InvalidInput(NO_WEIGHT)
+    total = data.statistics + added
     size = min(SAMPLE, total.count)
     new = source.sample(max(1, round(size * source.count / total.count)))
     seen = replace(old, sample=new.X, noise=np.ones(len(new.X)) if new.noise is None else new.noise)
@@ -174,8 +178,8 @@ def warn_of_residual(found: SparseApproximation, tolerance: float) -> None:
     if found.residual_share > tolerance and found.residual > NOTHING:
         warn(
             f"{found.inducing} inducing points leave {found.residual:.1e} of the prior variance of f unexplained: f "
-            "may be rougher than its predictions, and these nearer to those of no knowledge. Give a larger `inducing`, "
-            "or fewer data.",
+            f"may be rougher than its predictions, and these nearer to those of no knowledge. {MORE_POINTS}, or fewer "
+            "data.",
             AccuracyWarning,
         )
 

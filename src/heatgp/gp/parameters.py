@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..arguments import EXTREME, generator, is_list, is_number, shown
+from ..arguments import EXTREME, as_array, generator, has_same_values, is_list, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
@@ -232,6 +232,26 @@ def check_prior(name: str, prior: Any, value: Any) -> None:
         raise InvalidInput(f'{name} = {shown(value)} must be a LogNormal(median, spread), "weak", or None: flat.')
 
 
+def checked_intervals(name: str, intervals: Any) -> Any:
+    """One interval, or a tuple of one for each time."""
+    if is_list(intervals) and any(map(is_list, intervals)):
+        return tuple(checked_interval(name, interval) for interval in intervals)
+    return checked_interval(name, intervals)
+
+
+def checked_scales(scale: Any, columns: int | None = None) -> Array:
+    """Prior standard deviations of coefficients, one or one for each column; their number may not be known yet."""
+    scales = as_array(scale, "priors.coefficients")
+    fits = scales.ndim <= 1 if columns is None else scales.shape in ((), (columns,))
+    if not (fits and scales.dtype.kind in "iuf" and np.all(scales > 0)):
+        each = "coefficient" if columns is None else f"of {columns} coefficients"
+        raise InvalidInput(
+            f"priors.coefficients = {shown(scale)} must be a positive number, or one for each {each}; inf is a flat "
+            "prior."
+        )
+    return scales.astype(float)
+
+
 def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
     """Two positive numbers, the smaller first; None stays."""
     if interval is None:
@@ -244,7 +264,7 @@ def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
     return float(interval[0]), float(interval[1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Priors:
     """What is known of the parameters before the data: their priors, and the intervals in which they are searched for.
 
@@ -308,6 +328,12 @@ class Priors:
             )
         for name in ("amplitude_bounds", "noise_bounds"):
             object.__setattr__(self, name, checked_interval(name, vars(self)[name]))
+        object.__setattr__(self, "time_bounds", checked_intervals("time_bounds", self.time_bounds))
+        if self.coefficients is not None:
+            checked_scales(self.coefficients)
+
+    def __eq__(self, other: object) -> bool:
+        return has_same_values(self, other)
 
     def by_name(
         self,
