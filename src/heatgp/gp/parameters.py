@@ -100,7 +100,7 @@ class Given:
         known = [None if value is None else float(value) for value in (amplitude, noise)]
         given = cls(times, known[0], known[1], kernel.names)
         # checks what is given; a one in the place of what is learned
-        Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
+        Params(given.times(np.zeros(count)), *(1.0 if value is None else value for value in known))
         return given
 
     @property
