@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from heatgp import GPClassifier, GPRegressor, Priors, Product, Smooth, Sphere, Torus, heat_kernel
+from heatgp import GPClassifier, GPRegressor, Product, Smooth, Sphere, Torus, heat_kernel
 from heatgp.errors import BoundWarning, InvalidInput, OffManifold, SmallSampleWarning
 
 S2 = Sphere(2)
@@ -167,12 +167,6 @@ def at(index, value):
         ({"amplitude": 0}, X, Y, "amplitude = 0 is a variance and must be positive"),
         ({"noise": -0.1}, X, Y, "noise = -0.1 is a variance and must be 0 or positive"),
         ({"mean": None}, X, Y, "mean = None is not known"),
-        (
-            {"priors": Priors(time_bounds=(1.0, 0.1))},
-            X,
-            Y,
-            r"bounds \(1\.0, 0\.1\) must be positive, increasing and finite",
-        ),
     ],
 )
 def test_regression_says_what_is_wrong(arguments, points, targets, message):

@@ -1,5 +1,6 @@
 """GPRegressor with Student-t noise, counts and likelihoods of one's own."""
 
+import re
 import warnings
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +15,13 @@ from sklearn.metrics import r2_score
 from sklearn.model_selection import KFold, cross_val_score
 
 import heatgp as hg
-from heatgp.errors import BoundWarning, InvalidInput, SmallSampleWarning, Unsupported
+from heatgp.errors import (
+    BoundWarning,
+    InvalidInput,
+    NotPositiveDefinite,
+    SmallSampleWarning,
+    Unsupported,
+)
 from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.poisson import Poisson
 from heatgp.gp.regression_likelihood import RegressionLikelihood
@@ -48,6 +55,20 @@ def test_outliers():
     )
     np.testing.assert_allclose(again.predict(X), mean, atol=1e-4)
     assert again.fit_ is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_amplitude_far_above_the_data_is_an_error_that_says_so(seed):
+    X = S2.random(seed, 80)
+    with pytest.raises(NotPositiveDefinite, match=r"precise as .* Use a smaller amplitude, or"):
+        hg.GPRegressor(S2, likelihood="student-t", amplitude=1.0).fit(X, 1e-9 * X[:, 0])
+
+
+def test_a_noise_below_rounding_is_an_error():
+    X = S2.random(0, 80)
+    model = hg.GPRegressor(S2, likelihood="student-t", time=0.5, amplitude=1.0, noise=1e-24)
+    with pytest.raises(NotPositiveDefinite, match=r"within rounding.* Use a smaller amplitude, or .* a larger noise"):
+        model.fit(X, 1e-9 * X[:, 0])
 
 
 def test_normal_data_give_the_normal_model():
@@ -114,7 +135,8 @@ def test_precomputed_kernels():
         ({"likelihood": "poisson"}, [1.0, np.nan], r"y\[1\] = nan is not finite"),
         ({"likelihood": "poisson"}, [[1, 2], [3, 4]], "one model for each column"),
         ({"likelihood": "poisson"}, [1, 2, 3], "3 observations and X 2 points"),
-        ({"likelihood": "poisson", "noise": 0.1}, [1, 2], "has its own. Leave noise None"),
+        ({"likelihood": "poisson", "noise": 0.1}, [1, 2], "has parameters of its own. Leave noise None"),
+        ({"likelihood": Poisson}, [1, 2], r"is a class. Give an instance, Poisson\(\)"),
         ({"likelihood": "student-t", "noise": -1.0}, [1, 2], "must be a positive number"),
         ({"likelihood": "student-t", "noise": "a"}, [1, 2], "must be one number, or None"),
         ({"likelihood": "student-t", "mean": "cubic"}, [1, 2], '"constant", "linear", a finite number'),
@@ -134,8 +156,49 @@ def test_what_normal_noise_alone_can_have():
         gp.fit(X, [1, 2], sample_weight=[1, 2])
     with pytest.raises(InvalidInput, match=r"must be one number, or None to learn it. Known variances need"):
         hg.GPRegressor(S2, **KNOWN, noise=[0.1, 0.2], likelihood="student-t").fit(X, [1, 2])
-    with pytest.raises(InvalidInput, match=r"priors.noise is .* not possible with StudentT"):
-        hg.GPRegressor(S2, priors=Priors(noise=LogNormal(0.1, 1.0)), likelihood="student-t").fit(X, [1, 2])
+    with pytest.raises(InvalidInput, match=r"priors.noise is .* not possible with Poisson"):
+        hg.GPRegressor(S2, priors=Priors(noise=LogNormal(0.1, 1.0)), likelihood="poisson").fit(X, [1, 2])
+
+
+def test_priors_of_student_t_noise():
+    """The noise has its prior as with normal noise, in the squared unit of y; what is not named keeps its weak one."""
+    X, truth, rng = on_sphere(60)
+    y = truth + 0.3 * rng.standard_normal(60)
+    model = hg.GPRegressor(S2, time=1.0, amplitude=2.0, likelihood=StudentT(degrees=None))
+    weak = model.fit(X, y).likelihood_
+    assert 2.0 < weak.degrees < 50.0
+
+    def fitted(unit, **priors):
+        return clone(model).set_params(amplitude=2.0 * unit**2, priors=Priors(**priors)).fit(X, unit * y).likelihood_
+
+    mild = fitted(1.0, noise=LogNormal(weak.noise, 1e-3))  # where it is anyway
+    assert mild.degrees == pytest.approx(weak.degrees, rel=0.02)
+    for unit in (1.0, 1e-6, 1e6):
+        tight = fitted(unit, noise=LogNormal(0.02 * unit**2, 1e-3))
+        assert tight.noise == pytest.approx(0.02 * unit**2, rel=1e-3)
+        assert tight.degrees == pytest.approx(fitted(1.0, noise=LogNormal(0.02, 1e-3)).degrees, rel=0.01)
+        tight = fitted(unit, likelihood={"degrees": LogNormal(7.0, 1e-3)})
+        assert tight.degrees == pytest.approx(7.0, rel=1e-3)
+    assert fitted(1.0, likelihood={}).degrees == pytest.approx(weak.degrees, rel=1e-3)
+    assert fitted(1.0).noise == pytest.approx(weak.noise, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    "options, name, known",
+    [
+        ({"likelihood": "student-t"}, "xyz", "StudentT beside time, amplitude, noise and coefficients are: degrees"),
+        ({"likelihood": "student-t"}, "time[0]", "StudentT beside .* are: degrees"),
+        ({"likelihood": "poisson"}, "degrees", "Poisson beside time, amplitude and coefficients are: none"),
+        ({}, "degrees", "GPRegressor beside time, amplitude, noise and coefficients are: none"),
+        ({"kernel": "precomputed", "manifold": None}, "degrees", "GPRegressor beside .* are: none"),
+    ],
+)
+def test_priors_name_parameters_of_the_likelihood(options, name, known):
+    priors = Priors(likelihood={name: LogNormal(4.0, 1.0)})
+    with pytest.raises(InvalidInput, match=rf"names {re.escape(repr(name))}, but the parameters of {known}. Leave"):
+        hg.GPRegressor(**({"manifold": S2} | options), priors=priors).fit(np.eye(3), [1, 2, 3])
+    with pytest.raises(InvalidInput, match=r"the parameters of GPClassifier beside .* are: none"):
+        hg.GPClassifier(S2, priors=priors).fit(np.eye(3), [1, 2, 1])
 
 
 def test_few_data_and_odd_ones():
@@ -602,3 +665,13 @@ def test_a_likelihood_of_ones_own_takes_a_number_as_mean():
 def test_student_t_noise_needs_more_data_than_coefficients():
     with pytest.raises(InvalidInput, match="N = 1 target is its own mean"):
         hg.GPRegressor(S2, likelihood="student-t").fit(S2.random(np.random.default_rng(0), 1), [1.0])
+
+
+@pytest.mark.parametrize("noise", [1e-9, 1e-6, 1e-2])
+def test_data_without_noise_keep_their_digits(noise):
+    """Student-t noise of a billionth of the prior variance: the mean at the data is that of normal noise."""
+    X, truth, _ = on_sphere(60)
+    given = {"time": 1.0, "amplitude": 1.0, "noise": noise}
+    normal = hg.GPRegressor(S2, **given).fit(X, truth)
+    student = hg.GPRegressor(S2, likelihood=StudentT(noise, degrees=1e4), time=1.0, amplitude=1.0).fit(X, truth)
+    np.testing.assert_allclose(student.predict(X), normal.predict(X), atol=1e-5)

@@ -264,7 +264,6 @@ MANY = np.random.default_rng(0).normal(size=(40, 79))
         (hg.GPRegressor(S2, amplitude=np.ones(40)), False),
         (hg.GPRegressor(S2, time=np.ones(40)), False),
         (hg.GPRegressor("euclidean", time=(1.0,) * 40), False),
-        (hg.GPRegressor(S2, priors=Priors(time_bounds=np.ones(40))), False),
         (hg.GPRegressor(S2, priors=Priors(coefficients=np.ones(40))), False),
         (hg.GPRegressor(S2, smoothness=np.ones(40)), False),
         (hg.GPClassifier(S2, label_noise=np.ones(40)), True),

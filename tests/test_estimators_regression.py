@@ -123,11 +123,6 @@ def test_weights():
         ({"mean": lambda points: points[:3]}, None, r"the basis of the mean has shape \(3, 3\)"),
         ({"mean": lambda points: points[:, [0, 0]]}, None, "column 1 of the basis of the mean is a combination"),
         ({"mean": "quadratic"}, None, "mean = 'quadratic' is not known"),
-        (
-            {"mean": "linear", "priors": Priors(coefficients=-1.0)},
-            None,
-            "priors.coefficients = .* must be a positive number",
-        ),
         ({"mean": "linear", "priors": Priors(coefficients=[1.0, 2.0])}, None, "or one for each of 4 coefficients"),
     ],
 )

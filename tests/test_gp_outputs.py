@@ -169,7 +169,7 @@ def test_odd_columns():
     scaled = learning.fit(RBF(), X, Y[:, [0, 2]] * [1e-9, 1e9], BOUNDS, given)
     plain = learning.fit(RBF(), X, Y[:, [0, 2]], BOUNDS, given)
     np.testing.assert_allclose(scaled.params.noise, plain.params.noise * [1e-18, 1e18], rtol=1e-4)
-    with pytest.raises(Unsupported, match="coefficient_scale with several outputs"):
+    with pytest.raises(Unsupported, match=r"priors.coefficients with several outputs"):
         learning.fit(RBF(), X, Y, BOUNDS, given, X[:, :1].copy(), coefficient_scale=1.0)
     with pytest.raises(InvalidInput, match=r"y has shape \(40, 3\); several outputs are for `condition_outputs`"):
         condition(RBF(), X, Y, Params(1.0, 1.0, 0.1))

@@ -50,6 +50,17 @@ def test_weights_have_priors_of_their_own():
         Priors(time=(PRIOR,) * 4).by_name(bounds, tuple(bounds), weights=1)
 
 
+def test_parameters_of_the_likelihood_that_are_not_named_keep_their_weak_priors():
+    bounds = dict.fromkeys(("time", "noise", "degrees", "shape"), (0.1, 10.0))
+    weak = {"noise": LogNormal(0.5, 2.0), "degrees": LogNormal(4.0, 1.0), "shape": LogNormal(2.0, 1.0)}
+    for likelihood, left in ({}, weak), ({"degrees": PRIOR}, weak | {"degrees": PRIOR}), ("weak", weak):
+        found = Priors(time=None, likelihood=likelihood).by_name(bounds, weak=weak)
+        assert found == left
+    assert set(Priors(likelihood={"degrees": None}).by_name(bounds, weak=weak)) == {"time", "noise", "shape"}
+    assert set(Priors(likelihood=None).by_name(bounds, weak=weak)) == {"time", "noise"}
+    assert Priors(noise=PRIOR).by_name(bounds, weak=weak)["noise"] == PRIOR
+
+
 @pytest.mark.parametrize("wrong", [0.0, -1.0, np.nan, np.inf, "1", None, True])
 def test_numbers_are_checked(wrong):
     for arguments in ((wrong, 1.0), (1.0, wrong)):
@@ -60,6 +71,13 @@ def test_numbers_are_checked(wrong):
 def test_errors_say_what_to_do():
     with pytest.raises(InvalidInput, match=r"priors\.time = 3\.0 must be a LogNormal\(median, spread\), \"weak\""):
         Priors(time=3.0)
+    for name in ("time", "amplitude", "noise", "label_noise"):
+        with pytest.raises(InvalidInput, match=rf"likelihood names '{name}', .* Use Priors\({name}=\.\.\.\)"):
+            Priors(likelihood={name: PRIOR})
+    with pytest.raises(InvalidInput, match=r"priors\.likelihood\['degrees'\] = 4 must be a LogNormal"):
+        Priors(likelihood={"degrees": 4})
+    with pytest.raises(InvalidInput, match=r"priors\.likelihood = .* must be a dict of priors"):
+        Priors(likelihood=PRIOR)
     with pytest.raises(
         InvalidInput, match=r"prior of time, LogNormal\(.*\), has a probability of .* between the bounds"
     ):
@@ -68,6 +86,35 @@ def test_errors_say_what_to_do():
         Priors(time=(PRIOR, PRIOR, PRIOR)).by_name(BOUNDS)
     with pytest.raises(InvalidInput, match=r'priors = \'strong\' is not known\. Use "weak", None'):
         checked_priors("strong")
+
+
+@pytest.mark.parametrize("scale", ["a", 0, -1.0, np.nan, True, [1.0, 0.0], [[1.0]]])
+def test_scales_of_coefficients_are_checked(scale):
+    with pytest.raises(InvalidInput, match=r"priors\.coefficients (= .* must be a positive number|must be numbers)"):
+        Priors(coefficients=scale)
+    assert Priors(coefficients=np.inf) != Priors(coefficients=[1.0, np.inf])
+
+
+@pytest.mark.parametrize(
+    "bounds",
+    [
+        (3.0, 3.0),
+        (1.0, 0.1),
+        np.ones(40),
+        "ab",
+        (True, 2),
+        (1, 2, 3),
+        5,
+        [(1, 2), 3],
+        [(1, 2), (2, 1)],
+        (1, np.inf),
+        (1, 10**400),
+    ],
+)
+def test_bounds_of_times_are_checked(bounds):
+    with pytest.raises(InvalidInput, match=r"time_bounds = .* must be two positive numbers, the smaller first"):
+        Priors(time_bounds=bounds)
+    assert Priors(time_bounds=[[1, 2], (3, 4)]).time_bounds == ((1.0, 2.0), (3.0, 4.0))
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,13 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+from heatgp.gp.sparse.local import LocalPosterior
 
 import heatgp as hg
 from heatgp.errors import InvalidInput, Unsupported
 from heatgp.estimators.files import MODEL
 from heatgp.gp.parameters import LogNormal, Priors
 from heatgp.gp.posterior import AllData
-from heatgp.gp.sparse.local import LocalPosterior
 from heatgp.gp.sparse.regression import SparseData
 from heatgp.gp.structure import Forgotten
 from heatgp.gp.student import StudentT
@@ -152,7 +152,7 @@ def test_no_code_of_a_file_is_run(tmp_path):
     (tmp_path / "model").write_bytes(pickle.dumps(Runs()))
     with pytest.raises(InvalidInput, match="is not a model that heatgp saved"):
         hg.load_model(tmp_path / "model")
-    np.savez(tmp_path / "model.npz", description=np.array([Runs()], dtype=object), format=np.array(1))
+    np.savez(tmp_path / "model.npz", description=np.array([Runs()], dtype=object), format=np.array(MODEL.version))
     with pytest.raises(InvalidInput, match="is not a model that heatgp saved"):
         hg.load_model(tmp_path / "model.npz")
     for where in ("os.system", "heatgp.cli.main", "heatgp.threads.on_one_thread", "heatgp.gp.search.Missing"):
@@ -178,9 +178,10 @@ def test_other_formats_and_edited_files_are_refused(tmp_path):
     gp.save(tmp_path / "model.npz")
     with np.load(tmp_path / "model.npz") as archive:
         content = dict(archive)
-    np.savez(tmp_path / "model.npz", **content | {"format": np.array(99)})
-    with pytest.raises(InvalidInput, match="has format 99; this version reads 1"):
-        hg.load_model(tmp_path / "model.npz")
+    for number in (1, 99):
+        np.savez(tmp_path / "model.npz", **content | {"format": np.array(number)})
+        with pytest.raises(InvalidInput, match=f"has format {number}; this version reads 2. Fit the model again"):
+            hg.load_model(tmp_path / "model.npz")
     edited = json.loads(str(content["description"]))
     np.savez(tmp_path / "model.npz", **content | {"description": np.array(json.dumps(edited | {"heatgp": "9"}))})
     with pytest.raises(InvalidInput, match="was edited"):

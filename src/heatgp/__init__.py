@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .baselines import compare
-    from .estimators import GPClassifier, GPRegressor, Sparse, load_model, nlpd_scorer
+    from .estimators import GPClassifier, GPRegressor, Neighbors, Sparse, load_model, nlpd_scorer
     from .gp.parameters import LogNormal, Priors
     from .gp.poisson import Poisson
     from .gp.regression_likelihood import RegressionLikelihood
@@ -71,6 +71,7 @@ __all__ = [
     "Implicit",
     "LogNormal",
     "Manifold",
+    "Neighbors",
     "Method",
     "Optimizer",
     "Orthogonal",
@@ -111,7 +112,7 @@ __all__ = [
 
 _HOMES = {
     "baselines": ("compare",),
-    "estimators": ("GPClassifier", "GPRegressor", "Sparse", "load_model", "nlpd_scorer"),
+    "estimators": ("GPClassifier", "GPRegressor", "Neighbors", "Sparse", "load_model", "nlpd_scorer"),
     "gp.parameters": ("LogNormal", "Priors"),
     "gp.poisson": ("Poisson",),
     "gp.regression_likelihood": ("RegressionLikelihood",),

@@ -43,6 +43,15 @@ def is_number(value: Any) -> bool:
         return False
 
 
+def has_same_values(one: Any, other: Any) -> bool:
+    """Whether two objects are of one class and have the same values, arrays among them."""
+
+    def same(value: Any, other: Any) -> bool:
+        return np.array_equal(value, other) if is_list(value) or is_list(other) else bool(value == other)
+
+    return type(one) is type(other) and all(same(vars(one)[name], vars(other)[name]) for name in vars(one))
+
+
 def shown(value: Any, most: int = 6) -> str:
     """A value for a message: of a long list or array the first entries, and how many there are.
 

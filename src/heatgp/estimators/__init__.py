@@ -2,8 +2,8 @@
 
 from .classifier import GPClassifier
 from .files import load_model
-from .plan import Sparse
+from .plan import Neighbors, Sparse
 from .regressor import GPRegressor
 from .scorer import nlpd_scorer
 
-__all__ = ["GPClassifier", "GPRegressor", "Sparse", "load_model", "nlpd_scorer"]
+__all__ = ["GPClassifier", "GPRegressor", "Neighbors", "Sparse", "load_model", "nlpd_scorer"]

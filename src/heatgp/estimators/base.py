@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
 from numbers import Real
@@ -24,7 +24,7 @@ from ..gp.normal import Normal
 from ..gp.parameters import Given, Params, Priors, checked_priors
 from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit, free_times, near_rows, time_intervals
-from ..gp.sparse.fit import Learned, SparseOptions
+from ..gp.sparse.fit import DEFAULT, Learned, SparseOptions
 from ..gp.sparse.sites import NEIGHBORS, fit_sites
 from ..html_table import html_table
 from ..threads import on_one_thread
@@ -32,7 +32,7 @@ from .data import check_columns, check_function_of_points, checked_table, chosen
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, learned_times, learned_weights, smoothed, smoothness_of, without_normalization
-from .plan import check, chosen_inference
+from .plan import Sparse, check, chosen_inference
 from .sparse_regression import warn_of_residual
 from .summary import Parameter, Summary, summary_of
 from .time_bounds import time_bounds
@@ -56,6 +56,7 @@ class Setup:
     mean : MeanModel, the basis functions of the mean.
     by_coordinate : bool, whether each coordinate of R^n has a time of its own.
     learns_smoothness : bool, whether the smoothness was chosen by evidence.
+    sparse : SparseOptions, with checked inducing points.
     """
 
     priors: Priors
@@ -68,6 +69,7 @@ class Setup:
     mean: Any = None
     by_coordinate: bool = False
     learns_smoothness: bool = False
+    sparse: SparseOptions = DEFAULT
 
     @property
     def learned(self) -> int:
@@ -267,7 +269,7 @@ class HeatGP(BaseEstimator):
         precomputed = is_precomputed(self.kernel)
         if precomputed and self.project:
             raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
-        check_seed(self.random_state)
+        check_seed(self.random_state, "random_state")
         if precomputed and self.time is not None:
             raise InvalidInput(f"time = {shown(self.time)}, but a precomputed kernel has none. Leave it None.")
         X = checked_table(self, X, fitting=True)
@@ -277,15 +279,19 @@ class HeatGP(BaseEstimator):
             points, self.moved_ = on_manifold(self.manifold_, X, self.project)
         else:
             points = np.arange(len(gram.gram))
+            for name in ("manifold_", "moved_"):  # of an earlier fit
+                self.__dict__.pop(name, None)
         if not len(points):
             raise InvalidInput(f"X has shape {X.shape}: no point. Give at least one.")
         self.n_features_in_ = math.prod(X.shape[1:])
+        sparse = DEFAULT if gram is not None else self._sparse_options()
         setup, checked = observe(points)
         self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
         by_name = isinstance(self.time, str)
         given = Given.of(self.kernel_, None if by_name else self.time, self.amplitude, noise)
-        self._setup = replace(setup, given=given, by_coordinate=by_name and self.time == "coordinates")
+        by_coordinate = by_name and self.time == "coordinates"
+        self._setup = replace(setup, given=given, by_coordinate=by_coordinate, sparse=sparse)
         if setup.integrate:
             check_grid(self._setup.learned)
         if gram is None:
@@ -326,7 +332,7 @@ class HeatGP(BaseEstimator):
             own = options | {name: values[some] for name, values in of_each.items()}
             return self._dense_model(points[some], y[some], self._pairs(points[some]), **own)
 
-        sparse = self._sparse
+        sparse = self._setup.sparse
         found = fit_sites(self.kernel_, points, y, self._setup.given, few, near, learn, sparse, **options)
         if found is not None:
             warn_of_residual(found[0].approximation, sparse.tolerance)
@@ -389,21 +395,21 @@ class HeatGP(BaseEstimator):
         value = posterior.log_marginal_likelihood
         return (value, evidence_gradient(posterior)) if gradient else value
 
-    @property
-    def _sparse(self) -> SparseOptions:
+    def _sparse_options(self) -> SparseOptions:
         """The options of a sparse model, with checked inducing points."""
         _, chosen = chosen_inference(self.inference)
-        if is_list(chosen.inducing):
-            points, _ = on_manifold(self.manifold_, chosen.inducing, self._setup.project, "inducing")
+        inducing = chosen.inducing if isinstance(chosen, Sparse) else None
+        if is_list(inducing):
+            points, _ = on_manifold(self.manifold_, inducing, self.project, "inducing")
             return SparseOptions(chosen.tolerance, points=points)
-        return SparseOptions(chosen.tolerance, chosen.inducing and int(chosen.inducing))
+        return SparseOptions(chosen.tolerance, inducing and int(inducing))
 
-    def _checked_priors(self, model: str, *noise: str) -> Priors:
+    def _checked_priors(self, model: str, *noise: str, of_likelihood: Iterable[str] = ()) -> Priors:
         """The argument `priors`, without any of what the model does not have; `noise` is what it learns beside f."""
         priors = checked_priors(self.priors)
+        priors.check(("time", "amplitude", *noise), model, of_likelihood)
         if is_precomputed(self.kernel):
-            priors.check(("amplitude", *noise), "a precomputed kernel")
-        priors.check(("time", "amplitude", *noise), model)
+            priors.check(("amplitude", *noise), "a precomputed kernel", of_likelihood)
         return priors
 
     def _bounds(self, points: Array, count: int | None = None) -> Bounds:
@@ -480,9 +486,13 @@ class HeatGP(BaseEstimator):
 
     def _points(self, X: Any) -> Array:
         """Checked points of the manifold, in a table as that of the fit."""
+        return self._on_manifold(X)[0]
+
+    def _on_manifold(self, X: Any) -> tuple[Array, float]:
+        """The same, and how far they were moved at most."""
         X = checked_table(self, X, fitting=False)
         check_columns(self, self.manifold_, X)
-        return on_manifold(self.manifold_, X, self._setup.project)[0]
+        return on_manifold(self.manifold_, X, self._setup.project)
 
 
 def is_precomputed(kernel: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Complex, Real
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -413,6 +414,11 @@ def _at_top(parameter: Parameter) -> bool:
     return parameter.value >= parameter.high * (1 - TOUCHING)
 
 
+def _is_continuous(label: Any) -> bool:
+    """Whether a label is a number, but not a whole one."""
+    return isinstance(label, Complex) and not (isinstance(label, Real) and label % 1 == 0)
+
+
 def _classes(points: Array, y: Any) -> tuple[Array, Array]:
     """The different labels, sorted, and for each point the number of its label."""
     labels = as_labels(y, "y")
@@ -421,9 +427,9 @@ def _classes(points: Array, y: Any) -> tuple[Array, Array]:
             f"y has shape {labels.shape} and X {len(points)} points: one label for each point is needed."
         )
     refuse_missing(labels, "y")
-    if labels.dtype.kind == "c" or (labels.dtype.kind == "f" and (labels != np.round(labels)).any()):
+    for label in filter(_is_continuous, labels.tolist() if labels.dtype.kind in "fcO" else ()):
         raise InvalidInput(
-            f"y holds numbers such as {labels[0]} (continuous), not labels. Use GPRegressor, or make them classes."
+            f"y holds numbers such as {label} (continuous), not labels. Use GPRegressor, or make them classes."
         )
     try:
         classes, numbers = np.unique(labels, return_inverse=True)

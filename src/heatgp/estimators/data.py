@@ -290,7 +290,10 @@ class MeanModel:
                 "mean is an array. Give its columns as `covariates` of fit and predict, and mean='zero'."
             )
         elif covariates is not None and is_number(mean):
-            raise InvalidInput(f"mean = {mean} beside covariates: subtract it from y, and use mean='zero'.")
+            raise InvalidInput(
+                f"mean = {mean} beside covariates: subtract it from y, or multiply the exposure of counts by "
+                f"exp({mean}), and use mean='zero'."
+            )
         if covariates is None:
             return cls(mean, names, None)
         Z = basis_values(covariates, len(points), "`covariates`")

@@ -23,7 +23,7 @@ from ..manifolds import Manifold
 from ..manifolds.fingerprint import fingerprint
 from ..manifolds.parse import can_be_named, parse
 
-MODEL = FileFormat("a model that heatgp saved", 1, "Fit the model again and save it.")
+MODEL = FileFormat("a model that heatgp saved", 2, "Fit the model again and save it.")
 MODULES = ("heatgp.covariance", "heatgp.estimators.", "heatgp.gp.", "heatgp.heat.methods")
 """Where the classes of a file are looked for."""
 GENERATORS = ("PCG64", "PCG64DXSM", "Philox", "SFC64", "MT19937")

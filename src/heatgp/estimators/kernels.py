@@ -192,15 +192,15 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
     """The `fit` of an estimator, which also learns the smoothness where that is "learn".
 
     A model is fitted for each of the candidates, with one heat kernel; that with the largest evidence stays, and with
-    it its warnings. Where some of them are dense, sparse or local and others are not, the evidences are compared that
-    one structure gives all of them.
+    it its warnings. Where their structures differ, the evidences are compared that one of these gives all of them.
+    Copies are fitted: the estimator changes when the best of them is known.
     """
 
     @wraps(fit)
     def fitted(self: Any, X: Any, *data: Any, **options: Any) -> Any:
         check_model_smoothness(self.smoothness, self.kernel)
         if not isinstance(self.smoothness, str):
-            return fit(self, X, *data, **options)
+            return take_over(self, fit(copy(self), X, *data, **options))
         tried: list[tuple[Any, list[Any]]] = []
         for smoothness in CANDIDATES:
             model = copy(self)
@@ -212,34 +212,23 @@ def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
             tried.append((model, given))
         best, given = tried[int(np.argmax(_comparable_evidences([model for model, _ in tried])))]
         warn_again(given)
-        take_over(self, best, learns_smoothness=True)
-        return self
+        best._setup = replace(best._setup, learns_smoothness=True)
+        return take_over(self, best)
 
     return fitted
 
 
-def fit_again(self: Any, fit: Callable[..., Any], *data: Any) -> None:
-    """Call fit(self, *data) with the smoothness of the last fit where it was learned."""
-    model = copy(self)
-    if isinstance(self.smoothness, str):
-        model.smoothness = self.smoothness_
-    fit(model, *data)
-    take_over(self, model, self._setup.learns_smoothness)
-
-
-def take_over(self: Any, model: Any, learns_smoothness: bool) -> None:
-    """Set what another model has learned, but not its arguments."""
-    given = self.get_params(deep=False)
-    vars(self).update({name: value for name, value in vars(model).items() if name not in given})
-    self._setup = replace(self._setup, learns_smoothness=learns_smoothness)
+def take_over(self: Any, model: Any) -> Any:
+    """The estimator with what a copy of it has learned, but with its own arguments."""
+    self.__dict__ = vars(model) | self.get_params(deep=False)
+    return self
 
 
 def _comparable_evidences(models: list[Any]) -> list[float]:
-    """Log evidences of one kind: exact ones where a model is dense, else those of some neighborhoods where a model is
-    local, else the lower bounds of sparse models."""
+    """Log evidences of one kind: exact ones where a model is dense, else those of neighbors, else lower bounds."""
     posteriors = [model.posterior_ for model in models]
     structures = [getattr(model.approximation_, "structure", "dense") for model in models]
-    one = min(range(len(models)), key=lambda k: ("dense", "local", "sparse").index(structures[k]))
+    one = min(range(len(models)), key=lambda k: {"dense": 0, "sparse": 2}.get(structures[k], 1))
     if structures[one] != "sparse" and set(structures) != {"dense"}:  # that of the same data for all kernels
         posteriors = [
             posteriors[one].again(model.kernel_, found.params, likelihood=found.likelihood)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
-from ..arguments import is_list, is_number, shown
+from ..arguments import has_same_values, is_list, is_number, shown
 from ..covariance import Array
 from ..errors import CostWarning, HeatGPError, InvalidInput, Unsupported, warn
 from ..gp.parameters import NO_PRIOR
@@ -19,11 +19,11 @@ from ..gp.regression_likelihood import NO_EXPOSURE, RegressionLikelihood, check_
 from ..gp.student import StudentT
 
 NORMAL, STUDENT, POISSON, OUTPUTS = "normal", "Student-t", "Poisson", "several outputs"
-SPARSE, SPARSE_LIKELIHOODS, LOCAL = "sparse", "Student-t or Poisson, sparse", "local"
+SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS = "sparse", "Student-t or Poisson, sparse", "neighbors"
 CLASSES, SPARSE_CLASSES = "classes", "classes, sparse"
-KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LIKELIHOODS, LOCAL, CLASSES, SPARSE_CLASSES)
+KINDS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS, CLASSES, SPARSE_CLASSES)
 """GPRegressor by its likelihood, with several outputs and by structure, and GPClassifier."""
-INFERENCES = ("auto", "dense", "sparse", "local")
+INFERENCES = ("auto", "dense", "sparse", "neighbors")
 """What `inference` of GPRegressor may be."""
 DENSE = 4000
 """Data up to which inference="auto" is dense: a fit of a minute."""
@@ -59,8 +59,8 @@ NO_LOO = (
 NOT_SPARSE = 'inference="{inference}" is not possible with {what}. Leave it "auto": the model is then dense.'
 
 NOT_IN_PARTS = (
-    'inference="local" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use "sparse", or '
-    "give all data as NumPy arrays, such as numpy.asarray(X)."
+    'inference="neighbors" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use "sparse", '
+    "or give all data as NumPy arrays, such as numpy.asarray(X)."
 )
 ADDED = (
     refused(
@@ -80,7 +80,7 @@ PLAN: dict[str, Row] = {
         "covariates",
         "Make them coordinates of the points: M = Product(manifold, Euclidean(q)), X = M.join(X, covariates)",
     ),
-    "fit(exposure=)": refused([NORMAL, OUTPUTS, SPARSE, LOCAL], COUNTS, InvalidInput)
+    "fit(exposure=)": refused([NORMAL, OUTPUTS, SPARSE, NEIGHBORS], COUNTS, InvalidInput)
     | refused([STUDENT], NO_EXPOSURE, InvalidInput)
     | of_regression("exposure", 'For counts use GPRegressor(likelihood="poisson")'),
     "noise=array": refused(LIKELIHOODS, 'Known variances need likelihood="normal".', InvalidInput)
@@ -89,7 +89,7 @@ PLAN: dict[str, Row] = {
     ),
     "Priors(noise_bounds=)": refused((*LIKELIHOODS, *LABELS), NO_PRIOR, InvalidInput),
     "Priors(coefficients=)": refused(LABELS, NO_PRIOR, InvalidInput),
-    'likelihood="student-t"': refused([LOCAL], NOT_SPARSE)
+    'likelihood="student-t"': refused([NEIGHBORS], NOT_SPARSE)
     | refused([OUTPUTS], "With {likelihood} fit one model for each column, y[:, 0].", InvalidInput)
     | of_regression("likelihood", "Labels have a probit likelihood. Use GPRegressor for numbers and counts"),
     'mean="zero"': {},
@@ -97,14 +97,16 @@ PLAN: dict[str, Row] = {
     'mean="linear"': OTHER_MEANS,
     "mean=function": OTHER_MEANS,
     'smoothness="learn"': {},
-    'kernel="precomputed"': refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
+    'kernel="precomputed"': refused([SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS, SPARSE_CLASSES], NOT_SPARSE),
     "kernel=k1 + k2": {},
-    "normalize=False": refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NOT_SPARSE),
-    "partial_fit": ADDED | refused([LOCAL], NOT_IN_PARTS),
+    "normalize=False": refused([SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS, SPARSE_CLASSES], NOT_SPARSE),
+    "partial_fit": ADDED | refused([NEIGHBORS], NOT_IN_PARTS),
     "partial_fit after fit": ADDED
-    | refused([LOCAL], 'this model is local: fit all data, or start with partial_fit or inference="sparse".'),
+    | refused(
+        [NEIGHBORS], 'this model is of near neighbors: fit all data, or start with partial_fit or inference="sparse".'
+    ),
     'integrate="grid"': ONE_OUTPUT
-    | refused([LOCAL], 'inference="local" is not for parameters that are integrated over. Use "sparse".')
+    | refused([NEIGHBORS], 'inference="neighbors" is not for parameters that are integrated over. Use "sparse".')
     | refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NOT_SPARSE),
     "predict(return_std=True)": of_regression("return_std", PROBABILITIES),
     "predict(return_cov=True)": of_regression("return_cov", PROBABILITIES),
@@ -115,17 +117,11 @@ PLAN: dict[str, Row] = {
     "gradient": NO_METHOD,
     "sample_y": NO_METHOD,
     "sample_functions": ONE_OUTPUT | NO_METHOD,
-    "loo": refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "loo": refused([SPARSE, SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_LOO),
     "summary": {},
-    "plot": ONE_OUTPUT | refused([SPARSE, SPARSE_LIKELIHOODS, LOCAL, SPARSE_CLASSES], NO_LOO),
+    "plot": ONE_OUTPUT | refused([SPARSE, SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_LOO),
     "kernel_error": refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_DATA),
-    "log_marginal_likelihood(gradient=True)": ONE_OUTPUT
-    | refused(
-        [LOCAL],
-        "the evidence of all {count:,} points is not known for a local model, whose parameters are learned from "
-        '{some:,} of them. Compare models by cross-validation with nlpd_scorer, or use inference="sparse" or "dense".',
-    )
-    | refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_DATA),
+    "log_marginal_likelihood(gradient=True)": ONE_OUTPUT | refused([SPARSE_LIKELIHOODS, SPARSE_CLASSES], NO_DATA),
 }
 
 
@@ -155,7 +151,7 @@ def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
     A CostWarning is given where many data go to a dense model for one of these reasons, and nobody asked for it.
     """
     against = [name for name, holds in reasons.items() if holds]
-    if inference in ("sparse", "local") and against:
+    if inference in ("sparse", "neighbors") and against:
         raise Unsupported(NOT_SPARSE.format(inference=inference, what=against[0]))
     many = inference == "auto" and count > DENSE
     if many and against:
@@ -165,7 +161,7 @@ def is_sparse(inference: str, count: int, reasons: dict[str, bool]) -> bool:
             f'{against[0]}. {remedy}; where dense is what you want, give inference="dense".',
             CostWarning,
         )
-    return inference in ("sparse", "local") or (many and not against)
+    return inference in ("sparse", "neighbors") or (many and not against)
 
 
 def table() -> str:
@@ -195,8 +191,12 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     elif isinstance(likelihood, RegressionLikelihood):
         chosen = likelihood
     else:
+        is_class = isinstance(likelihood, type) and issubclass(likelihood, RegressionLikelihood)
         raise InvalidInput(
-            f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a RegressionLikelihood.'
+            f"likelihood = {likelihood!r} is a class. Give an instance, {likelihood.__name__}()."
+            if is_class
+            else f'likelihood = {likelihood!r} is not known. Use "normal", "student-t", "poisson" or a '
+            "RegressionLikelihood."
         )
     for field in fields(chosen):
         value = vars(chosen)[field.name]
@@ -209,8 +209,8 @@ def chosen_likelihood(likelihood: Any, noise: Any) -> RegressionLikelihood | Non
     if noise is not None:
         known = f" {PLAN['noise=array'][POISSON][1]}" if is_list(noise) else ""
         raise InvalidInput(
-            f"noise = {shown(noise)}, but likelihood = {likelihood!r} has its own. Leave noise None, and give the "
-            f"likelihood its parameters, such as StudentT(noise=0.1).{known}"
+            f"noise = {shown(noise)}, but likelihood = {likelihood!r} has parameters of its own. Leave noise None, and "
+            f"give them to the likelihood, such as StudentT(noise=0.1).{known}"
         )
     return chosen
 
@@ -219,8 +219,8 @@ def kind_of(likelihood: RegressionLikelihood | None, outputs: bool = False, stru
     """The kind of model of regression; likelihoods of one's own count as one of these."""
     if outputs and likelihood is None:
         return OUTPUTS
-    if likelihood is None or structure == "local":
-        return {"dense": NORMAL, "sparse": SPARSE, "local": LOCAL}[structure]
+    if likelihood is None or structure == "neighbors":
+        return {"dense": NORMAL, "sparse": SPARSE, "neighbors": NEIGHBORS}[structure]
     return SPARSE_LIKELIHOODS if structure == "sparse" else POISSON if likelihood.is_discrete else STUDENT
 
 
@@ -235,7 +235,7 @@ def checked_observations(
     return values, 0.0 if exposure is None else likelihood.offset(exposure, len(values))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sparse:
     """Inducing points carry the covariance of many data: `inference` of a model, with its options.
 
@@ -258,8 +258,7 @@ class Sparse:
     tolerance: float = 1e-2
 
     def __post_init__(self) -> None:
-        if not (is_number(self.tolerance) and 0 < self.tolerance < 1):
-            raise InvalidInput(f"tolerance = {shown(self.tolerance)} must be a number between 0 and 1, such as 0.01.")
+        check_tolerance(self.tolerance)
         inducing = self.inducing
         if is_list(inducing) and len(inducing) == 0:
             raise InvalidInput("inducing has no point. Give some, or None.")
@@ -270,16 +269,47 @@ class Sparse:
                 "them."
             )
 
+    def __eq__(self, other: object) -> bool:
+        return has_same_values(self, other)
+
 
 @dataclass(frozen=True)
-class Local(Sparse):
-    """inference="local" with another tolerance; to be replaced by nearest neighbors."""
+class Neighbors:
+    """Each datum depends on near ones alone, and each prediction is made from near data: `inference` of a model.
+
+    Parameters
+    ----------
+    tolerance : number, default 0.01. A prediction is made from so many data that its standard deviation of f would not
+        change by more than this part of it, and its mean by not more than ten times that.
+
+    Raises
+    ------
+    InvalidInput : if the tolerance is no number between 0 and 1.
+
+    Examples
+    --------
+    >>> import heatgp as hg
+    >>> gp = hg.GPRegressor(hg.Sphere(2), smoothness=0.5, inference=hg.Neighbors(tolerance=1e-3))
+    """
+
+    tolerance: float = 1e-2
+
+    def __post_init__(self) -> None:
+        check_tolerance(self.tolerance)
 
 
-def chosen_inference(inference: Any, known: Sequence[str] = INFERENCES) -> tuple[str, Sparse]:
-    """The name of an inference, and the options of a sparse model."""
+def check_tolerance(tolerance: Any) -> None:
+    """Raise InvalidInput where it is no number between 0 and 1."""
+    if not (is_number(tolerance) and 0 < tolerance < 1):
+        raise InvalidInput(f"tolerance = {shown(tolerance)} must be a number between 0 and 1, such as 0.01.")
+
+
+def chosen_inference(inference: Any, known: Sequence[str] = INFERENCES) -> tuple[str, Sparse | Neighbors]:
+    """The name of an inference, and its options."""
     if isinstance(inference, Sparse):
-        return "local" if isinstance(inference, Local) else "sparse", inference
+        return "sparse", inference
+    if isinstance(inference, Neighbors) and "neighbors" in known:
+        return "neighbors", inference
     if not (isinstance(inference, str) and inference in known):
         names = ", ".join(map(repr, known))
         raise InvalidInput(f"inference = {shown(inference)} is not known. Use one of {names}, or Sparse(...).")

@@ -1,6 +1,7 @@
 """Gaussian process regression with scikit-learn's interface."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
@@ -14,9 +15,10 @@ from ..arguments import check_flag, generator, is_list, is_number, shown
 from ..covariance import Array, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
+from ..gp.kernels import Normalized
 from ..gp.mixture import Mixture, averaged
 from ..gp.outputs import condition_outputs
-from ..gp.posterior import condition
+from ..gp.posterior import Posterior, condition
 from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
 from ..gp.sparse.fit import Collect, Learned, Problem
@@ -27,10 +29,10 @@ from ..progress import heartbeat
 from .base import HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
-from .kernels import fit_again, learns_smoothness
+from .kernels import learns_smoothness, take_over
 from .plan import (
     DENSE,
-    LOCAL,
+    NEIGHBORS,
     NORMAL,
     OUTPUTS,
     SPARSE,
@@ -94,18 +96,18 @@ class GPRegressor(RegressorMixin, HeatGP):
         square of its scale; StudentT(degrees=None) learns them. "poisson" is for counts with the rate exp(f), for each
         unit of the `exposure` of `fit`: amplitude and mean are those of the logarithm. Inference is by expectation
         propagation.
-    inference : "auto" (default), "dense", "sparse", "local" or Sparse. "dense" takes time in proportion to N³ and
-        memory to N². "sparse" takes both in proportion to N: inducing points that carry the covariance are chosen among
-        the data until what they leave unexplained is negligible beside the posterior variance, and a lower bound of the
-        evidence is maximised (Titsias 2009); Sparse(inducing=500, tolerance=1e-3) has options. "local" is for functions
-        that vary over lengths so short that no few points carry them: the data are kept, and new points are predicted
-        from those near them. "auto" is dense up to 4,000 points, sparse beyond, and local where more than 2,000
-        inducing points would be needed and near data are enough; where neither is accurate, it warns and takes the
-        better one. It stays dense where sparse is not possible: with several outputs, a precomputed kernel,
-        normalize=False or noise=0. With other likelihoods the parameters of a sparse model are learned from at most
-        2,000 points, and all points are conditioned on; there is no local one. Up to 6,000 points "sparse" is dense
-        where more than half of the data would be inducing points; up to 8,000 points "auto" is dense where neither a
-        sparse nor a local model is accurate enough.
+    inference : "auto" (default), "dense", "sparse", "neighbors", Sparse or Neighbors. "dense" takes time in proportion
+        to N³ and memory to N². "sparse" takes both in proportion to N: inducing points that carry the covariance are
+        chosen among the data until what they leave unexplained is negligible beside the posterior variance, and a lower
+        bound of the evidence is maximised (Titsias 2009); Sparse(inducing=500, tolerance=1e-3) has options. "neighbors"
+        is for rough functions, which no few points carry: each datum is conditioned on the 30 nearest of those before
+        it in a random order (Vecchia 1988), and a new point is predicted from as many of its nearest data as it takes;
+        Neighbors(tolerance=1e-3) has options. "auto" is dense up to 4,000 points, sparse beyond, and of neighbors where
+        more than 2,000 inducing points would be needed. It stays dense where sparse is not possible: with several
+        outputs, a precomputed kernel, normalize=False or noise=0. With other likelihoods the parameters of a sparse
+        model are learned from at most 2,000 points, and all points are conditioned on. Up to 6,000 points "sparse" is
+        dense where more than half of the data would be inducing points; up to 8,000 points "auto" is dense where
+        neither inducing points nor neighbors are enough.
     integrate : None (default) or "grid". None uses the best parameters as if they were known; "grid" averages
         predictions over a grid of parameters, weighted by their posterior density, which keeps intervals honest where
         data are few. At most four parameters can be learned so.
@@ -125,19 +127,21 @@ class GPRegressor(RegressorMixin, HeatGP):
     coefficients_, coefficient_errors_, coefficient_names_ : arrays (q,), the coefficients of the mean and their
         standard errors, and a list of their names. Of p outputs they are (q, p), and amplitude_ and noise_ (p,).
     approximation_ : SparseApproximation of a sparse model: the number of inducing points, a lower and an upper bound of
-        the log evidence, what is left unexplained of the prior variance. LocalApproximation of a local one: the number
-        of data near a new point, and the error of predictions from them. Else None.
+        the log evidence, what is left unexplained of the prior variance. NeighborsApproximation of a model of
+        neighbors: the mean number of data that a prediction is made from, and the share of predictions that need more.
+        Else None.
     likelihood_ : the likelihood used, with its parameters in the units of y, such as `likelihood_.degrees` of
         Student-t noise; None where it is normal.
     kernel_ : Kernel, the covariance used.
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
-    learned_from_ : int, the number of points that the parameters were learned from. It is less than N for a local
-        model: at most 16,384, in neighbourhoods of 256 points.
+    learned_from_ : int, the number of points that the parameters were learned from. It is less than N for a model of
+        neighbors of more than 100,000 points.
     mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
-    moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`.
+    moved_ : float, how far a point of X was moved onto the manifold at most; 0 without `project`. Of data that are read
+        in parts, the largest move of 1,000 random points.
     feature_names_in_ : array of str, the names of the columns of X where it is a table with names.
 
     Examples
@@ -226,34 +230,43 @@ class GPRegressor(RegressorMixin, HeatGP):
         if not hasattr(self, "posterior_"):
             return self._fit(X, y, sample_weight, covariates, always=True)
         self._check("partial_fit after fit")
-        if self._kind != SPARSE:
-            self._make_sparse()
+        old = self.posterior_ if self._kind == SPARSE else self._sparse_posterior()
         if self._setup.noise_is_known:
             raise Unsupported("noise is an array of the first data. Give a number or None, and sample_weight.")
         data = table(X, checked_targets(self, y), sample_weight, None, covariates)
         if data.y.ndim == 2:
             check("partial_fit", OUTPUTS)
+        model, setup = copy(self), self._setup
         if in_parts(data.X):
             source, collect = streamed(data, self._reader)
+            moved = self._on_manifold(first_look(data, self.manifold_)[0].X)[1] if setup.project else 0.0
         else:
             check_lengths(data)
-            source, collect = of_memory(self._reader.chunk(data._replace(X=self._points(data.X)))), collected
-        old, given, priors = self.posterior_, self._setup.given, self._setup.priors
+            points, moved = self._on_manifold(data.X)
+            source, collect = of_memory(self._reader.chunk(data._replace(X=points))), collected
+        model.moved_ = max(self.moved_, moved)
         with heartbeat(f"The fit of {old.count + source.count} points"):
-            return self._keep(*extended(old, source, self._bounds, given, priors, self._sparse, collect))
+            model._keep(*extended(old, source, self._bounds, setup.given, setup.priors, setup.sparse, collect))
+        return take_over(self, model)
 
-    def _make_sparse(self) -> None:
-        """Fit the same data with a sparse model; or Unsupported where a dense one does not keep all of them."""
-        old = self.posterior_
-        is_sparse("sparse", old.count, {'kernel="precomputed"': self._precomputed})  # or its error
-        if self._setup.mean.covariates is not None or old.options["noise_scale"] is not None:
+    def _sparse_posterior(self) -> Posterior:
+        """That of the same data in a sparse model; or Unsupported where a dense one does not keep all of them."""
+        old, mean, given = self.posterior_, self._setup.mean, self._setup.given
+        against = {
+            'kernel="precomputed"': self._precomputed,
+            "normalize=False": not isinstance(self.kernel_, Normalized),
+            "noise=0": given.noise == 0,
+        }
+        is_sparse("sparse", old.count, against)  # or its error
+        if mean.covariates is not None or old.options["noise_scale"] is not None:
             raise Unsupported(
                 "this model is dense, and with weights or covariates it cannot be made sparse. Call partial_fit from "
                 'the first data on, or fit with inference="sparse".'
             )
-        table = {name: value for name, value in vars(self).items() if name in ("feature_names_in_", "n_features_in_")}
-        fit_again(self, partial(type(self)._fit, always=True), old.X, old.y)
-        self.__dict__.update(table)  # the data were given in this form
+        chunk = Chunk(old.X, old.y.astype(float) - mean.known, mean.values(old.X, None), None)
+        found = self._sparse_model(of_memory(chunk), "sparse", True, old.count)
+        assert found is not None
+        return found[0]
 
     @learns_smoothness
     def _fit(
@@ -270,16 +283,16 @@ class GPRegressor(RegressorMixin, HeatGP):
         data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
         inference, _ = chosen_inference(self.inference)
         likelihood = chosen_likelihood(self.likelihood, self.noise)
-        kind = kind_of(likelihood, data.y.ndim == 2, "local" if inference == "local" else "dense")
+        kind = kind_of(likelihood, data.y.ndim == 2, "neighbors" if inference == "neighbors" else "dense")
         if always:
             check("partial_fit", kind)
             inference = "sparse"
         own = ("GPRegressor", "noise") if likelihood is None else (type(likelihood).__name__,)
-        priors = self._checked_priors(*own, "coefficients")
+        priors = self._checked_priors(*own, "coefficients", of_likelihood=getattr(likelihood, "bounds", ()))
         sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against(data.y, likelihood))
         parts = sparse and likelihood is None and in_parts(data.X)
-        if parts and inference == "local":
-            check("partial_fit", LOCAL)
+        if parts and inference == "neighbors":
+            check("partial_fit", NEIGHBORS)
         if not parts:
             check_size(data.X, DENSE)
             data = Rows(*map(in_memory, data))
@@ -347,12 +360,12 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _against(self, y: Array, likelihood: RegressionLikelihood | None) -> dict[str, bool]:
         """What sparse models do not have, and whether it is asked for."""
-        local = chosen_inference(self.inference)[0] == "local"
+        near = chosen_inference(self.inference)[0] == "neighbors"
         return self._against_sparse() | {
-            "a likelihood that is not normal": likelihood is not None and local,
+            "a likelihood that is not normal": likelihood is not None and near,
             'integrate="grid" and a likelihood that is not normal': likelihood is not None and bool(self.integrate),
             OUTPUTS: y.ndim == 2,
-            "noise=0": is_number(self.noise) and self.noise == 0 and not local,
+            "noise=0": is_number(self.noise) and self.noise == 0 and not near,
         }
 
     @property
@@ -362,18 +375,18 @@ class GPRegressor(RegressorMixin, HeatGP):
     def _sparse_model(
         self, source: Source, inference: str, always: bool, spaced: int, collect: Collect = collected
     ) -> Learned | None:
-        """The sparse or local model of data with normal noise; None where it should be dense.
+        """The model of many data with normal noise, sparse or of near neighbors; None where it should be dense.
 
-        Times are bounded by the distances of `spaced` of the data. Where `inference` is "auto" it may become local.
+        Times are bounded by the distances of `spaced` of the data.
         """
         setup, mean = self._setup, self._setup.mean
-        may_be_local = inference == "auto" and not setup.integrate
-        options = replace(self._sparse, always=always, local=may_be_local, cores=source.cores)
+        may_be_near = inference == "auto" and not setup.integrate
+        options = replace(setup.sparse, always=always, neighbors=may_be_near, cores=source.cores)
         bounds = self._bounds(source.sample(spaced).X, source.count)
         function = mean.mean if callable(mean.mean) and mean.covariates is None else None
         scale, given, priors = mean.scales(setup.priors.coefficients), setup.given, setup.priors
         problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
-        return sparse_fit(problem, options, setup.noise_is_known, inference == "local")
+        return sparse_fit(problem, options, setup.noise_is_known, inference == "neighbors")
 
     def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
         super()._keep(posterior, fit, *others)
@@ -468,8 +481,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         Notes
         -----
         From the gradients of the kernel, see `HeatKernel.gradient`. Several outputs and other likelihoods are
-        differentiated along geodesics: 4 dim predictions for each point. In a local model the data that a prediction is
-        made from do not change with the point.
+        differentiated along geodesics: 4 dim predictions for each point. In a model of neighbors the data that a
+        prediction is made from do not change with the point.
 
         Examples
         --------
@@ -715,7 +728,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         ------
         InvalidInput : if a value is not possible.
         NotFittedError : if the model is not fitted.
-        Unsupported : if the model is local: the evidence of all data is then not known.
+        Unsupported : where a model does not keep what this needs.
 
         Examples
         --------
@@ -726,8 +739,6 @@ class GPRegressor(RegressorMixin, HeatGP):
         (-2.432, array([-0.02 , -0.374, -0.067]))
         """
         likelihood = self._fitted.likelihood
-        if self._kind == LOCAL:
-            self._check("log_marginal_likelihood(gradient=True)")
         if noise is not None and self._setup.noise_is_known:
             raise InvalidInput(
                 "the noise of this model is known: leave `noise` None, and fit again with other variances."

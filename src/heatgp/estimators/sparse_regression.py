@@ -13,6 +13,7 @@ from ..errors import AccuracyWarning, InvalidInput, OfRow, caught_warnings, warn
 from ..gp.neighbors.posterior import SIZES, NeighborsApproximation, fit_neighbors
 from ..gp.parameters import Given
 from ..gp.posterior import Posterior
+from ..gp.prior import NO_WEIGHT
 from ..gp.search import Bounds
 from ..gp.sparse.fit import Collect, Learned, Problem, SparseOptions, fit_sparse, searched, shortest_times
 from ..gp.sparse.inducing import SAMPLE
@@ -25,6 +26,7 @@ UNSETTLED = 0.05
 """The share of predictions that may need more neighbors than there are."""
 DENSE_AT_LAST = 8000
 """Data up to which a model is dense where neither inducing points nor neighbors are enough."""
+MORE_POINTS = "Give more points, or a larger tolerance, by inference=Sparse(inducing=..., tolerance=...)"
 DENSE_IS_POSSIBLE = 20_000
 """Data up to which a message names dense models as a remedy: 3 GB for a matrix, and many minutes."""
 
@@ -95,9 +97,8 @@ def warn_of_loss(posterior: Posterior, options: SparseOptions, neighbors: bool =
         )
     else:
         return
-    remedy = "Give a larger `inducing`" if options.points is None else "Give more inducing points"
     also = ', or inference="neighbors" of arrays in memory' if neighbors else ""
-    warn(f"{len(data.inducing)} inducing points {what}. {remedy}{also}.", AccuracyWarning)
+    warn(f"{len(data.inducing)} inducing points {what}. {MORE_POINTS}{also}.", AccuracyWarning)
 
 
 def extended(
@@ -114,7 +115,10 @@ def extended(
     The search has the bounds that `bounds_of` gives for a random sample of all data and their number.
     """
     data, old = posterior.structure, posterior.structure.inducing
-    total = data.statistics + collect(source, old, data.start)
+    added = collect(source, old, data.start)
+    if not added.count:
+        raise InvalidInput(NO_WEIGHT)
+    total = data.statistics + added
     size = min(SAMPLE, total.count)
     new = source.sample(max(1, round(size * source.count / total.count)))
     seen = replace(old, sample=new.X, noise=np.ones(len(new.X)) if new.noise is None else new.noise)
@@ -148,8 +152,8 @@ def warn_of_residual(found: SparseApproximation, tolerance: float) -> None:
     if found.residual_share > tolerance and found.residual > NOTHING:
         warn(
             f"{found.inducing} inducing points leave {found.residual:.1e} of the prior variance of f unexplained: f "
-            "may be rougher than its predictions, and these nearer to those of no knowledge. Give a larger `inducing`, "
-            "or fewer data.",
+            f"may be rougher than its predictions, and these nearer to those of no knowledge. {MORE_POINTS}, or fewer "
+            "data.",
             AccuracyWarning,
         )
 

@@ -17,7 +17,6 @@ from ..gp.search import Fit, steepest
 from ..html_table import html_table
 from ..threads import of_posterior
 from .kernels import CANDIDATES
-from .plan import LOCAL
 from .relevance import explained_variances
 
 LEVEL = 0.9
@@ -140,7 +139,7 @@ def summary_of(model: Any) -> Summary:
     return Summary(
         f"{type(model).__name__}({where}), N = {posterior.count}" + (f", {form.words}" if form else ""),
         tuple(parameters),
-        None if model._kind == LOCAL else posterior.log_marginal_likelihood,
+        posterior.log_marginal_likelihood,
         tuple(search_path(fit, model.mixture_, model.kernel_.names, has_one_noise)),
         (*notes, *model._notes_on(parameters)),
         **explained,

@@ -39,7 +39,7 @@ class Approximation:
     @property
     def weights(self) -> Array:
         """K^-1 mean: the coefficients of the predictive mean."""
-        return self.shift - self.factor.precision * self.mean
+        return self.factor.mean_weights(self.shift, self.mean)
 
     @property
     def in_amplitude(self) -> float:

@@ -99,6 +99,10 @@ class Coupled:
         level = -linalg.cho_solve((self.lower, True), pulls.sum(axis=0), check_finite=False)
         return (self.inverses @ level + pulls) @ self.K - level
 
+    def mean_weights(self, shift: Array, mean: Array) -> Array:
+        """K^-1 mean of each function."""
+        return shift - self.precision * mean
+
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
         """The sum over classes of u_c' dK v_c - tr(R_cc dK) / 2, the derivative of an evidence, for each change dK."""
         return np.array([np.vdot(u @ dK, v) - 0.5 * np.vdot(self._sum, dK) for dK in changes])

@@ -75,6 +75,10 @@ class CoupledLowRank:
         f = weights.reshape(pulls.shape) @ self.root.F.T
         return f - (self._share * f).sum(axis=0) + level
 
+    def mean_weights(self, shift: Array, mean: Array) -> Array:
+        """K^-1 mean of each function."""
+        return shift - self.precision * mean
+
     def slopes(self, changes: Sequence[Array], u: Array, v: Array) -> Array:
         return np.array([np.vdot(u @ dK, v) - 0.5 * np.vdot(self._sum, dK) for dK in changes])
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array
-from ..errors import NotConverged
+from ..errors import NotConverged, NotPositiveDefinite
 from .approximation import Approximation, Factorise, cavity
 from .likelihood import Likelihood
 
@@ -16,6 +16,8 @@ QUARTERS = ((DAMPING, MEMORY), (DAMPING, 0), (DAMPING / 2, 0), (DAMPING / 2, MEM
 oscillate; the others begin again without sites and without extrapolation, which comes back near the fixed point."""
 ENOUGH = 1e-4
 """The change of a site that is small enough in the end, where convergence is slow."""
+PRECISE = 1e11
+"""The precision of an observation, beside that of the prior of f, at which a search is told that rounding decides."""
 
 
 def expectation_propagation(
@@ -59,9 +61,13 @@ def expectation_propagation(
         factor = factorise(precision)
         variance = factor.marginal_variance()
         mean = factor.posterior_mean(shift)
-        center, spread = cavity(mean, variance, precision, shift)
+        with np.errstate(all="ignore"):
+            center, spread = cavity(mean, variance, precision, shift)
+            possible = np.isfinite(center**2) & np.isfinite(spread) & (spread > 0)
+        check_digits(possible)
         log_z, *derivatives = likelihood.tilted(y, center + offset, spread)
         step = matching_sites(center, spread, *derivatives) - sites
+        check_digits(~np.isinf(step))
         scale = np.stack([variance, np.sqrt(variance)])
         last, change = change, float(np.max(np.abs(step * scale)))
         if change < ENOUGH:
@@ -79,6 +85,24 @@ def expectation_propagation(
         f"largest change of a site is {change:.1e} > {tolerance:.0e}. Use a smaller amplitude, or with "
         "Student-t noise a larger noise."
     )
+
+
+def check_digits(possible: Array) -> None:
+    """Raise NotPositiveDefinite where an observation is so precise that a difference of variances has no digits."""
+    if not np.all(possible):
+        raise NotPositiveDefinite(
+            "the covariance of f is not positive definite within rounding: observations are as precise as 1e-16 of its "
+            "prior variance. Use a smaller amplitude, or with Student-t noise a larger noise."
+        )
+
+
+def check_precision(free: list[str], precision: Array, variance: float) -> None:
+    """Raise NotPositiveDefinite where a search of these parameters has come to where rounding decides."""
+    if free and np.max(precision) * variance > PRECISE:
+        raise NotPositiveDefinite(
+            f"an observation is {np.max(precision) * variance:.1e} times as precise as the prior of f: more than "
+            f"{PRECISE:.0e} times leave no digits. Use a smaller amplitude, or with Student-t noise a larger noise."
+        )
 
 
 def next_sites(history: list[tuple[Array, Array]], scale: Array, damping: float) -> Array:
@@ -107,7 +131,8 @@ def matching_sites(mean: Array, variance: Array, first: Array, curvature: Array)
     Reference: Rasmussen & Williams, eq. 3.58, 3.59.
     """
     d = np.maximum(curvature, 0.0)
-    return np.stack([d, first + mean * d]) / (1.0 - variance * d)
+    with np.errstate(divide="ignore", invalid="ignore"):  # rounding may make the denominator 0
+        return np.stack([d, first + mean * d]) / (1.0 - variance * d)
 
 
 def evidence(log_z: Array, mean: Array, variance: Array, precision: Array, shift: Array, log_det: float) -> float:

@@ -8,7 +8,7 @@ sites' or the likelihood's curvature in classification), everything needed comes
     Sigma = (K^-1 + S)^-1 = K - K R K,
 
 where B's eigenvalues are at least 1 for every positive semidefinite K and every S >= 0 (Rasmussen & Williams 2006,
-eq. 3.26). There are three forms of K, each with its class: `Dense` has the matrix K, `LowRank` has features Phi with
+eq. 3.26). Each form of K has its class: `Dense` has the matrix K, `LowRank` has features Phi with
 K = Phi Phi' and works with I + Phi' S Phi, `Diagonal` has the eigenvalues of K, in the basis of its eigenvectors.
 `values` are K, Phi or the eigenvalues; `slopes` are the derivatives of the values, one array for each free log time.
 """
@@ -86,6 +86,10 @@ class Cholesky(ABC):
     def posterior_mean(self, shift: Array) -> Array:
         """Sigma shift."""
 
+    def mean_weights(self, shift: Array, mean: Array) -> Array:
+        """K^-1 mean, mean = Sigma shift: what k(Xnew, X) is multiplied by to give the posterior mean."""
+        return shift - self.precision * mean
+
     @abstractmethod
     def solve(self, v: Array) -> Array:
         """R v."""
@@ -155,9 +159,12 @@ class Dense(Cholesky):
         return scale_rows(root, self._solve(scale_rows(root, v)))
 
     def posterior_mean(self, shift: Array) -> Array:
-        """Sigma shift = K (S^1/2 B^-1 (u - S^1/2 K w) + w), where shift = S^1/2 u + w.
+        return self.values @ self.mean_weights(shift)
 
-        w is the part of the shift where S is too small to divide by. Other than K (shift - R K shift) this has no
+    def mean_weights(self, shift: Array, mean: Any = None) -> Array:
+        """K^-1 Sigma shift = S^1/2 B^-1 (u - S^1/2 K w) + w, where shift = S^1/2 u + w.
+
+        w is the part of the shift where S is too small to divide by. Other than shift - R K shift this has no
         difference of large numbers, which costs as many digits as data have more precision than the prior.
         """
         root = np.sqrt(self.precision)
@@ -165,7 +172,7 @@ class Dense(Cholesky):
         u, w = np.where(weak, 0.0, shift / np.where(weak, 1.0, root)), np.where(weak, shift, 0.0)
         if w.any():
             u = u - root * (self.values @ w)
-        return self.values @ (root * self._solve(u) + w)
+        return root * self._solve(u) + w
 
     def reduced(self, weights: Array) -> Array:
         return weights

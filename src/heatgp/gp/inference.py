@@ -17,7 +17,7 @@ from ..errors import InvalidInput, NotConverged
 from .approximation import Approximation, Factorise
 from .coupled import Coupled
 from .coupled_low_rank import CoupledLowRank
-from .ep import expectation_propagation
+from .ep import check_precision, expectation_propagation
 from .factors import PivotedLowRank
 from .likelihood import Likelihood, NormalMixture
 from .objective import (
@@ -101,6 +101,7 @@ class Approximate(Inference):
         data, given, form, free = objective.y, objective.given, objective.prior.form, self.likelihood.free
         variance, likelihood = self._variance(objective, mean_variance, at), self.likelihood_at(at)
         found = self.approximation(form, values, variance, data, likelihood)
+        check_precision(free, found.precision, variance)
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
             in_times = (variance / mean_variance) ** form.power * found.in_times(slopes)

@@ -6,14 +6,14 @@ the maximum of log evidence + log density (maximum a posteriori), is one in loga
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from ..arguments import EXTREME, generator, is_list, is_number, shown
+from ..arguments import EXTREME, as_array, generator, has_same_values, is_list, is_number, shown
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput
 
@@ -100,7 +100,7 @@ class Given:
         known = [None if value is None else float(value) for value in (amplitude, noise)]
         given = cls(times, known[0], known[1], kernel.names)
         # checks what is given; a one in the place of what is learned
-        Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
+        Params(given.times(np.zeros(count)), *(1.0 if value is None else value for value in known))
         return given
 
     @property
@@ -226,6 +226,32 @@ def is_weak(prior: Any) -> bool:
     return isinstance(prior, str) and prior == "weak"
 
 
+def check_prior(name: str, prior: Any, value: Any) -> None:
+    """Raise InvalidInput where a prior, or one of several in a value, is none."""
+    if not (prior is None or isinstance(prior, LogNormal) or is_weak(prior)):
+        raise InvalidInput(f'{name} = {shown(value)} must be a LogNormal(median, spread), "weak", or None: flat.')
+
+
+def checked_intervals(name: str, intervals: Any) -> Any:
+    """One interval, or a tuple of one for each time."""
+    if is_list(intervals) and any(map(is_list, intervals)):
+        return tuple(checked_interval(name, interval) for interval in intervals)
+    return checked_interval(name, intervals)
+
+
+def checked_scales(scale: Any, columns: int | None = None) -> Array:
+    """Prior standard deviations of coefficients, one or one for each column; their number may not be known yet."""
+    scales = as_array(scale, "priors.coefficients")
+    fits = scales.ndim <= 1 if columns is None else scales.shape in ((), (columns,))
+    if not (fits and scales.dtype.kind in "iuf" and np.all(scales > 0)):
+        each = "coefficient" if columns is None else f"of {columns} coefficients"
+        raise InvalidInput(
+            f"priors.coefficients = {shown(scale)} must be a positive number, or one for each {each}; inf is a flat "
+            "prior."
+        )
+    return scales.astype(float)
+
+
 def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
     """Two positive numbers, the smaller first; None stays."""
     if interval is None:
@@ -238,23 +264,24 @@ def checked_interval(name: str, interval: Any) -> tuple[float, float] | None:
     return float(interval[0]), float(interval[1])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Priors:
     """What is known of the parameters before the data: their priors, and the intervals in which they are searched for.
 
-    A prior is "weak" (the default), a LogNormal, or None: flat. Weak priors matter with few data only: that of a time
-    has the bounds of its search at two standard deviations, that of the amplitude is about the mean square of y, that
-    of noise / amplitude about 0.1; those of other likelihoods are their own. Weights of a sum of kernels have none.
-    Priors and intervals of parameters that are given are not used.
+    A prior is "weak" (the default), a LogNormal, or None: flat. Parameters that are left out keep their weak prior.
+    Weak priors matter with few data only: that of a time has the bounds of its search at two standard deviations, that
+    of the amplitude is about the mean square of y, that of noise / amplitude about 0.1; those of other likelihoods are
+    their own. Weights of a sum of kernels have none. Priors and intervals of parameters that are given are not used.
 
     Parameters
     ----------
     time : prior, or a tuple of one for each time of the kernel.
     amplitude : prior of the prior variance of f (its mean over the data: amplitude times the mean of k(x, x)).
-    noise : prior of the ratio of the noise to that variance.
+    noise : prior of the ratio of the noise to that variance; where the likelihood has a noise of its own, of that
+        noise: with Student-t noise the square of its scale, in the squared unit of y.
     label_noise : prior of the rate of wrong labels in classification.
-    likelihood : "weak", None, or a dict of priors by name: those of other parameters of the likelihood, such as the
-        degrees of Student-t noise.
+    likelihood : the priors of the other parameters of the likelihood, such as the degrees of Student-t noise: "weak",
+        None, or a dict such as {"degrees": LogNormal(4, 1)}, where those that are not named keep their weak prior.
     coefficients : number or array (q,), default None: flat. The prior standard deviation of the coefficients of basis
         functions and covariates, but not of the constant; an array has one for each coefficient, inf is flat.
     time_bounds : tuple (low, high), or one for each factor, default None: from the distances of the data.
@@ -263,7 +290,8 @@ class Priors:
 
     Raises
     ------
-    InvalidInput : if a value is no prior, or an interval not two positive numbers, the smaller first.
+    InvalidInput : if a value is no prior, or an interval not two positive numbers, the smaller first; if `likelihood`
+        names what has an argument of its own. A model refuses names that its likelihood does not have.
 
     Examples
     --------
@@ -282,16 +310,30 @@ class Priors:
     noise_bounds: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        for name in (*PARAMETERS, "likelihood"):
+        for name in PARAMETERS:
             value = vars(self)[name]
-            several = value if name == "time" and isinstance(value, (tuple, list)) else (value,)
-            for prior in value.values() if name == "likelihood" and isinstance(value, dict) else several:
-                if not (prior is None or isinstance(prior, LogNormal) or is_weak(prior)):
+            for prior in value if name == "time" and isinstance(value, (tuple, list)) else (value,):
+                check_prior(f"priors.{name}", prior, value)
+        if isinstance(self.likelihood, Mapping):
+            for name, prior in self.likelihood.items():
+                if name in PARAMETERS:
                     raise InvalidInput(
-                        f'priors.{name} = {shown(value)} must be a LogNormal(median, spread), "weak", or None: flat.'
+                        f"priors.likelihood names {name!r}, which has an argument of its own. Use Priors({name}=...)."
                     )
+                check_prior(f"priors.likelihood[{name!r}]", prior, prior)
+        elif not (self.likelihood is None or is_weak(self.likelihood)):
+            raise InvalidInput(
+                f"priors.likelihood = {shown(self.likelihood)} must be a dict of priors by the names of parameters, "
+                '"weak", or None: flat.'
+            )
         for name in ("amplitude_bounds", "noise_bounds"):
             object.__setattr__(self, name, checked_interval(name, vars(self)[name]))
+        object.__setattr__(self, "time_bounds", checked_intervals("time_bounds", self.time_bounds))
+        if self.coefficients is not None:
+            checked_scales(self.coefficients)
+
+    def __eq__(self, other: object) -> bool:
+        return has_same_values(self, other)
 
     def by_name(
         self,
@@ -326,7 +368,8 @@ class Priors:
         weak = dict(weak or {}) | {name: LogNormal.between(low, high, edge) for name, (low, high) in searched.items()}
         named = dict(zip(names, times)) | {name: vars(self)[name] for name in PARAMETERS if name != "time"}
         others = [name for name in intervals if name not in named]
-        named |= self.likelihood if isinstance(self.likelihood, dict) else dict.fromkeys(others, self.likelihood)
+        named |= dict.fromkeys(others, None if self.likelihood is None else "weak")
+        named |= self.likelihood if isinstance(self.likelihood, Mapping) else {}
         found: dict[str, LogNormal] = {}
         for name, prior in named.items():
             if name not in intervals or prior is None or (is_weak(prior) and name not in weak):
@@ -343,14 +386,25 @@ class Priors:
             found[name] = prior
         return found
 
-    def check(self, parameters: Sequence[str], model: str) -> None:
-        """Raise InvalidInput for what is given of other parameters than these of the model: it would have no effect."""
-        possible = " and ".join(filter(None, (", ".join(parameters[:-1]), parameters[-1])))
+    def check(self, parameters: Sequence[str], model: str, of_likelihood: Iterable[str] = ()) -> None:
+        """Raise InvalidInput for what is given of parameters that the model does not have: it would have no effect.
+
+        `parameters` have priors and intervals here, those `of_likelihood` priors alone.
+        """
+        fields = [name for name in (*PARAMETERS, "coefficients") if name in (*parameters, *of_likelihood)]
+        possible = " and ".join(filter(None, (", ".join(fields[:-1]), fields[-1])))
         for name in (*PARAMETERS, "coefficients"):
-            given = {name: vars(self)[name], f"{name}_bounds": vars(self).get(f"{name}_bounds")}
-            for what, value in given.items():
-                if name not in parameters and not (value is None or is_weak(value)):
+            prior, interval = vars(self)[name], vars(self).get(f"{name}_bounds")
+            for what, value, known in (name, prior, fields), (f"{name}_bounds", interval, parameters):
+                if name not in known and not (value is None or is_weak(value)):
                     raise InvalidInput(NO_PRIOR.format(name=what, model=model, possible=possible))
+        others = [name for name in of_likelihood if name not in PARAMETERS]
+        for name in self.likelihood if isinstance(self.likelihood, Mapping) else ():
+            if name not in others:
+                raise InvalidInput(
+                    f"priors.likelihood names {name!r}, but the parameters of {model} beside {possible} are: "
+                    f"{', '.join(others) or 'none'}. Leave it out."
+                )
 
 
 FLAT = Priors(time=None, amplitude=None, noise=None, label_noise=None, likelihood=None)

@@ -20,9 +20,11 @@ from ..arguments import as_array, is_number, shown
 from ..covariance import Array, Evaluation, Kernel, TimeFunction
 from ..errors import InvalidInput, NotPositiveDefinite, OfRow
 from .factors import Dense, LowRank
+from .parameters import checked_scales
 
 Pairs = TimeFunction | None
 """`kernel.pairs(X)` of the data where the caller has it already, else None."""
+NO_WEIGHT = "sample_weight is zero for all observations, which leaves none. Give some a positive one."
 
 
 @dataclass(frozen=True)
@@ -361,7 +363,7 @@ def noise_scale(number: int, variances: Any = None, weights: Any = None) -> tupl
     weights = one_each(weights, number, "sample_weight")
     kept = weights > 0
     if not kept.any():
-        raise InvalidInput("sample_weight is zero for all observations, which leaves none. Give some a positive one.")
+        raise InvalidInput(NO_WEIGHT)
     return None if kept.all() else kept, scale[kept] / weights[kept]
 
 
@@ -453,10 +455,4 @@ def _precisions(columns: int, scale: ArrayLike | None) -> Array:
     """One over the prior variances of the coefficients; 0 where the prior is flat."""
     if scale is None:
         return np.zeros(columns)
-    scales = as_array(scale, "coefficient_scale")
-    if scales.dtype.kind not in "iuf" or scales.shape not in ((), (columns,)) or not np.all(scales > 0):
-        raise InvalidInput(
-            f"priors.coefficients = {shown(scale)} must be a positive number, or one for each of {columns} coefficients"
-            "; inf is a flat prior."
-        )
-    return np.broadcast_to(1.0 / scales.astype(float) ** 2, (columns,)).copy()
+    return np.broadcast_to(1.0 / checked_scales(scale, columns) ** 2, (columns,)).copy()

@@ -69,7 +69,7 @@ class Bounds:
             intervals = np.broadcast_to(np.asarray(self.time, dtype=float), (parameters, 2))
         except (TypeError, ValueError, OverflowError):
             raise InvalidInput(
-                f"bounds.time = {shown(self.time)} is neither one interval nor one for each of {parameters} times."
+                f"time_bounds = {shown(self.time)} is neither one interval nor one for each of {parameters} times."
             ) from None
         for low, high in [*intervals, self.noise, *([self.amplitude] if self.amplitude else [])]:
             if not 0 < low < high < np.inf:
@@ -241,8 +241,8 @@ def exact_objective(
     priors, scale, one = checked_priors(priors), data.mean_square, data.y.ndim == 1
     if not (one or data.is_flat or given.amplitude is not None or given.noise):
         raise Unsupported(
-            "coefficient_scale with several outputs whose amplitude and noise are both learned. Give one of them, or "
-            "leave coefficient_scale None, or fit one model for each column."
+            "priors.coefficients with several outputs whose amplitude and noise are both learned. Give one of them, or "
+            "leave priors.coefficients None, or fit one model for each column."
         )
     low, high = bounds.amplitude or (1e-6 * scale, 1e6 * scale)
     ratio, typical = noise_ratio(kernel, X, bounds, given, data, scale, middle)

@@ -65,6 +65,11 @@ class WithBasis:
     def posterior_mean(self, shift: Array) -> Array:
         return self.factor.posterior_mean(shift) + self._root @ (self._root.T @ shift)
 
+    def mean_weights(self, shift: Array, mean: Array) -> Array:
+        """Those of f less its mean H c, with c as the posterior has it."""
+        known = self.basis @ self.coefficients(shift)
+        return self.factor.mean_weights(shift - self.precision * known, mean - known)
+
     def coefficients(self, shift: Array) -> Array:
         """The posterior means of the coefficients, (q,)."""
         return np.linalg.solve(self.lower.T, self._root.T @ shift)

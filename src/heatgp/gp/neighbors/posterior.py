@@ -246,13 +246,15 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
 def fit_neighbors(
     problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False, guess: Params | None = None
 ) -> tuple[NeighborsPosterior, Fit | None]:
-    """The posterior of data in memory, and the search for what is learned, which starts from a guess if there is one."""
+    """The posterior of data in memory, and the search for what is learned; it starts from the guess if there is one."""
     kernel, given, bounds = problem.kernel, problem.given, problem.bounds
     some = problem.source.read(slice(None))
     known, basis = targets(some.X, some.y, some.mean, some.noise, problem.coefficient_scale)
     known, basis = replace(known, known=problem.known), replace(basis, function=problem.function)
-    guesses = [given.params or guess]
-    if guesses[0] is None:
+    known_guess = given.params or guess
+    if known_guess is not None:
+        guesses = [known_guess]
+    else:
         guesses = guessed(problem, problem.source.sample(SUBSET), candidates_of(problem.source))
     order = np.random.default_rng(0).permutation(len(some.X))
     data = NeighborData(kernel, some.X, known, basis, order, guesses[0].time)

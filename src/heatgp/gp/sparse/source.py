@@ -61,7 +61,7 @@ class Source:
     def chunks(self, width: int) -> Iterator[Chunk]:
         """All data in parts; `width` is how many numbers will be computed for each of them."""
         size = max(1, NUMBERS // width)
-        return (self.read(slice(start, start + size)) for start in range(0, self.count, size))
+        return (self.read(slice(start, start + size)) for start in range(0, max(1, self.count), size))
 
 
 def statistics_of(chunk: Chunk, inducing: Inducing, start: Array) -> Statistics:
