@@ -43,9 +43,7 @@ def correlation(A, B, time):
 class Kriging:
     """Universal kriging at known parameters.
 
-    `scale` has the prior standard deviations of the coefficients of the basis, inf for flat ones. With `uses` = 2 the
-    posterior of the coefficients is taken as their prior for the same data, as a local model does whose neighbourhood
-    is all data.
+    `scale` has the prior standard deviations of the coefficients of the basis, inf for flat ones.
 
     Reference: Rasmussen & Williams (2006), eq. 2.23 to 2.26, 2.39 to 2.42, and 2.45 with orthonormal columns.
     """
@@ -58,7 +56,6 @@ class Kriging:
     scale: np.ndarray
     offset: float
     new_noise: float
-    uses: int = 1
 
     @cached_property
     def C(self):
@@ -67,12 +64,9 @@ class Kriging:
     @cached_property
     def coefficients(self):
         """The coefficients of the basis, and their covariance."""
-        H, mean = self.basis(self.X), np.zeros(len(self.scale))
-        information, precision = H.T @ np.linalg.solve(self.C, H), np.diag(1.0 / self.scale**2)
-        for _ in range(self.uses):
-            precision = precision + information
-            rest = self.y - self.offset - H @ mean
-            mean = mean + np.linalg.solve(precision, H.T @ np.linalg.solve(self.C, rest))
+        H = self.basis(self.X)
+        precision = H.T @ np.linalg.solve(self.C, H) + np.diag(1.0 / self.scale**2)
+        mean = np.linalg.solve(precision, H.T @ np.linalg.solve(self.C, self.y - self.offset))
         return mean, np.linalg.inv(precision)
 
     def latent(self, new):

@@ -24,6 +24,7 @@ Y = X[:, 0] + NOISE[:60]
 MODELS = {
     "dense": lambda: (hg.GPRegressor(S2), X, Y),
     "sparse": lambda: (hg.GPRegressor(S2, inference="sparse"), MANY, MANY[:, 0] + NOISE),
+    "neighbors": lambda: (hg.GPRegressor(S2, inference="neighbors"), MANY, MANY[:, 0] + NOISE),
     "Student-t": lambda: (hg.GPRegressor(S2, likelihood="student-t"), X, Y),
     "Student-t, sparse": lambda: (
         hg.GPRegressor(S2, likelihood="student-t", inference="sparse"),

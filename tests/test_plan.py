@@ -2,13 +2,11 @@
 
 A cell that is allowed has a check in CHECKS, which compares numbers of the model with an answer in plain NumPy, see
 `plan_answers`. All parameters are given, unless the row is about learned ones. Sparse models have all data as inducing
-points, and local models have all data near, so that both are the exact model; but local ones use the data twice for
-the coefficients of the mean, see `Kriging`. Student's t distribution is tried with 10,000 degrees of freedom, where
-it is normal but for 2e-4 of its variance, and with 4 at two data. Labels and counts are few, so that
-integrals over f are possible; the tolerance is then the error of expectation propagation.
+points, and models of neighbors have all data near, so that both are the exact model. Student's t distribution is tried
+with 10,000 degrees of freedom, where it is normal but for 2e-4 of its variance, and with 4 at two data. Labels and
+counts are few, so that integrals over f are possible; the tolerance is then the error of expectation propagation.
 
-Without an independent value are the error of a simulated kernel, the evidence of a local model and the values of Matern
-kernels; the checks say so.
+Without an independent value are the error of a simulated kernel and the values of Matern kernels; the checks say so.
 """
 
 import re
@@ -28,7 +26,7 @@ from heatgp.errors import BoundWarning, SmallSampleWarning
 from heatgp.estimators.plan import (
     CLASSES,
     KINDS,
-    LOCAL,
+    NEIGHBORS,
     NORMAL,
     OUTPUTS,
     PLAN,
@@ -37,7 +35,6 @@ from heatgp.estimators.plan import (
     SPARSE_CLASSES,
     SPARSE_LIKELIHOODS,
     STUDENT,
-    Local,
     table,
 )
 from heatgp.gp.parameters import FLAT, LogNormal, Priors
@@ -53,9 +50,9 @@ from plan_answers import (
     student_likelihood,
 )
 
-LINEAR = (NORMAL, OUTPUTS, SPARSE, LOCAL)
+LINEAR = (NORMAL, OUTPUTS, SPARSE, NEIGHBORS)
 """Kinds with normal noise."""
-REGRESSIONS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LIKELIHOODS, LOCAL)
+REGRESSIONS = (NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS)
 LABELS = (CLASSES, SPARSE_CLASSES)
 
 S2 = hg.Sphere(2)
@@ -73,6 +70,8 @@ NEW = np.array([[0.8, 0.0, 0.6], [0.6, 0.64, 0.48], [-0.48, 0.6, 0.64]])
 NEW_COVARIATES = np.array([[1.0], [-2.0], [0.5]])
 
 TIME, AMPLITUDE, NOISE = 0.5, 1.3, 0.05
+NEAR = hg.Neighbors(tolerance=1e-9)
+"""Predictions are then made from all of few data."""
 ERRORS = 4.5
 """Standard errors that averages of random numbers may be off."""
 GROWTH = 5.0
@@ -132,10 +131,6 @@ class Case:
         return self.likelihood in ("probit", "orthants")
 
     @property
-    def is_local(self):
-        return isinstance(self.options.get("inference"), Local)
-
-    @property
     def inside(self):
         """New points where the data determine what several coefficients of the mean say."""
         return NEW if len(self.X) > 2 else INSIDE
@@ -188,9 +183,8 @@ class Case:
             scales = np.full(basis(X).shape[1], scale)
             scales[:1] = np.inf
             known = np.full(len(X), noise) if known is None else known
-            uses = 2 if self.is_local else 1
             columns = y.reshape(len(X), -1).T
-            return [Kriging(X, column, k, known, basis, scales, offset, noise, uses) for column in columns]
+            return [Kriging(X, column, k, known, basis, scales, offset, noise) for column in columns]
         shift = np.zeros(len(X)) if exposure is None else np.log(exposure)
         if callable(mean) and self.likelihood == "poisson":
             offset = np.log(y.sum() / np.exp(shift).sum())
@@ -261,14 +255,11 @@ CASES = {
     ],
     SPARSE: [Case("normal", {"noise": NOISE, "inference": hg.Sparse(X)}, X, Y, 1e-7, 1e-8, 1e-7, ROUGH)],
     SPARSE_LIKELIHOODS: SPARSE_CASES,
-    LOCAL: [Case("normal", {"noise": NOISE, "inference": Local(tolerance=0.5)}, X, Y, 1e-8, 1e-8, 1e-8, ROUGH)],
+    NEIGHBORS: [Case("normal", {"noise": NOISE, "inference": NEAR}, X, Y, 1e-8, 1e-8, 1e-8, ROUGH)],
     CLASSES: cases_of_labels(),
     SPARSE_CLASSES: cases_of_labels(sparse=True),
 }
-"""Sparse models add 1e-13 of the variance for each point to its diagonal: over the noise that is 1e-10.
-
-The tolerance of local models is such that they do not warn: they state how much the last data changed predictions.
-"""
+"""Sparse models add 1e-13 of the variance for each point to its diagonal: over the noise that is 1e-10."""
 
 CHECKS = {}
 
@@ -305,15 +296,11 @@ def expected(case, answers, new=NEW):
     return stacked(means, shape), stacked(stds, shape)
 
 
-def evidence_of(case, model):
-    return model.posterior_.log_marginal_likelihood if case.is_local else model.log_marginal_likelihood()
-
-
 def agrees(case, model, answers, new=NEW, points=None, **options):
     """The model has the evidence and the predictions of the answers, at new points; `points` are what it is given."""
     points = new[:, :3] if points is None else points
     evidence = sum(answer.evidence for answer in answers)
-    assert abs(evidence_of(case, model) - evidence) < case.nats
+    assert abs(model.log_marginal_likelihood() - evidence) < case.nats
     if case.is_classifier:
         probabilities = answers[0].probabilities(new, case.label_noise)
         np.testing.assert_allclose(model.predict_proba(points, **options), probabilities, atol=case.tolerance)
@@ -482,7 +469,7 @@ def check_smoothness(case):
         model, found = case.fit(y, smoothness="learn"), {}
         for s in (0.5, 1.5, 2.5, np.inf):
             answers = case.answers(lambda A, B, s=s: AMPLITUDE * matern(A, B, s), y=y)
-            found[s] = evidence_of(case, case.fit(y, smoothness=s))
+            found[s] = case.fit(y, smoothness=s).log_marginal_likelihood()
             assert abs(found[s] - sum(answer.evidence for answer in answers)) < case.nats
             if s == model.smoothness_:
                 agrees(case, model, answers)
@@ -667,14 +654,14 @@ def check_sample(case):
     are_drawn(case, draws)
 
 
-@checks("sample_functions", NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LIKELIHOODS, LOCAL)
+@checks("sample_functions", NORMAL, STUDENT, POISSON, SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS)
 def check_functions(case):
     """Values at points of two calls have the joint distribution."""
     functions = case.fit().sample_functions(n_samples=4000)
     are_drawn(case, np.vstack([functions(NEW[:2]), functions(NEW[2:])]))
 
 
-@checks("loo", NORMAL, STUDENT, POISSON, OUTPUTS, CLASSES)
+@checks("loo", NORMAL, STUDENT, POISSON, OUTPUTS, NEIGHBORS, CLASSES)
 def check_loo(case):
     """Predictions of each datum by the answer for the others."""
     found = case.fit().loo()
@@ -689,16 +676,10 @@ def check_loo(case):
 
 @checks("summary", *KINDS)
 def check_summary(case):
-    """The printed evidence, parameters and coefficients are those of the answers, to the digits that are printed.
-
-    The evidence of local models has no value: none is printed.
-    """
+    """The printed evidence, parameters and coefficients are those of the answers, to the digits that are printed."""
     printed, answers = str(case.fit().summary()), case.answers()
     evidence = re.search(r"log evidence +(\S+)", printed)
-    if case.is_local:
-        assert evidence is None
-    else:
-        assert abs(float(evidence[1]) - sum(answer.evidence for answer in answers)) < case.nats + 5e-4
+    assert abs(float(evidence[1]) - sum(answer.evidence for answer in answers)) < case.nats + 5e-4
     values = dict(re.findall(r"^(\S.*?)  +(\S+)  ", printed, re.MULTILINE))
     assert float(values["time"]) == TIME
     assert {float(value) for name, value in values.items() if name.startswith("amplitude")} == {AMPLITUDE}
@@ -706,7 +687,7 @@ def check_summary(case):
         return
     for k, answer in enumerate(answers):
         name = f"mean: constant{f'[{k}]' if len(answers) > 1 else ''}"
-        (coefficient,), of_coefficient = replace(answer, uses=1).coefficients
+        (coefficient,), of_coefficient = answer.coefficients
         error = np.sqrt(of_coefficient[0, 0])
         row = re.search(rf"^{re.escape(name)} +(\S+) +(\S+) to (\S+), standard error (\S+)$", printed, re.MULTILINE)
         ends = norm.interval(0.9, coefficient, error)
@@ -721,7 +702,7 @@ def check_summary(case):
     np.testing.assert_allclose([found.low, found.high], np.exp(norm.interval(0.9, at, spread)), rtol=1e-3)
 
 
-@checks("plot", NORMAL, STUDENT, POISSON, CLASSES)
+@checks("plot", NORMAL, STUDENT, POISSON, NEIGHBORS, CLASSES)
 def check_plot(case):
     """What is drawn are the leave-one-out predictions of the answer."""
     axes, (answer,) = case.fit().plot().axes, case.answers()
@@ -742,7 +723,7 @@ def check_plot(case):
     np.testing.assert_allclose(points.get_ydata(), residuals, atol=limit * (1 + np.abs(residuals).max()))
 
 
-@checks("kernel_error", NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, LOCAL, CLASSES)
+@checks("kernel_error", NORMAL, STUDENT, POISSON, OUTPUTS, SPARSE, NEIGHBORS, CLASSES)
 def check_kernel_error(case):
     """The kernel is exact: it has no error. The spread is that of predictions, the largest of several outputs.
 
@@ -760,7 +741,7 @@ def check_kernel_error(case):
     np.testing.assert_allclose(found.spread, std if std.ndim == 1 else std.max(axis=1), rtol=case.tolerance)
 
 
-@checks("log_marginal_likelihood(gradient=True)", NORMAL, STUDENT, POISSON, SPARSE, CLASSES)
+@checks("log_marginal_likelihood(gradient=True)", NORMAL, STUDENT, POISSON, SPARSE, NEIGHBORS, CLASSES)
 def check_evidence(case):
     """Slopes by differences of the evidence of the answer in the logarithms of the parameters."""
     model = case.fit()
@@ -835,8 +816,8 @@ def refused_models(kind):
     given = {"manifold": S2, "time": TIME, "amplitude": AMPLITUDE}
     if kind in (SPARSE, SPARSE_LIKELIHOODS, SPARSE_CLASSES):
         given |= {"inference": hg.Sparse(X)}
-    if kind == LOCAL:
-        given |= {"inference": Local(tolerance=0.5)}
+    if kind == NEIGHBORS:
+        given |= {"inference": NEAR}
     if kind in LABELS:
         return [(hg.GPClassifier(label_noise=0.0, **given), np.arange(24) % classes) for classes in (2, 3)]
     y = {POISSON: np.round(np.exp(X[:, 0])), OUTPUTS: np.column_stack([Y, Y**2])}.get(kind, Y)

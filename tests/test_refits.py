@@ -129,11 +129,11 @@ def test_the_largest_move_is_that_of_all_data(tmp_path, first, mapped):
     assert model.partial_fit(X[:20], Y[:20]).moved_ == pytest.approx(0.004)
 
 
-@pytest.mark.parametrize("inference", ["auto", hg.Sparse(inducing=20), "local"])
+@pytest.mark.parametrize("inference", ["auto", hg.Sparse(inducing=20), "neighbors"])
 def test_options_of_inference_are_those_of_the_fit(inference):
     model = hg.GPRegressor(S2, inference=inference).fit(X, Y).set_params(inference="bad")
     assert "Parameters of the fit" in model._repr_html_()
-    if inference != "local":
+    if inference != "neighbors":
         assert model.partial_fit(X, Y).posterior_.count == 160
 
 

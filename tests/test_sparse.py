@@ -313,7 +313,7 @@ def test_a_sparse_model_is_small_and_the_same_after_pickling():
     [
         ({"inference": "fast"}, InvalidInput, "inference = 'fast' is not known"),
         ({"inference": "sparse", "normalize": False}, Unsupported, "normalize=False"),
-        ({"inference": "local", "likelihood": "student-t"}, Unsupported, "not normal"),
+        ({"inference": "neighbors", "likelihood": "student-t"}, Unsupported, "not normal"),
         ({"inference": "sparse", "noise": 0.0}, Unsupported, "not possible with noise=0"),
         ({"inference": hg.Sparse([[2.0, 0.0, 0.0]])}, InvalidInput, r"inducing\[0\] is not on Sphere"),
     ],

@@ -121,8 +121,8 @@ def test_what_is_refused():
         hg.GPRegressor(S2, likelihood="poisson", inference="sparse", integrate="grid").fit(X, y)
     with pytest.raises(Unsupported, match="partial_fit adds data to a sparse model, and these have normal noise"):
         model.partial_fit(X, y)
-    with pytest.raises(Unsupported, match='inference="local" is not possible with a likelihood that is not normal'):
-        hg.GPRegressor(S2, likelihood="poisson", inference="local").fit(X, y)
+    with pytest.raises(Unsupported, match='inference="neighbors" is not possible with a likelihood that is not normal'):
+        hg.GPRegressor(S2, likelihood="poisson", inference="neighbors").fit(X, y)
     with pytest.raises(InvalidInput, match="is not a count"):
         model.fit(X, y + 0.5)
 

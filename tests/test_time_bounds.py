@@ -216,7 +216,7 @@ def drawn(X, length, rng):
     return np.interp(X[:, 0], grid, values)
 
 
-@pytest.mark.parametrize("inference", ["dense", "local"])
+@pytest.mark.parametrize("inference", ["dense", "neighbors"])
 def test_lengths_of_three_spacings_are_learned(inference, rng):
     X = np.sort(rng.random(1500))[:, None]
     f = drawn(X, 3 / 1500, rng)
