@@ -507,7 +507,7 @@ def test_gradients_of_models_on_other_manifolds(M, normalize, rng):
 
 
 def test_gradients_of_models_of_neighbors(rng):
-    """Differences of the model of a group of points, whose data do not change; and nearly those of the dense model."""
+    """Nearly those of the dense model; and differences of predictions where all data are near."""
     M = Sphere(2)
     X, y = data(M, 600, rng)
     options = {"time": 0.003, "amplitude": 1.0, "noise": 0.01, "mean": "linear"}
@@ -515,110 +515,8 @@ def test_gradients_of_models_of_neighbors(rng):
     x = X[:40:8]
     for found, expected in zip(near.gradient(x), dense.gradient(x)):
         np.testing.assert_allclose(found, expected, atol=0.1 / math.sqrt(0.003))  # the tolerance over a length
-    check_model(near, M, x[:1], rng, limit=1e-5, step=2e-4)
-
-
-def test_gradients_of_counts_have_the_error_of_differences_of_them(method, rng):
-    M, time = Sphere(2), 0.5
-    kernel, exact = hg.heat_kernel(M, method, paths=100_000, times=[time], cache=False), hg.heat_kernel(M)
-    x, y = M.random(rng, 3), M.random(rng, 20)
-    found, truth = (k.gradient(x, y, time=time) for k in (kernel, exact))
-    step, ways = kernel.step_of_differences(time), M.log(x[:, None], y)
-    ways = step * ways / np.linalg.norm(ways, axis=-1, keepdims=True)
-    variance = sum(
-        (w / step) ** 2 * np.einsum("ijj->ij", kernel.standard_error(M.exp(x[:, None], k * ways), y, time=time)) ** 2
-        for number, w in WEIGHTS.items()
-        for k in (number, -number)
-    )
-    error = np.sqrt(variance)
-    off, largest = np.linalg.norm(found - truth, axis=-1), np.linalg.norm(truth, axis=-1).max()
-    np.testing.assert_array_less(off, 4.5 * error + 0.02 * largest)  # and the error of so long a difference
-
-
-def test_gradients_of_smooth_estimates(rng):
-    M = Sphere(2)
-    kernel, exact = hg.heat_kernel(M, "smooth", paths=100_000, times=[0.5], cache=False), hg.heat_kernel(M)
-    found, truth = (k.gradient(M.random(1, 3), M.random(2, 20), time=0.5) for k in (kernel, exact))
-    assert np.abs(found - truth).max() < 0.01 * np.abs(truth).max()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("M", [TORUS, TORUS_CHART], ids=repr)
-def test_own_manifolds(M, rng):
-    kernel = hg.heat_kernel(M, references=120, paths=4000, times=(0.8, 1.6), rng=0)
-    x, y = M.random(rng, 2), M.random(rng, 5)
-    v = M.tangent_basis(x)[:, 1]
-    found = kernel.gradient(x, y, time=1.0)
-    expected = slope(lambda s: kernel(M.exp(x, s * v), y, time=1.0), 2e-3)
-    np.testing.assert_allclose(M.metric(x[:, None], found, v[:, None]), expected, atol=1e-5 * np.abs(expected).max())
-
-
-KNOWN = {"time": 0.3, "amplitude": 1.0, "noise": 0.01}
-MODELS = {
-    "learned": {},
-    "linear mean": {"mean": "linear"},
-    "a function as mean": {**KNOWN, "mean": lambda x: np.sin(2 * x[..., :2]), "priors": hg.Priors(coefficients=2.0)},
-    "integrated": {"integrate": "grid"},
-    "matern": {"smoothness": 2.5},
-    "densities": {**KNOWN, "normalize": False},
-    "no mean, hardly any noise": {**KNOWN, "noise": 1e-8, "mean": "zero"},
-    "known noise": {**KNOWN, "noise": np.linspace(0.01, 0.1, 80)},
-    "student-t": {"time": 0.3, "amplitude": 1.0, "likelihood": "student-t"},
-}
-
-
-def check_model(gp, M, x, rng, limit=1e-6, step=2e-3):
-    found = gp.gradient(x)
-    for number, each in enumerate(found):
-        assert each.shape == x.shape
-        check(lambda z, k=number: gp.predict(z, return_std=True)[k], each, M, x, rng, limit * np.abs(each).max(), step)
-
-
-def data(M, number, rng):
-    X = M.random(rng, number)
-    return X, np.sin(3 * M.embed(X)[:, 0]) + 0.1 * rng.standard_normal(number)
-
-
-@pytest.mark.parametrize("options", MODELS.values(), ids=MODELS)
-@pytest.mark.parametrize(
-    "M", [Sphere(2), pytest.param(Product(SpecialOrthogonal(3), Euclidean(1)), marks=pytest.mark.slow)], ids=repr
-)
-def test_gradients_of_models(M, options, rng):
-    if M.dim > 2 and options.get("time"):
-        options = {**options, "time": (0.3, 2.0)}
-    check_model(hg.GPRegressor(M, **options).fit(*data(M, 80, rng)), M, M.random(rng, 6), rng)
-
-
-@pytest.mark.parametrize("M, time, mean", [(Sphere(2), 0.3, "linear"), (ComplexProjective(2), 0.6, "constant")])
-def test_gradients_of_sparse_models(M, time, mean, rng):
-    options = KNOWN | {"time": time, "mean": mean, "inference": "sparse"}
-    gp = hg.GPRegressor(M, **options).fit(*data(M, 800, rng))
-    assert isinstance(gp.posterior_.structure, SparseData)  # of fewer data it is dense
-    check_model(gp, M, M.random(rng, 4), rng)
-
-
-@pytest.mark.parametrize(
-    "M", [Hyperbolic(3), SPD(2), Grassmann(5, 2), SpecialOrthogonal(3), KLEIN, ComplexProjective(2)], ids=repr
-)
-@pytest.mark.parametrize("normalize", [True, False])
-def test_gradients_of_models_on_other_manifolds(M, normalize, rng):
-    """Of the Klein bottle the prior variance differs from point to point."""
-    gp = hg.GPRegressor(M, **(KNOWN | {"time": 1.5}), normalize=normalize).fit(*data(M, 40, rng))
-    x = M.random(rng, 4)
-    check_model(gp, M, np.concatenate((x, gp.posterior_.X[:1])), rng, step=1e-3)
-
-
-def test_gradients_of_local_models(rng):
-    """Differences of the model of a group of points, whose data do not change; and nearly those of the dense model."""
-    M = Sphere(2)
-    X, y = data(M, 600, rng)
-    options = {"time": 0.003, "amplitude": 1.0, "noise": 0.01, "mean": "linear"}
-    kinds = Local(tolerance=0.1), "dense"
-    local, dense = (hg.GPRegressor(M, inference=kind, **options).fit(X, y) for kind in kinds)
-    x = X[:40:8]
-    for found, expected in zip(local.gradient(x), dense.gradient(x)):
-        np.testing.assert_allclose(found, expected, atol=0.1 / math.sqrt(0.003))  # the tolerance over a length
-    check_model(local, M, x[:1], rng, limit=1e-5, step=2e-4)
+    few = hg.GPRegressor(M, inference=hg.Neighbors(tolerance=1e-9), **options).fit(X[:60], y[:60])
+    check_model(few, M, x[:1], rng, limit=1e-5, step=2e-4)
 
 
 def test_gradients_of_counts_and_of_reference_points(rng):

@@ -99,7 +99,7 @@ class Blocks:
             values = found.value
         else:
             values = found.slopes[self.number]
-        values = self.scale * values.reshape(-1, self.sets.pairs)
+        values = self.scale * values.reshape(len(self.sets.near[part]), self.sets.pairs)
         if (self.sets.near[part] == NONE).any():
             values = np.where(self.sets.present(part), values, 0.0)
         return values
@@ -149,10 +149,11 @@ class NeighborFactor:
     Of some data the density of these alone is taken, given their neighbors among all.
     """
 
-    values: Blocks
+    sets: Neighborhoods
     precision: Array  # s, (N,)
     weights: Array  # a, (T, m)
     left: Array  # d, (T,)
+    values: Any = None  # Blocks, for derivatives
 
     power = 1.0  # an amplitude a multiplies the values by a^power
 
@@ -162,7 +163,7 @@ class NeighborFactor:
         weights, variances = conditionals(values, 1.0 / s)
         if not variances.min(initial=np.inf) > 0:
             raise not_positive_definite(values.sets.number, float(variances.min()))
-        return cls(values, s, weights, variances)
+        return cls(values.sets, s, weights, variances, values)
 
     @staticmethod
     def variances(values: Blocks, slope: Blocks | None = None) -> Array:
@@ -172,7 +173,7 @@ class NeighborFactor:
     @cached_property
     def root(self) -> csr_array:
         """U, (T, N)."""
-        sets = self.values.sets
+        sets = self.sets
         members = sets.members(slice(None))
         entries = np.hstack([-self.weights, np.ones((len(sets.rows), 1))])
         entries[:, :-1][sets.near == NONE] = 0.0
@@ -200,7 +201,7 @@ class NeighborFactor:
 
         Along changes of the covariance, and in the variance of the noise of each datum, (N,).
         """
-        sets, of_noise, of_changes = self.values.sets, np.zeros(self.values.sets.number), np.zeros(len(changes))
+        sets, of_noise, of_changes = self.sets, np.zeros(self.sets.number), np.zeros(len(changes))
 
         def of_part(number: int) -> tuple[Array, Array, Array]:
             members = sets.members(sets.chunks[number])
@@ -219,7 +220,7 @@ class NeighborFactor:
         With e = W_i - W_N' a the density of a datum is -1/2 (log d + |e|² / d). A change of the covariance changes a by
         C_NN^-1 (dC_Ni - dC_NN a), and d by dC_ii - 2 a' dC_Ni + a' dC_NN a.
         """
-        sets = self.values.sets
+        sets = self.sets
         part = sets.chunks[number]
         a, d, members = self.weights[part], self.left[part], sets.members(part)
         near = np.where((sets.near[part] == NONE)[..., None], 0.0, columns[members[:, :-1]])

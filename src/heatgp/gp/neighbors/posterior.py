@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...covariance import Array, Kernel
-from ...errors import Unsupported, caught_warnings
+from ...errors import Unsupported, caught_warnings, warn_again
 from ..exact import evidence
 from ..factors import JITTER, Dense
 from ..normal import Normal
@@ -71,12 +71,16 @@ class NeighborData(Structure):
 
     model: Kernel
     X: Array
+    y: Array
     data: Targets
     basis: MeanBasis
     order: Array  # (N,)
     time: Any  # at which nearest means nearest
     size: int = SIZE
     terms: int | None = None  # the number of data whose densities are taken; None: all
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
 
     @cached_property
     def places(self) -> Places:
@@ -134,19 +138,18 @@ class NeighborsPosterior(Posterior):
         return self.latent(Xnew)[0]
 
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
-        mean, variance, _ = self._settled(Xnew, lambda points, size: self.structure.places.among(points, size))
+        mean, variance, _ = self._settled(Xnew, lambda rows, size: self.structure.places.among(Xnew[rows], size))
         return mean, variance
 
-    def _settled(self, Xnew: Any, nearest: Callable[[Any, int], Array]) -> tuple[Array, Array, Array]:
+    def _settled(self, Xnew: Any, nearest: Callable[[Array, int], Array]) -> tuple[Array, Array, Array]:
         """Mean and variance of f at each point, from as many of its nearest data as it takes, and their numbers."""
         columns, left = self.basis.at(Xnew), np.arange(len(Xnew))
         mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew), int)
         for size in SIZES:
             if not len(left):
                 break
-            points = Xnew[left]
-            near = nearest(points, size)
-            found = self._given(points, near, columns[left])
+            near = nearest(left, size)
+            found = self._given(Xnew[left], near, columns[left])
             change = np.abs(found[0] - mean[left])
             deviations = np.sqrt(np.stack([found[1], variance[left]]))
             mean[left], variance[left], sizes[left] = *found, near.shape[1]
@@ -184,12 +187,16 @@ class NeighborsPosterior(Posterior):
 
     def latent_covariance(self, Xnew: Any) -> Array:
         """That of the data near any of the points, with the variances of `latent`."""
+        if not len(Xnew):
+            return np.empty((0, 0))
         covariance = self.near(Xnew).latent_covariance(Xnew)
         own = np.diagonal(covariance)
         ratio = np.sqrt(self.latent(Xnew)[1] / np.where(own > 0, own, 1.0))
         return covariance * np.outer(ratio, ratio)
 
     def gradients(self, Xnew: Any, of_basis: Array) -> tuple[Array, Array, Array, Array]:
+        if not len(Xnew):
+            return np.empty(0), np.empty(0), *np.empty((2, *np.shape(Xnew)))
         values = self.basis.values
         found = []
         for i in range(len(Xnew)):
@@ -204,8 +211,11 @@ class NeighborsPosterior(Posterior):
         looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
         places, model = self.structure.places, replace(self, predictions=NeighborsApproximation(tolerance=tolerance))
 
-        def others(points: Any, size: int) -> Array:
-            return places.among(points, size + 1)[:, 1:]
+        def others(rows: Array, size: int) -> Array:
+            near = places.among(self.X[looks[rows]], size + 1)
+            left_out = near == looks[rows, None]
+            left_out[~left_out.any(axis=1), -1] = True  # of many equal points it may not be among the nearest
+            return near[~left_out].reshape(len(rows), -1)
 
         _, _, sizes = model.with_basis_of(looks)._settled(self.X[looks], others)
         stated = NeighborsApproximation(float(sizes.mean()), float(np.mean(sizes == SIZES[-1])), tolerance)
@@ -226,10 +236,10 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     return NeighborsPosterior(
         data.model,
         data.X,
-        known.y,
+        data.y,
         params,
         Normal(None if noise_is_known else params.noise),
-        factor,
+        replace(factor, values=None),  # which is of no use any more, and large
         found.weights[:, 0],
         found.value,
         known.known,
@@ -257,18 +267,19 @@ def fit_neighbors(
     else:
         guesses = guessed(problem, problem.source.sample(SUBSET), candidates_of(problem.source))
     order = np.random.default_rng(0).permutation(len(some.X))
-    data = NeighborData(kernel, some.X, known, basis, order, guesses[0].time)
+    data = NeighborData(kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
     if given.params:
         return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
     number, fit = len(some.X), None
     for terms in (LEARNED, MOST):
         part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
         objective = neighbors_objective(part, bounds, given, problem.priors)
-        with caught_warnings():
+        with caught_warnings() as caught:
             fit = fit_from(kernel, objective, objective.box, guesses)
         guesses = [fit.params]
         if part.terms is None:
             break
     assert fit is not None
+    warn_again(caught)  # of the last search alone
     fit = replace(fit, data=min(MOST, number))
     return condition_neighbors(replace(part, terms=None), fit.params, noise_is_known).resolved(tolerance), fit
