@@ -8,9 +8,10 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import linalg
 
 from ..covariance import Array
-from .factors import not_positive_definite
+from .factors import cholesky
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,7 @@ class WithBasis:
         A = basis.T @ solved
         A = (A + A.T) / 2
         A.flat[:: len(A) + 1] += inner
-        try:
-            return cls(factor, basis, inner, flat, solved, np.linalg.cholesky(A))
-        except np.linalg.LinAlgError:
-            raise not_positive_definite(len(A), np.linalg.eigvalsh(A)[0]) from None
+        return cls(factor, basis, inner, flat, solved, cholesky(A))
 
     @property
     def precision(self) -> Array:
@@ -89,5 +87,5 @@ class WithBasis:
         return self._whiten((self.basis - self.factor.times(self.solved)).T).T
 
     def _whiten(self, columns: Array) -> Array:
-        """L^-1 columns, by NumPy: for so few rows SciPy's checks would take longer."""
-        return np.linalg.solve(self.lower, columns)
+        """L^-1 columns."""
+        return linalg.lapack.dtrtrs(self.lower, columns, lower=1)[0] if len(columns) else columns
