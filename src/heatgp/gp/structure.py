@@ -1,7 +1,8 @@
 """How a posterior carries its data: the interface of a structure, and the structure that keeps nothing of them.
 
 `posterior.AllData` keeps all points, and their covariance as a matrix or as features. `sparse.regression.SparseData`
-keeps inner products of the data with the features of inducing points.
+keeps inner products of the data with the features of inducing points, `neighbors.posterior.NeighborData` all points and
+which of them are near each other.
 """
 
 from __future__ import annotations

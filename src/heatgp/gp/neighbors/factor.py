@@ -4,7 +4,7 @@
 
 With C = K + S^-1 the mean of y_i given its neighbors is a_i' y_N(i), a_i = C_NN^-1 C_Ni, and the variance is
 d_i = C_ii - a_i' C_Ni. So C^-1 is taken as R = U' D^-1 U, where U has ones on the diagonal and -a_i in row i. All
-size, so that they are solved as one stack of small matrices.
+neighborhoods have one size, so that they are solved as one stack of small matrices.
 
 References: Vecchia (1988), J. R. Statist. Soc. B 50, 297-312; Katzfuss & Guinness (2021), Statistical Science 36.
 """

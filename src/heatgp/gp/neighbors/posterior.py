@@ -20,6 +20,7 @@ from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
 from ..search import Bounds, Fit, exact_objective, fit_from
 from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
+from ..sparse.source import random_rows
 from ..structure import Structure
 from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
 from .nearest import Places
@@ -89,7 +90,7 @@ class NeighborData(Structure):
     @cached_property
     def sets(self) -> Neighborhoods:
         number = len(self.X)
-        rows = np.arange(number) if self.terms is None else np.sort(self.order[:: -(-number // self.terms)])
+        rows = np.arange(number) if self.terms is None else random_rows(number, self.terms, 5)
         return Neighborhoods(rows, self.places.before(self.order, rows, min(self.size, max(1, number - 1))), number)
 
     @cached_property
@@ -142,9 +143,12 @@ class NeighborsPosterior(Posterior):
         return mean, variance
 
     def _settled(self, Xnew: Any, nearest: Callable[[Array, int], Array]) -> tuple[Array, Array, Array]:
-        """Mean and variance of f at each point, from as many of its nearest data as it takes, and their numbers."""
+        """Mean and variance of f at each point, from as many of its nearest data as it takes, and their numbers.
+
+        The number of a point that needs more than there may be is `np.inf`.
+        """
         columns, left = self.basis.at(Xnew), np.arange(len(Xnew))
-        mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew), int)
+        mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew))
         for size in SIZES:
             if not len(left):
                 break
@@ -156,6 +160,7 @@ class NeighborsPosterior(Posterior):
             limit = self.predictions.tolerance * deviations[0]
             settled = (change <= MEANS * limit) & (np.abs(np.subtract(*deviations)) <= limit)
             left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
+        sizes[left] = np.inf
         return mean, variance, sizes
 
     def _given(self, Xnew: Any, near: Array, columns: Array) -> tuple[Array, Array]:
@@ -218,7 +223,8 @@ class NeighborsPosterior(Posterior):
             return near[~left_out].reshape(len(rows), -1)
 
         _, _, sizes = model.with_basis_of(looks)._settled(self.X[looks], others)
-        stated = NeighborsApproximation(float(sizes.mean()), float(np.mean(sizes == SIZES[-1])), tolerance)
+        number = float(np.minimum(sizes, SIZES[-1]).mean())
+        stated = NeighborsApproximation(number, float(np.mean(np.isinf(sizes))), tolerance)
         return replace(model, predictions=stated)
 
     def with_basis_of(self, rows: Array) -> NeighborsPosterior:
