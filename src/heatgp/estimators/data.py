@@ -173,7 +173,7 @@ def table(X: Any, y: Any, weights: Any = None, variances: Any = None, covariates
 
 def check_lengths(data: Rows) -> None:
     """InvalidInput unless there is a row for each point."""
-    count = data.X.shape[0] if data.X.ndim else 0
+    count = data.X.shape[0] if data.X.shape else 0
     if not count:
         raise InvalidInput(f"X has shape {data.X.shape}: no point. Give at least one.")
     for name, each in zip(("y", "sample_weight", "noise", "covariates"), data[1:]):

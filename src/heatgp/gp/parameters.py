@@ -55,7 +55,7 @@ class Params:
             raise InvalidInput(
                 f"time = {shown(self.time)} is not from {1 / EXTREME:g} to {EXTREME:g}. Change the unit."
             )
-        if max(np.max(self.amplitude), np.max(self.noise)) > LARGEST_VARIANCE:
+        if max(float(np.max(self.amplitude)), float(np.max(self.noise))) > LARGEST_VARIANCE:
             raise InvalidInput(
                 f"amplitude = {shown(self.amplitude)}, noise = {shown(self.noise)}: variances beyond "
                 f"{LARGEST_VARIANCE:g} leave floating point when they are multiplied. Change the unit of y."
@@ -100,7 +100,7 @@ class Given:
         known = [None if value is None else float(value) for value in (amplitude, noise)]
         given = cls(times, known[0], known[1], kernel.names)
         # checks what is given; a one in the place of what is learned
-        Params(given.times(np.zeros(count)), *(1.0 if value is None else value for value in known))
+        Params(given.times(np.zeros(count)), 1.0 if amplitude is None else amplitude, 0.0 if noise is None else noise)
         return given
 
     @property
