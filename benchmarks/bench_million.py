@@ -5,7 +5,8 @@
 f is a sum of cosines of random directions of the embedding, with variance one; the noise has standard deviation 0.3.
 Each row is a process of its own, so that its peak memory is that of the fit and the predictions, with all data in
 memory. `cover` is how often the 90 % interval of f has f in it; `/N` are seconds of processor for each point over
-those of the row above: 1 where the cost is linear in N. `points` are inducing points, 0 where the model is local.
+those of the row above: 1 where the cost is linear in N. `points` are inducing points, 0 where
+predictions are made from near neighbors.
 """
 
 from __future__ import annotations

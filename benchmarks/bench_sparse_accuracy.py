@@ -101,7 +101,7 @@ def compared(name: str, number: int, at: float, noise: float, tolerances: list[f
             "tolerance": tolerance,
             "time": gp.time_,
             "model": "dense" if found is None else found.words.split(",")[0],
-            "points": number if found is None else getattr(found, "inducing", 0) or round(found.data),
+            "points": number if found is None else getattr(found, "inducing", 0) or round(found.neighbors),
             "mean": float(np.abs(mean - expected).max()),
             "std": float(np.abs(std / expected_std - 1).max()),
             "cover": coverage(std, expected_std, mean - expected),
