@@ -23,7 +23,7 @@ from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
 from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
-from .nearest import Places
+from .nearest import NONE, Places
 
 SIZE = 30
 """Neighbors that the density of a datum is conditioned on."""
@@ -177,6 +177,7 @@ class NeighborsPosterior(Posterior):
     def near(self, points: Any) -> Posterior:
         """The dense model of all data that are near some points, with the mean of all data."""
         rows = np.unique(self.structure.places.among(points, JOINTLY))
+        rows = rows[rows != NONE]
         if len(rows) > JOINT:
             raise Unsupported(
                 f"{len(rows):,} data are near {len(points):,} points, too many for their covariance. Ask for fewer "
