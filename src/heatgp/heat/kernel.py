@@ -37,6 +37,8 @@ CACHED = 1 << 13
 """Pairs whose gradients are computed at once: they fit a core's cache."""
 SAME = 4
 """Random points from which other arrays of a point are searched for: the other of two is missed once in 16 times."""
+FEW = 4096
+"""Pairs of a set with itself below which smaller blocks take longer."""
 MANY = 32
 """Chunks from which on progress is shown."""
 
@@ -704,7 +706,7 @@ class OrbitKernel(MadeKernel):
         columns = len(X) if Y is None else len(Y)
         size = math.ceil(math.prod(self.manifold.shape) / 16)  # large points, fewer pairs: many copy both
         at_most = max(1, CHUNK // max(1, columns * size))
-        rows = at_most if Y is not None else max(1, min(at_most, math.ceil(len(X) / 16)))
+        rows = at_most if Y is not None else min(at_most, max(math.ceil(columns / 16), FEW // max(1, columns), 1))
         rows = min(rows, most)
         same_point = self._same_point
         for i in self._tracked(range(0, len(X), rows)):

@@ -59,11 +59,11 @@ class CubicTable:
             cell = s.astype(np.intp)
             s -= cell
             out = result[start : start + _BLOCK]
-            np.take(highest, cell, out=out, mode="clip")
+            highest.take(cell, out=out, mode="clip")
             part = np.empty_like(out)
             for c in reversed(lower):
                 out *= s
-                out += np.take(c, cell, out=part, mode="clip")
+                out += c.take(cell, out=part, mode="clip")
         return result.reshape(x.shape)
 
 
