@@ -285,7 +285,9 @@ def kill_at_every_moment(writer, folder):
     for number in range(1000):
         here = folder / str(number)
         shutil.copytree(old, here)
-        process = os.fork()
+        with warnings.catch_warnings():  # Python 3.12 warns of threads, none of which the writers need
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
         if process == 0:
             try:
                 with faulty(Faults(number, lambda: os.kill(os.getpid(), signal.SIGKILL))):
