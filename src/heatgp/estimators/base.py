@@ -26,19 +26,27 @@ from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit, free_times, near_rows, time_intervals
 from ..gp.sparse.fit import DEFAULT, Learned, SparseOptions
 from ..gp.sparse.sites import NEIGHBORS, fit_sites
+from ..gp.sparse.source import random_rows
+from ..heat.kernel import HeatKernel
+from ..heat.matern import with_smoothness
 from ..html_table import html_table
 from ..threads import on_one_thread
 from .data import check_columns, check_function_of_points, checked_table, chosen_manifold, on_manifold
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
-from .kernels import chosen_kernel, learned_times, learned_weights, smoothed, smoothness_of, without_normalization
+from .kernels import chosen_kernel, learned_times, learned_weights, smoothness_of, without_normalization
 from .plan import Sparse, check, chosen_inference
+from .smoothness import check_model_smoothness, is_learned, learned_smoothness
 from .sparse_regression import warn_of_residual
 from .summary import Parameter, Summary, summary_of
 from .time_bounds import time_bounds
 
 LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_")
 """The attributes that notebooks show."""
+PILOT = 400
+"""Data from which a smoothness is learned, at most."""
+NEAR_GROUPS = 8
+"""Groups of near data among these."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +93,7 @@ class HeatGP(BaseEstimator):
     manifold: Any = None
     _: KW_ONLY
     kernel: Any = "auto"
-    smoothness: Any = math.inf
+    smoothness: Any = "auto"
     time: Any = None
     amplitude: float | None = None
     priors: Any = "weak"
@@ -264,6 +272,7 @@ class HeatGP(BaseEstimator):
             if not (value is None or number or known):
                 raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("project", self.project)
+        check_model_smoothness(self.smoothness, self.kernel)
         if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
             raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
         precomputed = is_precomputed(self.kernel)
@@ -286,7 +295,7 @@ class HeatGP(BaseEstimator):
         self.n_features_in_ = math.prod(X.shape[1:])
         sparse = DEFAULT if gram is not None else self._sparse_options()
         setup, checked = observe(points)
-        self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
+        self.kernel_: Kernel = self._with_smoothness(self._heat_kernel(), self.smoothness) if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
         by_name = isinstance(self.time, str)
         given = Given.of(self.kernel_, None if by_name else self.time, self.amplitude, noise)
@@ -298,10 +307,40 @@ class HeatGP(BaseEstimator):
             check_function_of_points(setup.mean.mean, without_normalization(self.kernel_), points)
         return checked
 
-    def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state)
-        kernel = smoothed(kernel, self.smoothness).as_positive_definite()
+    def _heat_kernel(self) -> HeatKernel:
+        return chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state).as_positive_definite()
+
+    def _with_smoothness(self, kernel: HeatKernel, smoothness: Any) -> Kernel:
+        """The kernel of the model; the heat kernel where the smoothness is no number."""
+        kernel = kernel if isinstance(smoothness, str) else with_smoothness(kernel, float(smoothness))
         return Normalized(kernel) if self.normalize else kernel
+
+    def _learn_smoothness(self, points: Array, y: Any, rows: Array, options: dict[str, Any]) -> None:
+        """Give the kernel the best smoothness where it is learned, from the data of some rows."""
+        heat = without_normalization(self.kernel_)
+        if self._precomputed or not is_learned(self.smoothness, heat):
+            return
+        of_each = ("mean", "offset", "noise_scale")
+        own = {k: v[rows] if k in of_each and isinstance(v, np.ndarray) else v for k, v in options.items()}
+        own |= {"likelihood": self._setup.likelihood, "priors": self._setup.priors}
+        self.smoothness_ = learned_smoothness(
+            lambda smoothness: self._with_smoothness(heat, smoothness),
+            lambda kernel: self._bounds(points[rows], len(points), kernel),
+            points[rows],
+            y[rows],
+            self._setup.given,
+            **own,
+        )
+        self.kernel_ = self._with_smoothness(heat, self.smoothness_)
+        self._setup = replace(self._setup, learns_smoothness=True)
+
+    def _some_rows(self, points: Array, number: int) -> Array:
+        """The numbers of data that show long and short lengths: random ones, and some that are near each other."""
+        if len(points) <= number:
+            return np.arange(len(points))
+        random = random_rows(len(points), number // 2)
+        near = self._near(points, points[random], NEAR_GROUPS, number // 2 // NEAR_GROUPS)
+        return random if near is None else np.union1d(random, near.ravel())
 
     def _learned(
         self, condition: Callable[..., Any], points: Array, y: Any, pairs: TimeFunction, **options: Any
@@ -338,16 +377,16 @@ class HeatGP(BaseEstimator):
             warn_of_residual(found[0].approximation, sparse.tolerance)
         return found
 
-    def _near(self, points: Array, seen: Array, groups: int = 1) -> Array | None:
+    def _near(self, points: Array, seen: Array, groups: int = 1, size: int = NEIGHBORS) -> Array | None:
         """The numbers of data near each other, in groups; None where data are few, or no time is learned.
 
         They are the nearest ones at times in the middle of the bounds for `seen`, all points or some of them.
         """
         given = self._setup.given
-        if len(points) < 2 * NEIGHBORS or not free_times(self.kernel_, given):
+        if len(points) < 2 * size or not free_times(self.kernel_, given):
             return None
         _, middle = time_intervals(self.kernel_, self._bounds(seen), given)
-        return near_rows(self.kernel_, points, middle, NEIGHBORS, groups)
+        return near_rows(self.kernel_, points, middle, size, groups)
 
     def _pairs(self, points: Array) -> TimeFunction:
         """The covariance of all pairs of points as a function of time."""
@@ -412,13 +451,13 @@ class HeatGP(BaseEstimator):
             priors.check(("amplitude", *noise), "a precomputed kernel", of_likelihood)
         return priors
 
-    def _bounds(self, points: Array, count: int | None = None) -> Bounds:
+    def _bounds(self, points: Array, count: int | None = None, kernel: Kernel | None = None) -> Bounds:
         """Where parameters are searched for; `count` is the number of all data where the points are some of them."""
         priors: Priors = self._setup.priors
         times: Any = (1.0, 2.0)  # a precomputed kernel has no time
         if not self._precomputed:
             count = None if count == len(points) else count
-            times = time_bounds(without_normalization(self.kernel_), points, priors.time_bounds, count)
+            times = time_bounds(without_normalization(kernel or self.kernel_), points, priors.time_bounds, count)
         return Bounds(times, priors.amplitude_bounds, priors.noise_bounds or Bounds.noise)
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:

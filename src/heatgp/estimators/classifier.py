@@ -20,9 +20,9 @@ from ..gp.probit import Probit
 from ..gp.sparse.fit import Learned
 from ..gp.sparse.sites import LEARNED
 from ..progress import heartbeat, log
-from .base import HeatGP, Setup
+from .base import PILOT, HeatGP, Setup
 from .data import MeanModel, checked_targets, in_memory
-from .kernels import learns_smoothness
+from .kernels import on_a_copy
 from .plan import CLASSES, SPARSE_CLASSES, chosen_inference, is_sparse
 from .regression_only import names_remedies
 from .streams import of_rows
@@ -106,7 +106,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     mean: Literal["constant", "zero"] = "constant"
     inference: Any = "auto"
 
-    @learns_smoothness
+    @on_a_copy
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
 
@@ -149,6 +149,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
             return setup, (points, np.where(numbers == 1, 1.0, -1.0) if count == 2 else numbers)
 
         points, labels = self._checked(X, observed)
+        few = self._some_of_each(labels, PILOT // 2)
+        self._learn_smoothness(points, labels, few, {"mean": self.mean})
         setup, number = self._setup, len(points)
         against = self._against_sparse() | {'integrate="grid"': setup.integrate}
         with heartbeat(f"The fit of {number} points in {len(self.classes_)} classes"):
@@ -183,10 +185,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
             log.info("%s: what is learned was learned from %d random points", what, data)
         return posterior, fit
 
+    def _some_of_each(self, y: Array, number: int) -> Array:
+        """The numbers of at most so many random data, some of each class."""
+        return some_of_each((y > 0).astype(int) if self._binary else y, number)
+
     def _some_and_near(self, points: Array, y: Array) -> tuple[Array, Array | None]:
         """The numbers of data to learn from: random ones, and near ones where these have enough of each class."""
         numbers = (y > 0).astype(int) if self._binary else y
-        few = some_of_each(numbers, LEARNED)
+        few = self._some_of_each(y, LEARNED)
         groups = self._near(points, points[few], GROUPS)
         if groups is None:
             return few, None

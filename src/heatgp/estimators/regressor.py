@@ -26,10 +26,10 @@ from ..gp.sparse.sites import LEARNED
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
 from ..progress import heartbeat
-from .base import HeatGP, Setup, is_precomputed
+from .base import PILOT, HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
-from .kernels import learns_smoothness, take_over
+from .kernels import on_a_copy, take_over
 from .plan import (
     DENSE,
     NEIGHBORS,
@@ -268,7 +268,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         assert found is not None
         return found[0]
 
-    @learns_smoothness
+    @on_a_copy
     def _fit(
         self,
         X: Any,
@@ -310,7 +310,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         if parts:
             some, where = first_look(data, self.manifold)
             with located(where):
-                self._checked(some.X, partial(self._observed, some, None, setup), noise)
+                points, y, _, options = self._checked(some.X, partial(self._observed, some, None, setup), noise)
+            self._learn_smoothness(points, y, self._some_rows(points, PILOT), options)
             source, collect = streamed(data, self._reader)
             with heartbeat(f"The fit of {source.count} points"):
                 found = self._sparse_model(source, "sparse", always, SPACED, collect)
@@ -319,13 +320,15 @@ class GPRegressor(RegressorMixin, HeatGP):
             sparse, data = False, Rows(*map(in_memory, data))
         points, y, covariates, options = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
         with heartbeat(f"The fit of {len(points)} points"):
+            few = PILOT if likelihood is None else PILOT // 2  # each evidence is some inferences
+            self._learn_smoothness(points, y, self._some_rows(points, few), options)
             if sparse and likelihood is None:
                 mean, scale = self._setup.mean, options["noise_scale"]
                 chunk = Chunk(points, y.astype(float) - mean.known, mean.values(points, covariates), scale)
                 found = self._sparse_model(of_memory(chunk), inference, always, len(points))
             elif sparse:
-                few, near = random_rows(len(points), LEARNED), self._near(points, points)
-                found = self._sites_model(points, y, few, None if near is None else near[0], options)
+                random, near = random_rows(len(points), LEARNED), self._near(points, points)
+                found = self._sites_model(points, y, random, None if near is None else near[0], options)
             else:
                 found = None
             return self._fit_dense(points, y, options) if found is None else self._keep(*found)
