@@ -5,7 +5,9 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import reduce
 from numbers import Real
+from operator import add
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -24,6 +26,7 @@ from ..gp.normal import Normal
 from ..gp.parameters import Given, Params, Priors, checked_priors
 from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit, free_times, near_rows, time_intervals
+from ..gp.smoothness import Family, Tried, learned_smoothness
 from ..gp.sparse.fit import DEFAULT, Learned, SparseOptions
 from ..gp.sparse.sites import NEIGHBORS, fit_sites
 from ..gp.sparse.source import random_rows
@@ -36,7 +39,7 @@ from .files import save_model
 from .kernel_error import KernelError, kernel_error
 from .kernels import chosen_kernel, learned_times, learned_weights, smoothness_of, without_normalization
 from .plan import Sparse, check, chosen_inference
-from .smoothness import check_model_smoothness, is_learned, learned_smoothness
+from .smoothness import check_model_smoothness, is_learned
 from .sparse_regression import warn_of_residual
 from .summary import Parameter, Summary, summary_of
 from .time_bounds import time_bounds
@@ -310,29 +313,37 @@ class HeatGP(BaseEstimator):
     def _heat_kernel(self) -> HeatKernel:
         return chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state).as_positive_definite()
 
-    def _with_smoothness(self, kernel: HeatKernel, smoothness: Any) -> Kernel:
-        """The kernel of the model; the heat kernel where the smoothness is no number."""
-        kernel = kernel if isinstance(smoothness, str) else with_smoothness(kernel, float(smoothness))
+    def _with_smoothness(self, heat: HeatKernel, smoothness: Any) -> Kernel:
+        """The kernel of the model: the sum of those of several numbers, and the heat kernel where it is no number."""
+        if isinstance(smoothness, tuple):
+            kernel = reduce(add, (with_smoothness(heat, each) for each in smoothness))
+        else:
+            kernel = heat if isinstance(smoothness, str) else with_smoothness(heat, float(smoothness))
         return Normalized(kernel) if self.normalize else kernel
 
-    def _learn_smoothness(self, points: Array, y: Any, rows: Array, options: dict[str, Any]) -> None:
-        """Give the kernel the best smoothness where it is learned, from the data of some rows."""
+    def _learn_smoothness(
+        self, points: Array, y: Any, rows: Array, options: dict[str, Any]
+    ) -> tuple[Family, Tried] | None:
+        """Give the kernel the best smoothness, from the data of some rows, where it is learned.
+
+        Returns the kernels of each smoothness, and the best; None where it is given.
+        """
         heat = without_normalization(self.kernel_)
         if self._precomputed or not is_learned(self.smoothness, heat):
-            return
+            return None
         of_each = ("mean", "offset", "noise_scale")
         own = {k: v[rows] if k in of_each and isinstance(v, np.ndarray) else v for k, v in options.items()}
         own |= {"likelihood": self._setup.likelihood, "priors": self._setup.priors}
-        self.smoothness_ = learned_smoothness(
-            lambda smoothness: self._with_smoothness(heat, smoothness),
-            lambda kernel: self._bounds(points[rows], len(points), kernel),
-            points[rows],
-            y[rows],
-            self._setup.given,
-            **own,
-        )
-        self.kernel_ = self._with_smoothness(heat, self.smoothness_)
+
+        def bounds(kernel: Kernel) -> Bounds:
+            return self._bounds(points[rows], len(points), kernel)
+
+        family = Family(lambda smoothness: self._with_smoothness(heat, smoothness), bounds)
+        best = learned_smoothness(family, points[rows], y[rows], self._setup.given, **own)
+        self.kernel_ = family.kernel(best.smoothness)
+        self.smoothness_ = smoothness_of(self.kernel_)
         self._setup = replace(self._setup, learns_smoothness=True)
+        return family, best
 
     def _some_rows(self, points: Array, number: int) -> Array:
         """The numbers of data that show long and short lengths: random ones, and some that are near each other."""

@@ -12,15 +12,17 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
-from ..covariance import Array, TimeFunction
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
 from ..gp.kernels import Normalized
 from ..gp.mixture import Mixture, averaged
+from ..gp.neighbors.posterior import given_of
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import Posterior, condition
 from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.smoothness import Family, Tried
 from ..gp.sparse.fit import Collect, Learned, Problem
 from ..gp.sparse.sites import LEARNED
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
@@ -29,7 +31,7 @@ from ..progress import heartbeat
 from .base import PILOT, HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
-from .kernels import on_a_copy, take_over
+from .kernels import on_a_copy, smoothness_of, take_over
 from .plan import (
     DENSE,
     NEIGHBORS,
@@ -321,17 +323,24 @@ class GPRegressor(RegressorMixin, HeatGP):
         points, y, covariates, options = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
         with heartbeat(f"The fit of {len(points)} points"):
             few = PILOT if likelihood is None else PILOT // 2  # each evidence is some inferences
-            self._learn_smoothness(points, y, self._some_rows(points, few), options)
+            learned = self._learn_smoothness(points, y, self._some_rows(points, few), options)
             if sparse and likelihood is None:
                 mean, scale = self._setup.mean, options["noise_scale"]
                 chunk = Chunk(points, y.astype(float) - mean.known, mean.values(points, covariates), scale)
-                found = self._sparse_model(of_memory(chunk), inference, always, len(points))
+                found = self._sparse_model(of_memory(chunk), inference, always, len(points), learned=learned)
+                if found is not None and found[0].approximation.structure == "neighbors":
+                    self._take_kernel(found[0].kernel)
             elif sparse:
                 random, near = random_rows(len(points), LEARNED), self._near(points, points)
                 found = self._sites_model(points, y, random, None if near is None else near[0], options)
             else:
                 found = None
             return self._fit_dense(points, y, options) if found is None else self._keep(*found)
+
+    def _take_kernel(self, kernel: Kernel) -> None:
+        """The kernel that a fit has chosen, which may have more times."""
+        self.kernel_, self.smoothness_ = kernel, smoothness_of(kernel)
+        self._setup = replace(self._setup, given=given_of(kernel, self._setup.given))
 
     def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
         self._check_grid(len(points))
@@ -376,19 +385,30 @@ class GPRegressor(RegressorMixin, HeatGP):
         return Reader(self.manifold_, self._setup.project, self._setup.mean, self._setup.mean.known)
 
     def _sparse_model(
-        self, source: Source, inference: str, always: bool, spaced: int, collect: Collect = collected
+        self,
+        source: Source,
+        inference: str,
+        always: bool,
+        spaced: int,
+        collect: Collect = collected,
+        learned: tuple[Family, Tried] | None = None,
     ) -> Learned | None:
         """The model of many data with normal noise, sparse or of near neighbors; None where it should be dense.
 
-        Times are bounded by the distances of `spaced` of the data.
+        Times are bounded by the distances of `spaced` of the data. A model of near neighbors learns the smoothness
+        again, from more data, where it was `learned` from some.
         """
         setup, mean = self._setup, self._setup.mean
         may_be_near = inference == "auto" and not setup.integrate
         options = replace(setup.sparse, always=always, neighbors=may_be_near, cores=source.cores)
-        bounds = self._bounds(source.sample(spaced).X, source.count)
+        some = source.sample(spaced).X
+        bounds = self._bounds(some, source.count)
         function = mean.mean if callable(mean.mean) and mean.covariates is None else None
         scale, given, priors = mean.scales(setup.priors.coefficients), setup.given, setup.priors
         problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
+        if learned is not None:
+            family = replace(learned[0], bounds=lambda kernel: self._bounds(some, source.count, kernel))
+            problem = replace(problem, family=family, tried=learned[1])
         return sparse_fit(problem, options, setup.noise_is_known, inference == "neighbors")
 
     def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:

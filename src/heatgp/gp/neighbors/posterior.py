@@ -10,15 +10,16 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...covariance import Array, Kernel
-from ...errors import Unsupported, caught_warnings, warn_again
+from ...errors import NotConverged, NotPositiveDefinite, Unsupported, caught_warnings
 from ..exact import evidence
 from ..factors import JITTER, Dense
 from ..normal import Normal
-from ..objective import Objective
-from ..parameters import Given, Params, Priors
+from ..objective import Objective, best_of
+from ..parameters import Given, Params, Priors, checked_priors, is_weak
 from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
 from ..search import Bounds, Fit, exact_objective, fit_from
+from ..smoothness import Family, Smoothness, Tried, best_of_tried, best_on_grid, climbed, log_prior
 from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
@@ -31,10 +32,16 @@ SIZES = (15, 30, 60, 120, 240)
 """Neighbors that a prediction is made from: the first number at which it does not change any more."""
 MEANS = 10.0
 """Times the tolerance of standard deviations: the change of a mean, in these, at which it has enough neighbors."""
+CHOOSING = 2000
+"""Data whose densities choose a kernel."""
 LEARNED = 10_000
-"""Data whose densities a first search sees: its maximum is where that of all data starts."""
-MOST = 100_000
 """Data whose densities parameters are learned from, at most."""
+TWO = ((0.5, 1.5), (0.5, 0.5), (1.5, 0.5))
+"""The smoothness of two summands, the one with the longer times first."""
+RATIO = 30.0
+"""The longer times over the best times of one kernel, with which a search of two begins."""
+CLEAR = 3.0
+"""The logarithm of the ratio of posterior densities from which two lengths are better than one."""
 LOOKS = 200
 """Data whose predictions from others are compared."""
 JOINTLY = 60
@@ -264,29 +271,78 @@ def fit_neighbors(
     problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False, guess: Params | None = None
 ) -> tuple[NeighborsPosterior, Fit | None]:
     """The posterior of data in memory, and the search for what is learned; it starts from the guess if there is one."""
-    kernel, given, bounds = problem.kernel, problem.given, problem.bounds
+    given, tried = problem.given, problem.tried
     some = problem.source.read(slice(None))
     known, basis = targets(some.X, some.y, some.mean, some.noise, problem.coefficient_scale)
     known, basis = replace(known, known=problem.known), replace(basis, function=problem.function)
-    known_guess = given.params or guess
-    if known_guess is not None:
-        guesses = [known_guess]
-    else:
+    first = given.params or guess or (None if tried is None else tried.params)
+    if first is None:
         guesses = guessed(problem, problem.source.sample(SUBSET), candidates_of(problem.source))
+    else:
+        guesses = [first]
     order = np.random.default_rng(0).permutation(len(some.X))
-    data = NeighborData(kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
+    data = NeighborData(problem.kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
     if given.params:
         return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
-    number, fit = len(some.X), None
-    for terms in (LEARNED, MOST):
-        part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
-        objective = neighbors_objective(part, bounds, given, problem.priors)
-        with caught_warnings() as caught:
-            fit = fit_from(kernel, objective, objective.box, guesses)
-        guesses = [fit.params]
-        if part.terms is None:
-            break
-    assert fit is not None
-    warn_again(caught)  # of the last search alone
-    fit = replace(fit, data=min(MOST, number))
+    number, bounds = len(some.X), problem.bounds
+    if problem.family is not None and tried is not None:
+        part = replace(data, terms=min(CHOOSING, number))
+        data, best = chosen_kernel(part, problem.family, given, problem.priors, replace(tried, params=guesses[0]))
+        bounds, guesses = problem.family.bounds(data.model), [best.params]
+        given = given_of(data.model, given)
+    part = replace(data, terms=LEARNED if number > LEARNED else None, time=guesses[0].time)
+    objective = neighbors_objective(part, bounds, given, problem.priors)
+    fit = fit_from(part.model, objective, objective.box, guesses)
+    fit = replace(fit, data=min(LEARNED, number))
     return condition_neighbors(replace(part, terms=None), fit.params, noise_is_known).resolved(tolerance), fit
+
+
+def given_of(kernel: Kernel, given: Given) -> Given:
+    """What is given of another kernel, whose times are all learned if there are more of them."""
+    return given if kernel.parameters == len(given.time) else Given.of(kernel, None, given.amplitude, given.noise)
+
+
+def chosen_kernel(
+    data: NeighborData, family: Family, given: Given, priors: Any, first: Tried
+) -> tuple[NeighborData, Tried]:
+    """The kernel with the largest posterior density of some of the data: its smoothness, and one length or two.
+
+    Measured fields often vary over two lengths: rough ones over long distances, and smoother ones over short ones. So
+    the sum of two kernels is tried, where all times are learned. A first smoothness is known from few data.
+
+    Returns the data with this kernel, and what was tried.
+    """
+    tried: list[Tried] = []
+
+    def log_posterior(smoothness: Smoothness, starts: list[Params]) -> float:
+        kernel = family.kernel(smoothness)
+        prior = Prior(covariances(kernel, data.X, data.sets), NeighborFactor)
+        own = family.bounds(kernel), given_of(kernel, given), priors
+        objective = replace(exact_objective(kernel, data.X, prior, data.data, *own), y=data.targets)
+        with caught_warnings():
+            try:
+                value, z = best_of(climbed(objective, objective.coordinates(start)) for start in starts)
+            except (NotPositiveDefinite, NotConverged):
+                return -np.inf
+        value += float(np.mean([log_prior(each) for each in np.atleast_1d(smoothness)]))
+        tried.append(Tried(value, smoothness, objective.params(z)))
+        return value
+
+    def of_one(smoothness: float) -> float:
+        return log_posterior(smoothness, [best_of_tried(tried or [first]).params])
+
+    best_on_grid(of_one, float(np.min(first.smoothness)))
+    one = best_of_tried(tried)
+    of_times = checked_priors(priors)
+    if given.free == list(range(len(given.time))) and is_weak(of_times.time) and of_times.time_bounds is None:
+        for smoothness in TWO:
+            log_posterior(smoothness, [two_lengths(one.params)])
+    best = best_of_tried(tried)
+    best = best if best.log_posterior > one.log_posterior + CLEAR else one
+    return replace(data, model=family.kernel(best.smoothness)), best
+
+
+def two_lengths(params: Params) -> Params:
+    """A start for the sum of two kernels: longer times and shorter ones, whose summands have the same weight."""
+    times = np.atleast_1d(params.time)
+    return replace(params, time=(*(times * RATIO).tolist(), *(times / np.sqrt(RATIO)).tolist(), 1.0))

@@ -20,6 +20,7 @@ from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior, condition
 from ..prior import targets, typical_noise
 from ..search import Bounds, Fit, fit, fit_from, free_times, near_rows
+from ..smoothness import Family, Tried
 from .inducing import SAFE, Inducing
 from .regression import SparseData, resolved_box, sparse_objective
 from .source import Chunk, Source, collected
@@ -159,6 +160,8 @@ class Problem:
     coefficient_scale: ArrayLike | None = None
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
     collect: Collect = collected
+    family: Family | None = None  # of the kernel, where its smoothness is learned
+    tried: Tried | None = None  # the best smoothness for few data
 
     def dense_model(self, some: Chunk) -> Learned:
         """A dense model of some data."""
