@@ -329,7 +329,7 @@ class HeatGP(BaseEstimator):
         Returns the kernels of each smoothness, and the best; None where it is given.
         """
         heat = without_normalization(self.kernel_)
-        if self._precomputed or not is_learned(self.smoothness, heat):
+        if self._precomputed or not is_learned(self.smoothness, heat, self._setup.given):
             return None
         of_each = ("mean", "offset", "noise_scale")
         own = {k: v[rows] if k in of_each and isinstance(v, np.ndarray) else v for k, v in options.items()}
