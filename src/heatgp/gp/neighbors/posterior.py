@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...covariance import Array, Kernel
+from ...covariance import Array, Kernel, TimeFunction
 from ...errors import Unsupported, caught_warnings, warn_again
 from ..exact import evidence
 from ..factors import JITTER, Dense
@@ -22,7 +22,7 @@ from ..search import Bounds, Fit, exact_objective, fit_from
 from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
-from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
+from .factor import NeighborFactor, Neighborhoods, covariances
 from .nearest import NONE, Places
 
 SIZE = 30
@@ -79,13 +79,14 @@ class NeighborData(Structure):
     time: Any  # at which nearest means nearest
     size: int = SIZE
     terms: int | None = None  # the number of data whose densities are taken; None: all
+    on_device: bool = False  # whether covariances are computed by JAX
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
 
     @cached_property
     def places(self) -> Places:
-        return Places(self.model, self.X, self.time)
+        return (self._device.DevicePlaces if self.on_device else Places)(self.model, self.X, self.time)
 
     @cached_property
     def sets(self) -> Neighborhoods:
@@ -96,7 +97,17 @@ class NeighborData(Structure):
     @cached_property
     def prior(self) -> Prior:
         """The covariance of the data as a function of time."""
-        return Prior(covariances(self.model, self.X, self.sets), NeighborFactor)
+        return Prior(self.covariances(self.X, self.sets), NeighborFactor)
+
+    def covariances(self, X: Array, sets: Neighborhoods) -> TimeFunction:
+        """Those of neighborhoods among the points X: the data, and maybe others."""
+        return (self._device.covariances if self.on_device else covariances)(self.model, X, sets)
+
+    @property
+    def _device(self) -> Any:
+        from . import device  # it imports JAX, which is there
+
+        return device
 
     @property
     def targets(self) -> Targets:
@@ -167,8 +178,8 @@ class NeighborsPosterior(Posterior):
         """Mean and variance of f given these data, (M, m); `columns` are the basis of the mean."""
         number, a = len(self.X), self.params.amplitude
         sets = Neighborhoods(number + np.arange(len(Xnew)), near, number + len(Xnew))
-        values = covariances(self.kernel, np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
-        weights, variances = conditionals(a * values, np.append(self.noise, np.zeros(len(Xnew))))
+        values = self.structure.covariances(np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
+        weights, variances = (a * values).conditionals(np.append(self.noise, np.zeros(len(Xnew))))
         projected = np.einsum("mn,mnc->mc", weights, self.columns[near])
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
         mean = self.offset + columns @ self.inner + projected[:, 0]
@@ -260,6 +271,13 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     )
 
 
+def runs_on_device(kernel: Kernel, time: Any) -> bool:
+    """Whether JAX can compute the covariances of a kernel; it is there where data are in its arrays."""
+    from ..device import runs_on_device
+
+    return runs_on_device(kernel, time)
+
+
 def fit_neighbors(
     problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False, guess: Params | None = None
 ) -> tuple[NeighborsPosterior, Fit | None]:
@@ -274,7 +292,9 @@ def fit_neighbors(
     else:
         guesses = guessed(problem, problem.source.sample(SUBSET), candidates_of(problem.source))
     order = np.random.default_rng(0).permutation(len(some.X))
-    data = NeighborData(kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
+    time, y = guesses[0].time, some.y + problem.known
+    on_device = problem.source.on_device and runs_on_device(kernel, time)
+    data = NeighborData(kernel, some.X, y, known, basis, order, time, on_device=on_device)
     if given.params:
         return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
     number, fit = len(some.X), None

@@ -5,12 +5,19 @@ Reference: Rasmussen and Williams (2006), eq. 4.14.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 from scipy.special import gammaln, kve
 
+from ...array import Array
 from ..kernel import Profile, Slice
+from ..special.cubic_table import CubicTable, read_cubic
 
+NEGLIGIBLE = -42.0
+"""The logarithm of correlations at which tables end: below rounding."""
 BESSEL = 30.0
 """The largest smoothness: beyond, Bessel functions overflow."""
 POLYNOMIALS = {0.5: (1.0,), 1.5: (1.0, 1.0), 2.5: (1.0, 1.0, 1 / 3)}
@@ -42,14 +49,47 @@ class EuclideanMatern(Profile):
             z = argument(theta)[..., None]
             return np.where(z > 0, -2 * unit * bessel_slope(nu, z) / np.where(z > 0, z, 1.0), 0.0)
 
-        height = gammaln(nu) - gammaln(nu + self.dim / 2) - self.dim / 2 * math.log(2 * math.pi * time / nu)
         return Slice(
             lambda theta: bessel_correlation(nu, argument(theta)),
             slope,
-            log_scale=float(height),
+            log_scale=self._height(time),
             log_relative=log,
             relative_gradient=gradient,
         )
+
+    def _height(self, time: float) -> float:
+        """log k(x, x)."""
+        nu, half = self.smoothness, self.dim / 2
+        return float(gammaln(nu) - gammaln(nu + half) - half * math.log(2 * math.pi * time / nu))
+
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
+        """Tables in x = (z / end)^(1 / grade), in which the correlation is smooth, and what √r has as factor."""
+        value, change, end = tables(self.smoothness)
+        root = np.array((math.sqrt(2 * self.smoothness / time) / end) ** (1 / grade(self.smoothness)))
+        still, slope = np.zeros(()), change[0] - self.dim / 2 * value[0]
+        return (value, root), ((slope, still), still), self._height(time)
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        table, root = numbers
+        return read_cubic(table, root * theta[..., 0] ** (1 / grade(self.smoothness)))
+
+
+def grade(nu: float) -> int:
+    """The power of x in the tables."""
+    return max(4, math.ceil(2 / nu))
+
+
+@lru_cache(maxsize=16)
+def tables(nu: float) -> tuple[Any, Any, float]:
+    """`numbers` of the tables of `bessel_correlation` and `bessel_slope`, and the z where they end."""
+    z = np.geomspace(1.0, 1e4, 1000)
+    end = float(z[np.argmax(log_bessel_correlation(nu, z) < NEGLIGIBLE)])
+    x = np.linspace(0.0, 1.0, CubicTable.INTERVALS + 1)
+    found = []
+    for function in (bessel_correlation, bessel_slope):
+        values = function(nu, end * x ** grade(nu))
+        found.append(CubicTable(1.0, values, CubicSpline(x, values)(x, 1), 0.0).numbers)
+    return found[0], found[1], end
 
 
 def bessel_correlation(nu: float, z: np.ndarray) -> np.ndarray:
