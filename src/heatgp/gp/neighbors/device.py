@@ -17,9 +17,11 @@ from jax.scipy.linalg import cho_solve
 
 from ...covariance import Array, Evaluation, Kernel, TimeFunction
 from ..device import Tables, covariance, filled, on_device, parts, tables
-from .factor import Neighborhoods
-from .nearest import NONE, Places
+from .factor import NeighborFactor, Neighborhoods
+from .nearest import NONE, RANKED, Places
 
+WIDTHS = (64, 128, 512, 4096, 1 << 16)
+"""To how many candidates a row is filled up, so that few programs are compiled."""
 ROOM = 1 << 16
 """New points that are predicted with the programs of the fit."""
 
@@ -40,7 +42,7 @@ def covariances(kernel: Kernel, X: Array, sets: Neighborhoods) -> TimeFunction:
         slopes: Any = [DeviceBlocks(members, kernel, at_time, slope, k) for k, slope in enumerate(found.slopes)]
         return Evaluation(lambda: value, lambda: slopes)
 
-    return TimeFunction(at)
+    return DeviceFunction(at)
 
 
 @dataclass(frozen=True)
@@ -100,31 +102,58 @@ class DeviceBlocks:
         weights, left = (self._joined(arrays) for arrays in zip(*found))
         return weights, left
 
+    def solve(self, weights: Array, left: Array, v: Array) -> Array:
+        """R v, with R from these a and d."""
+        members = self.members
+        with jax.enable_x64(True):
+            v = members.each(v)
+            found = jnp.zeros_like(v)
+            for part, *each in members.parts:
+                found = _added(found, v, *self._filled(part, each[0], weights, left), *each)
+            return np.array(found)[: self.sets.number]
+
     def density_slopes(
         self, changes: Sequence[DeviceBlocks], noise: Array, weights: Array, left: Array, columns: Array
     ) -> tuple[Array, Array]:
-        """As of `factor.Blocks`."""
+        """As of a factor with these variances of the noise, a and d."""
         members, scales = self.members, (self.scale, *(each.scale for each in changes))
         slopes = [self.tables.slopes[each.number] for each in changes]
-        of_noise, of_changes = np.zeros(self.sets.number), np.zeros(len(changes))
+        of_noise, of_changes = np.zeros(len(members.points)), np.zeros(len(changes))
         with jax.enable_x64(True):
-            arrays, found = (members.points, members.each(noise), members.each(columns)), []
+            found = jnp.asarray(of_changes), jnp.asarray(of_noise)
+            arrays = members.points, members.each(noise), members.each(columns)
             for part, *each in members.parts:
-                own = (filled(array[part], len(each[0])) for array in (weights, left))
-                found.append(_slopes(self.kernel, self.tables.numbers, slopes, scales, *arrays, *own, *each))
-        for (part, *_), (of_own, along) in zip(members.parts, found):
-            numbers = self.sets.members(part)
-            of_noise += np.bincount(
-                numbers.ravel(), np.asarray(of_own)[: len(numbers)].ravel(), minlength=self.sets.number
-            )
-            of_changes += np.asarray(along)
-        return of_changes, of_noise
+                own = self._filled(part, each[0], weights, left)
+                found = _slopes(self.kernel, found, self.tables.numbers, slopes, scales, *arrays, *own, *each)
+            of_changes, of_noise = map(np.asarray, found)
+        return of_changes, of_noise[: self.sets.number]
+
+    def _filled(self, part: slice, members: Any, *arrays: Array) -> list[Any]:
+        """Rows of a part, filled up as its members are."""
+        return [on_device(filled(array[part], len(members))) for array in arrays]
 
     def _joined(self, arrays: Sequence[Any]) -> Array:
         """The results of all parts, without the rows that these were filled up with."""
         return np.concatenate(
             [np.asarray(a)[: part.stop - part.start] for a, (part, *_) in zip(arrays, self.members.parts)]
         )
+
+
+class DeviceFactor(NeighborFactor):
+    """As `NeighborFactor`, while it has its values."""
+
+    def solve(self, v: Array) -> Array:
+        return super().solve(v) if self.values is None else self.values.solve(self.weights, self.left, v)
+
+    def density_slopes(self, changes: Sequence[Any], columns: Array, solved: Array) -> tuple[Array, Array]:
+        return self.values.density_slopes(changes, 1.0 / self.precision, self.weights, self.left, columns)
+
+
+@dataclass(frozen=True)
+class DeviceFunction(TimeFunction):
+    """`DeviceBlocks` as a function of time, for a `DeviceFactor`."""
+
+    form = DeviceFactor
 
 
 def _matrices(kernel: Kernel, numbers: Any, points: Any, members: Any, there: Any) -> Any:
@@ -155,9 +184,18 @@ def _conditionals(
     return a, C[:, -1, -1] - (a * cross).sum(axis=1)
 
 
-@partial(jax.jit, static_argnums=0)
+@partial(jax.jit, donate_argnums=0)
+def _added(found: Any, v: Any, a: Any, d: Any, members: Any, there: Any) -> Any:
+    """The sum with what some data add to R v."""
+    rows = jnp.concatenate([-a, jnp.ones((len(a), 1))], axis=1) * there
+    e = jnp.einsum("nm,nmc->nc", rows, v[members]) / jnp.where(there[:, -1], d, 1.0)[:, None]
+    return found.at[members].add(rows[..., None] * e[:, None])
+
+
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
 def _slopes(
     kernel: Kernel,
+    found: Any,
     numbers: Any,
     slopes: list[Any],
     scales: Any,
@@ -169,9 +207,10 @@ def _slopes(
     members: Any,
     there: Any,
 ) -> tuple[Any, Any]:
-    """The derivatives in the variances of members, (n, m + 1), and along changes, as of `Blocks._adjoint`.
+    """The derivatives along changes, and in the variances of the noise, with those of some data.
 
-    Those in C_NN are G = level a a' - (a z' + z a') / 2, and with a' = [a, -1], z' = [z, 0] those in all of C.
+    As in `NeighborFactor._adjoint`, those in C_NN are G = level a a' - (a z' + z a') / 2; with a' = [a, -1] and
+    z' = [z, 0] they are those in all of C.
     """
 
     def of(numbers: Any) -> Any:
@@ -188,24 +227,45 @@ def _slopes(
     outer = a[:, :, None] * z[:, None, :]
     G = level[:, None, None] * a[:, :, None] * a[:, None, :] - (outer + outer.mT) / 2
     along = [scale * jnp.vdot(G, jax.jvp(of, (numbers,), (slope,))[1]) for scale, slope in zip(scales[1:], slopes)]
-    return jnp.diagonal(G, axis1=1, axis2=2), jnp.stack(along) if along else jnp.zeros(0)
+    of_changes, of_noise = found
+    of_noise = of_noise.at[members].add(jnp.diagonal(G, axis1=1, axis2=2))
+    return of_changes + jnp.array(along) if along else of_changes, of_noise
 
 
 class DevicePlaces(Places):
-    """As `Places`, with the correlations of candidates computed on the device."""
+    """As `Places`, with candidates compared on the device."""
 
     def _best(self, points: Array, near: Array, size: int) -> Array:
-        width = 1 << (max(size, near.shape[1]) - 1).bit_length()
-        near = np.pad(near, ((0, 0), (0, width - near.shape[1])), constant_values=NONE).astype(np.int32)
-        rows, found = list(parts(len(points), width)), []
+        best, _ = self._ranked(points, near, None, size)
+        return best
+
+    def _earlier(
+        self, rows: Array, near: Array, order: Array, rank: Array, size: int, are_all: bool
+    ) -> tuple[Array, Array]:
+        before = filled(order.astype(np.int32), length_of(len(order))), rank.astype(np.int32)
+        best, enough = self._ranked(self.X[rows], near, before, size)
+        enough |= are_all
+        return best[enough], enough
+
+    def _ranked(self, points: Array, near: Array, before: tuple[Array, Array] | None, size: int) -> tuple[Array, Array]:
+        """The candidates of the largest correlations, (M, size), and whether enough of them come before the points."""
+        width = next(width for width in WIDTHS if width >= max(RANKED * size, near.shape[1]))
+        found, rows = [], list(parts(len(points), width))
         with jax.enable_x64(True):
             arrays = tables(self.kernel, self.time).numbers, self._on_device
+            order = None if before is None else jnp.asarray(before[0])
             for part, length in rows:
-                own = on_device(filled(points[part], length)), filled(near[part], length)
-                found.append(_ranked(self.kernel, *arrays, *own))
-        return np.concatenate(
-            [np.empty((0, width), int), *(np.asarray(a)[: part.stop - part.start] for a, (part, _) in zip(found, rows))]
-        )[:, :size]
+                candidates = np.full((length, width), NONE, np.int32)
+                candidates[: part.stop - part.start, : near.shape[1]] = near[part]
+                own = on_device(filled(points[part], length)), jnp.asarray(candidates)
+                limit = None if before is None else jnp.asarray(filled(before[1][part], length))
+                found.append(_ranked(self.kernel, *arrays, *own, order, limit, RANKED * size))
+        none = np.empty((0, width // 2), int), np.empty(0, bool)
+        best, enough = (
+            np.concatenate([start, *(np.asarray(a)[: part.stop - part.start] for a, (part, _) in zip(each, rows))])
+            for start, each in zip(none, zip(*found) if found else ((), ()))
+        )
+        return best[:, :size], enough
 
     @cached_property
     def _on_device(self) -> Any:
@@ -213,8 +273,18 @@ class DevicePlaces(Places):
 
 
 @partial(jax.jit, static_argnums=0)
-def _ranked(kernel: Kernel, numbers: Any, points: Any, X: Any, near: Any) -> Any:
-    """Candidates, those of the largest correlations first and `NONE` last."""
-    values = jax.vmap(lambda x, Y: covariance(kernel, numbers, x[None], Y)[0])(X, points[near])
-    order = jnp.argsort(jnp.where(near == NONE, jnp.inf, -values), axis=1, stable=True)
-    return jnp.take_along_axis(near, order, axis=1)
+def _ranked(
+    kernel: Kernel, numbers: Any, X: Any, points: Any, near: Any, order: Any, limit: Any, count: Any
+) -> tuple[Any, Any]:
+    """Half of the candidates, those of the largest correlations and `NONE` last.
+
+    With an order, candidates are places in it, and so many of them count, the first of those before the limit.
+    """
+    enough = jnp.ones(len(near), dtype=bool)
+    if order is not None:
+        earlier = (near != NONE) & (near < limit[:, None])
+        enough = earlier.sum(axis=1) >= count
+        near = jnp.where(earlier & (jnp.cumsum(earlier, axis=1) <= count), order[near], NONE)
+    values = jax.vmap(lambda x, Y: covariance(kernel, numbers, x[None], Y)[0])(points, X[near])
+    best = jnp.argsort(jnp.where(near == NONE, jnp.inf, -values), axis=1, stable=True)[:, : near.shape[1] // 2]
+    return jnp.take_along_axis(near, best, axis=1), enough

@@ -106,61 +106,9 @@ class Blocks:
 
     def conditionals(self, noise: Array) -> tuple[Array, Array]:
         """a (T, m) and d (T,), with these variances of the noise, (N,)."""
-        found = list(_each(self.sets, lambda number: self._conditional(noise, number)[:2]))
+        found = list(_each(self.sets, lambda number: _conditional(self, noise, number)[:2]))
         weights, left = (np.concatenate(parts) for parts in zip(*found))
         return weights, left
-
-    def _conditional(self, noise: Array, number: int, pull: Array | None = None) -> tuple[Array, Array, Array]:
-        """a (n, m) and d (n,) of the data of a part, and C_NN^-1 pull."""
-        sets = self.sets
-        part = sets.chunks[number]
-        members, m = sets.members(part), sets.near.shape[1]
-        pairs, own = self.of_part(number), self.own[members] + noise[members]
-        cross = pairs[:, pairs.shape[1] - m :]
-        right = cross[..., None] if pull is None else np.stack([cross, pull], axis=-1)
-        solved = np.linalg.solve(square(pairs[:, : pairs.shape[1] - m], own[:, :-1]), right)
-        a = solved[..., 0]
-        return a, own[:, -1] - (a * cross).sum(axis=1), solved[..., -1]
-
-    def density_slopes(
-        self, changes: Sequence[Blocks], noise: Array, weights: Array, left: Array, columns: Array
-    ) -> tuple[Array, Array]:
-        """As of the factor with these variances of the noise, a and d."""
-        sets, of_noise, of_changes = self.sets, np.zeros(self.sets.number), np.zeros(len(changes))
-
-        def of_part(number: int) -> tuple[Array, Array, Array]:
-            part = sets.chunks[number]
-            members = sets.members(part)
-            of_pairs, of_own = self._adjoint(noise, weights[part], left[part], columns, number)
-            along = [np.vdot(of_pairs, each.of_part(number)) + np.vdot(of_own, each.own[members]) for each in changes]
-            return members, of_own, np.array(along)
-
-        for members, of_own, along in _each(sets, of_part):
-            of_noise += np.bincount(members.ravel(), of_own.ravel(), minlength=sets.number)
-            of_changes += along
-        return of_changes, of_noise
-
-    def _adjoint(self, noise: Array, a: Array, d: Array, columns: Array, number: int) -> tuple[Array, Array]:
-        """The derivatives in the covariances of each pair, (n, pairs), and in the variances of members, (n, m + 1).
-
-        With e = W_i - W_N' a the density of a datum is -1/2 (log d + |e|² / d). A change of the covariance changes a by
-        C_NN^-1 (dC_Ni - dC_NN a), and d by dC_ii - 2 a' dC_Ni + a' dC_NN a.
-        """
-        sets = self.sets
-        part = sets.chunks[number]
-        members = sets.members(part)
-        near = np.where((sets.near[part] == NONE)[..., None], 0.0, columns[members[:, :-1]])
-        e = columns[members[:, -1]] - np.einsum("nm,nmc->nc", a, near)
-        pull = np.einsum("nmc,nc->nm", near, e) / d[:, None]
-        _, _, z = self._conditional(noise, number, pull)
-        level = -0.5 / d + 0.5 * np.square(e).sum(axis=1) / d**2
-        row, column = (index[: -a.shape[1]] for index in sets.triangle)
-        scaled = level[:, None] * a
-        within = 2 * scaled[:, row] * a[:, column] - a[:, row] * z[:, column] - a[:, column] * z[:, row]
-        of_pairs = np.hstack([within, z - 2 * scaled])
-        of_own = np.hstack([scaled * a - z * a, level[:, None]])
-        of_own[:, :-1][sets.near[part] == NONE] = 0.0
-        return of_pairs, of_own
 
 
 def covariances(kernel: Kernel, X: Array, sets: Neighborhoods) -> TimeFunction:
@@ -259,7 +207,53 @@ class NeighborFactor:
 
         Along changes of the covariance, and in the variance of the noise of each datum, (N,).
         """
-        return self.values.density_slopes(changes, 1.0 / self.precision, self.weights, self.left, columns)
+        sets, of_noise, of_changes = self.sets, np.zeros(self.sets.number), np.zeros(len(changes))
+
+        def of_part(number: int) -> tuple[Array, Array, Array]:
+            members = sets.members(sets.chunks[number])
+            of_pairs, of_own = self._adjoint(columns, number)
+            along = [np.vdot(of_pairs, each.of_part(number)) + np.vdot(of_own, each.own[members]) for each in changes]
+            return members, of_own, np.array(along)
+
+        for members, of_own, along in _each(sets, of_part):
+            of_noise += np.bincount(members.ravel(), of_own.ravel(), minlength=sets.number)
+            of_changes += along
+        return of_changes, of_noise
+
+    def _adjoint(self, columns: Array, number: int) -> tuple[Array, Array]:
+        """The derivatives in the covariances of each pair, (n, pairs), and in the variances of members, (n, m + 1).
+
+        With e = W_i - W_N' a the density of a datum is -1/2 (log d + |e|² / d). A change of the covariance changes a by
+        C_NN^-1 (dC_Ni - dC_NN a), and d by dC_ii - 2 a' dC_Ni + a' dC_NN a.
+        """
+        sets = self.sets
+        part = sets.chunks[number]
+        a, d, members = self.weights[part], self.left[part], sets.members(part)
+        near = np.where((sets.near[part] == NONE)[..., None], 0.0, columns[members[:, :-1]])
+        e = columns[members[:, -1]] - np.einsum("nm,nmc->nc", a, near)
+        pull = np.einsum("nmc,nc->nm", near, e) / d[:, None]
+        _, _, z = _conditional(self.values, 1.0 / self.precision, number, pull)
+        level = -0.5 / d + 0.5 * np.square(e).sum(axis=1) / d**2
+        row, column = (index[: -a.shape[1]] for index in sets.triangle)
+        scaled = level[:, None] * a
+        within = 2 * scaled[:, row] * a[:, column] - a[:, row] * z[:, column] - a[:, column] * z[:, row]
+        of_pairs = np.hstack([within, z - 2 * scaled])
+        of_own = np.hstack([scaled * a - z * a, level[:, None]])
+        of_own[:, :-1][sets.near[part] == NONE] = 0.0
+        return of_pairs, of_own
+
+
+def _conditional(values: Blocks, noise: Array, number: int, pull: Array | None = None) -> tuple[Array, Array, Array]:
+    """a (n, m) and d (n,) of the data of a part, and C_NN^-1 pull."""
+    sets = values.sets
+    part = sets.chunks[number]
+    members, m = sets.members(part), sets.near.shape[1]
+    pairs, own = values.of_part(number), values.own[members] + noise[members]
+    cross = pairs[:, pairs.shape[1] - m :]
+    right = cross[..., None] if pull is None else np.stack([cross, pull], axis=-1)
+    solved = np.linalg.solve(square(pairs[:, : pairs.shape[1] - m], own[:, :-1]), right)
+    a = solved[..., 0]
+    return a, own[:, -1] - (a * cross).sum(axis=1), solved[..., -1]
 
 
 def square(pairs: Array, diagonal: Array) -> Array:

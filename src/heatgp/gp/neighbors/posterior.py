@@ -97,7 +97,8 @@ class NeighborData(Structure):
     @cached_property
     def prior(self) -> Prior:
         """The covariance of the data as a function of time."""
-        return Prior(self.covariances(self.X, self.sets), NeighborFactor)
+        function = self.covariances(self.X, self.sets)
+        return Prior(function, getattr(function, "form", NeighborFactor))
 
     def covariances(self, X: Array, sets: Neighborhoods) -> TimeFunction:
         """Those of neighborhoods among the points X: the data, and maybe others."""
@@ -248,7 +249,7 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     """The posterior of f at known parameters."""
     known = data.targets
     noise = np.maximum(params.noise * known.noise, JITTER * params.amplitude)
-    factor = NeighborFactor.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
+    factor = data.prior.form.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
     found = evidence(factor, noise, known, 1.0)
     columns = np.column_stack([known.y - known.basis @ found.coefficients, known.basis])
     return NeighborsPosterior(
