@@ -16,6 +16,9 @@ from ..covariance import Array, Evaluation, Kernel, TimeFunction
 from .device import Tables, covariance, on_device, tables
 from .factors import Dense, not_positive_definite
 
+ROWS = 256
+"""Rows of a matrix that are computed at one time."""
+
 
 @dataclass(frozen=True)
 class DeviceMatrix:
@@ -105,11 +108,20 @@ class DeviceDense(Dense):
             return self.precision * np.asarray(_inverse_diagonal(self.lower))
 
 
+def _row(kernel: Kernel, numbers: Any, x: Any, Y: Any) -> Any:
+    """k(x, y_j), (N,)."""
+    return covariance(kernel, numbers, x[None], Y)[0]
+
+
 @partial(jax.jit, static_argnums=0)
 def _factored(kernel: Kernel, numbers: Any, scale: Any, X: Any, root: Any) -> Any:
     """The Cholesky factor of B; nan where B is not positive definite."""
-    B = scale * covariance(kernel, numbers, X, X) * (root[:, None] * root)
-    return jax.lax.linalg.cholesky(B + jnp.eye(len(X)), symmetrize_input=False)
+
+    def row(own: tuple[Any, Any]) -> Any:
+        return scale * own[1] * _row(kernel, numbers, own[0], X) * root
+
+    B = jax.lax.map(row, (X, root), batch_size=ROWS) + jnp.eye(len(X))
+    return jax.lax.linalg.cholesky(B, symmetrize_input=False)
 
 
 @jax.jit
@@ -131,8 +143,10 @@ def _slopes(
     R = cho_solve((lower, True), jnp.diag(root)) * root[:, None]
     weights = (solved @ solved.T - R) / 2
 
-    def along(slope: Any) -> Any:
-        return jnp.vdot(weights, jax.jvp(lambda n: covariance(kernel, n, X, X), (numbers,), (slope,))[1])
+    def along(own: tuple[Any, Any]) -> Any:
+        x, w = own
+        rows = [jax.jvp(lambda n: _row(kernel, n, x, X), (numbers,), (slope,))[1] for slope in slopes]
+        return jnp.array([scale * jnp.vdot(w, row) for scale, row in zip(scales, rows)])
 
-    found = [scale * along(slope) for scale, slope in zip(scales, slopes)]
-    return jnp.stack(found) if found else jnp.zeros(0), jnp.diagonal(weights)
+    found = jax.lax.map(along, (X, weights), batch_size=ROWS).sum(axis=0) if slopes else jnp.zeros(0)
+    return found, jnp.diagonal(weights)

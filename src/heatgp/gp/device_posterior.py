@@ -89,7 +89,7 @@ def _moments(
     points: Any,
 ) -> tuple[Any, Any]:
     """k(x, X) times projections, and the variance of f but for that of the mean; as `Posterior.latent`."""
-    cross = amplitude * covariance(kernel, numbers, points, Z)
+    cross = jax.lax.optimization_barrier(amplitude * covariance(kernel, numbers, points, Z))
     own = jnp.ones(1) if isinstance(kernel, Normalized) else variances(kernel, numbers, points)
     if root is None:
         cross = solve_triangular(lower_of_points, cross.T, lower=True).T / jnp.sqrt(amplitude)

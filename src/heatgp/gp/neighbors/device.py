@@ -170,7 +170,7 @@ def _solved(C: Any, right: Any) -> Any:
 
 
 def _with_noise(K: Any, noise: Any, members: Any) -> Any:
-    return K + jnp.eye(K.shape[1]) * noise[members][:, None, :]
+    return jax.lax.optimization_barrier(K + jnp.eye(K.shape[1]) * noise[members][:, None, :])
 
 
 @partial(jax.jit, static_argnums=0)
