@@ -37,7 +37,7 @@ class DeviceMatrix:
         return len(self.own)
 
     def __rmul__(self, factor: float) -> DeviceMatrix:
-        return replace(self, own=factor * self.own, scale=factor * self.scale)
+        return replace(self, own=factor * self.own, scale=float(factor) * self.scale)
 
 
 @dataclass(frozen=True)

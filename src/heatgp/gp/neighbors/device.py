@@ -88,7 +88,7 @@ class DeviceBlocks:
         return self.members.sets
 
     def __rmul__(self, factor: float) -> DeviceBlocks:
-        return replace(self, own=factor * self.own, scale=factor * self.scale)
+        return replace(self, own=factor * self.own, scale=float(factor) * self.scale)
 
     def conditionals(self, noise: Array) -> tuple[Array, Array]:
         """a (T, m) and d (T,), with these variances of the noise, (N,)."""
