@@ -170,8 +170,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N). A sparse model reads memory-mapped files (numpy.memmap) in parts, and Dask arrays
-            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Its pass over a JAX
-            array runs on the device of the array: see docs/gpu.md.
+            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Models of
+            a JAX array are computed on its device where they can be: see docs/gpu.md.
         y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
             own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
