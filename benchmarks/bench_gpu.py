@@ -1,6 +1,6 @@
 """Seconds of rough and of dense models of data on JAX's default device, each beside NumPy on the processor.
 
-    python benchmarks/bench_gpu.py [--number 1000000] [--dense 20000] [--new 100000] [--limit 270]
+    python benchmarks/bench_gpu.py [--number 1000000] [--dense 20000] [--new 100000] [--limit 250]
 
 f is a random function of variance one on S², of Matern 3/2 with the given length, and noise of standard deviation 0.1
 is added; the sparse model has a smooth f. Everything is learned. The first fit of a kind compiles. `from` is how many
@@ -17,6 +17,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ import numpy as np
 from jax import numpy as jnp
 
 import heatgp as hg
+from heatgp.estimators import regressor
+from heatgp.gp import device
+from heatgp.gp.neighbors import nearest, posterior
+from heatgp.gp.neighbors.device import DeviceBlocks, DevicePlaces
 
 NOISE = 0.1
 FEATURES = 500
@@ -55,15 +60,37 @@ def matern_function(length: float, rng: np.random.Generator) -> Callable[[np.nda
     return function
 
 
+seconds: dict[str, float] = {}
+
+
+def clocked(owner: Any, name: str) -> None:
+    """Let a function add the time that it takes to `seconds`."""
+    function = getattr(owner, name)
+
+    @wraps(function)
+    def timed(*arguments: Any, **options: Any) -> Any:
+        begin = time.perf_counter()
+        try:
+            return function(*arguments, **options)
+        finally:
+            seconds[name] = seconds.get(name, 0.0) + time.perf_counter() - begin
+
+    setattr(owner, name, timed)
+
+
 def row(say: Callable[[str], None], label: str, X: Any, y: Any, new: np.ndarray, f: np.ndarray, **options: Any) -> None:
     """One fit and its predictions, written."""
     say(f"# {label}: N = {len(X)}, after {time.perf_counter() - started:.0f} s")
+    seconds.clear()
     clocks = [time.perf_counter()]
     gp = hg.GPRegressor(M, **options).fit(X, y)
     clocks.append(time.perf_counter())
     say(f"#   fit {clocks[-1] - clocks[0]:.2f} s, {gp.fit_.evaluations} evaluations, {gp.approximation_}")
+    say("#   in it: " + ", ".join(f"{name} {spent:.2f}" for name, spent in seconds.items()))
+    seconds.clear()
     mean, std = gp.predict(new, return_std=True)
     clocks.append(time.perf_counter())
+    say("#   in predictions: " + ", ".join(f"{name} {spent:.2f}" for name, spent in seconds.items()))
     fit, predict = np.diff(clocks)
     wrong, about = np.abs(mean - f), gp.approximation_
     size = getattr(about, "neighbors", getattr(about, "inducing", len(X)))
@@ -81,9 +108,9 @@ def main() -> None:
     parser.add_argument("--sparse", type=int, default=1_000_000, help="points of the sparse model, of a smooth f")
     parser.add_argument("--new", type=int, default=100_000, help="points to predict")
     parser.add_argument("--numpy", type=int, default=100_000, help="points of the model of neighbors by NumPy")
-    parser.add_argument("--numpy-dense", type=int, default=4000, help="points of the dense models by NumPy")
+    parser.add_argument("--numpy-dense", type=int, default=3000, help="points of the dense models by NumPy")
     parser.add_argument("--length", type=float, default=0.1, help="length scale of f")
-    parser.add_argument("--limit", type=float, default=270.0, help="seconds after which no row is started")
+    parser.add_argument("--limit", type=float, default=250.0, help="seconds after which no row is started")
     options = parser.parse_args()
     out = Path(os.environ.get("OUT", ".")) / "bench_gpu.txt"
     out.write_text("")
@@ -93,6 +120,18 @@ def main() -> None:
         with out.open("a") as file:
             file.write(text + "\n")
 
+    device.ON_PROCESSOR = True  # to try this where there is no accelerator
+    regressor.ON_DEVICE = min(regressor.ON_DEVICE, options.dense)
+    for owner, names in (
+        (posterior, ("guessed", "fit_from", "condition_neighbors")),
+        (nearest.Places, ("before", "among", "_tree_of")),
+        (nearest, ("_query",)),
+        (DevicePlaces, ("_ranked",)),
+        (DeviceBlocks, ("conditionals", "density_slopes", "solve")),
+        (posterior.NeighborsPosterior, ("resolved",)),
+    ):
+        for name in names:
+            clocked(owner, name)
     warnings.simplefilter("always")
     warnings.showwarning = lambda message, *_: say(f"#   {type(message).__name__}: {message}")
     say(f"# JAX {jax.__version__} on {jax.devices()[0].device_kind}, {os.cpu_count()} cores, heatgp {hg.__file__}")
@@ -116,11 +155,11 @@ def main() -> None:
         ("neighbors, again", on_device, options.number, slice(None), near),
         ("dense, Matern 3/2", on_device, options.dense, slice(None), rough),
         ("dense, heat", on_device, options.dense, slice(None), dense),
+        ("neighbors, NumPy", of_numpy, options.numpy, small, near),
         ("sparse, heat", on_device, options.sparse, slice(None), {"inference": "sparse"}),
         ("sparse, heat, NumPy", of_numpy, options.sparse // 10, slice(None), {"inference": "sparse"}),
         ("dense, Matern 3/2, NumPy", of_numpy, options.numpy_dense, small, rough),
         ("dense, heat, NumPy", of_numpy, options.numpy_dense, small, dense),
-        ("neighbors, NumPy", of_numpy, options.numpy, small, near),
     ]
     for label, (points, rough_y, smooth_y), number, some, given in rows:
         if time.perf_counter() - started > options.limit:

@@ -30,7 +30,8 @@ SPACES = [
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
-    """Few data are enough, and take several parts."""
+    """Few data are enough, and take several parts; the device is a processor."""
+    monkeypatch.setattr("heatgp.gp.device.ON_PROCESSOR", True)
     monkeypatch.setattr("heatgp.estimators.regressor.ON_DEVICE", 100)
     monkeypatch.setattr("heatgp.gp.device.PAIRS_OF_PROCESSOR", SMALLEST)
 
