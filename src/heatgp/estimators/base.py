@@ -67,6 +67,7 @@ class Setup:
     mean : MeanModel, the basis functions of the mean.
     by_coordinate : bool, whether each coordinate of R^n has a time of its own.
     learns_smoothness : bool, whether the smoothness was chosen by evidence.
+    on_device : bool, whether points came in a JAX array, and models are computed on its device where that is possible.
     sparse : SparseOptions, with checked inducing points.
     """
 
@@ -80,6 +81,7 @@ class Setup:
     mean: Any = None
     by_coordinate: bool = False
     learns_smoothness: bool = False
+    on_device: bool = False
     sparse: SparseOptions = DEFAULT
 
     @property

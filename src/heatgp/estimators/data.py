@@ -194,6 +194,13 @@ def dask() -> Any:
     return dask
 
 
+def device() -> Any:
+    """Models on the device of JAX arrays; it imports JAX, which is there where an argument is of JAX."""
+    from ..gp import device_posterior
+
+    return device_posterior
+
+
 @dataclass(frozen=True)
 class LinearBasis:
     """One, and those coordinates of a manifold's embedding that are no combination of others at the data."""

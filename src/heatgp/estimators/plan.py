@@ -59,8 +59,8 @@ NO_LOO = (
 NOT_SPARSE = 'inference="{inference}" is not possible with {what}. Leave it "auto": the model is then dense.'
 
 NOT_IN_PARTS = (
-    'inference="neighbors" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use "sparse", '
-    "or give all data as NumPy arrays, such as numpy.asarray(X)."
+    'inference="neighbors" is not for data from partial_fit, memory-mapped files and Dask arrays. Use "sparse", or '
+    "give all data as NumPy arrays, such as numpy.asarray(X)."
 )
 ADDED = (
     refused(

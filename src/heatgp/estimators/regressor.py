@@ -12,6 +12,7 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
+from ..array import is_jax
 from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
@@ -22,6 +23,7 @@ from ..gp.outputs import condition_outputs
 from ..gp.posterior import Posterior, condition
 from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.search import time_intervals
 from ..gp.smoothness import Family, Tried
 from ..gp.sparse.fit import Collect, Learned, Problem
 from ..gp.sparse.sites import LEARNED
@@ -29,7 +31,7 @@ from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
 from ..progress import heartbeat
 from .base import PILOT, HeatGP, Setup, is_precomputed
-from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
+from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, device, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
 from .kernels import on_a_copy, smoothness_of, take_over
 from .plan import (
@@ -52,6 +54,8 @@ from .summary import Parameter
 
 SPACED = 20_000
 """Data of a stream whose nearest distances bound the time; scaled to the number of all data."""
+ON_DEVICE = 1000
+"""Data in JAX arrays below which a dense model is computed on the processor, without compiling anything."""
 FEW = 20
 """Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
 
@@ -171,8 +175,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N). A sparse model reads memory-mapped files (numpy.memmap) in parts, and Dask arrays
-            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Its pass over a JAX
-            array runs on the device of the array: see docs/gpu.md.
+            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Models of
+            a JAX array are computed on its device where they can be: see docs/gpu.md.
         y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
             own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
@@ -296,7 +300,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         priors = self._checked_priors(*own, "coefficients", of_likelihood=getattr(likelihood, "bounds", ()))
         sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against(data.y, likelihood))
         parts = sparse and likelihood is None and in_parts(data.X)
-        if parts and inference == "neighbors":
+        if parts and inference == "neighbors" and not is_jax(data.X):
             check("partial_fit", NEIGHBORS)
         if not parts:
             check_size(data.X, DENSE)
@@ -311,6 +315,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         setup = Setup(
             priors, likelihood, self.integrate is not None, self.project, variances is not None, exposure is not None
         )
+        setup = replace(setup, on_device=is_jax(X) and likelihood is None and data.y.ndim == 1)
         noise = 1.0 if variances is not None else self.noise if likelihood is None else 0.0
         if parts:
             some, where = first_look(data, self.manifold)
@@ -319,7 +324,7 @@ class GPRegressor(RegressorMixin, HeatGP):
             self._learn_smoothness(points, y, self._some_rows(points, PILOT), options)
             source, collect = streamed(data, self._reader)
             with heartbeat(f"The fit of {source.count} points"):
-                found = self._sparse_model(source, "sparse", always, SPACED, collect)
+                found = self._sparse_model(source, inference if is_jax(data.X) else "sparse", always, SPACED, collect)
             if found is not None:
                 return self._keep(*found)
             sparse, data = False, Rows(*map(in_memory, data))
@@ -347,7 +352,8 @@ class GPRegressor(RegressorMixin, HeatGP):
 
     def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
         self._check_grid(len(points))
-        pairs = self._pairs(points)
+        on_device = len(points) >= ON_DEVICE and not self.integrate and self._runs_on_device(points)
+        pairs = device().DevicePairs.of(self.kernel_, points) if on_device else self._pairs(points)
         posterior, fit = self._dense_model(points, y, pairs, **options)
         return self._keep(posterior, fit, [] if fit is None else [params for _, params in fit.maxima[1:]], pairs)
 
@@ -414,7 +420,16 @@ class GPRegressor(RegressorMixin, HeatGP):
             problem = replace(problem, family=family, tried=learned[1])
         return sparse_fit(problem, options, setup.noise_is_known, inference == "neighbors")
 
+    def _runs_on_device(self, points: Array) -> bool:
+        """Whether data came in JAX arrays, and their covariance can be computed on the device."""
+        if not self._setup.on_device:
+            return False
+        _, time = time_intervals(self.kernel_, self._bounds(points), self._setup.given)
+        return device().runs_on_device(self.kernel_, time)
+
     def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
+        if self._setup.on_device:
+            posterior = device().device_posterior(posterior)
         super()._keep(posterior, fit, *others)
         if self._setup.noise_is_known:
             self.noise_ = np.asarray(self.noise, dtype=float)

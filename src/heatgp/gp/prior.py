@@ -23,7 +23,7 @@ from .factors import Dense, LowRank
 from .parameters import checked_scales
 
 Pairs = TimeFunction | None
-"""`kernel.pairs(X)` of the data where the caller has it already, else None."""
+"""`kernel.pairs(X)` of the data where the caller has it already, else None; its `form`, if any, is not `Dense`."""
 NO_WEIGHT = "sample_weight is zero for all observations, which leaves none. Give some a positive one."
 
 
@@ -49,7 +49,8 @@ class Prior:
             features = kernel.features(X)
             assert features is not None
             return cls(features, LowRank)
-        return cls(kernel.pairs(X) if pairs is None else pairs, Dense, dense)
+        pairs = kernel.pairs(X) if pairs is None else pairs
+        return cls(pairs, getattr(pairs, "form", Dense), dense)
 
     def at(self, time: Any, free: Sequence[int] = ()) -> tuple[Array, list[Array]]:
         """The values at one time, and their derivatives in those log times whose numbers are `free`.

@@ -55,16 +55,22 @@ class Places:
             if not len(todo):
                 continue
             tree, count = self._tree_of(order[:end]), 2 * RANKED * size
+            todo = todo[np.argsort(_places_in(tree, end)[rank[todo]])]  # twice as fast
             while len(todo):
-                own = self.images[0][rows[todo]]
-                near = _query(tree, end, own, count)
-                near[near >= rank[todo, None]] = NONE
-                enough = ((near != NONE).sum(axis=1) >= RANKED * size) | (count >= tree.n)
-                chosen = todo[enough]
-                numbers = np.where(near[enough] == NONE, NONE, order[near[enough]])
-                found[chosen] = self._best(self.X[rows[chosen]], _first(numbers, RANKED * size), size)
+                near = _query(tree, end, self.images[0][rows[todo]], count)
+                best, enough = self._earlier(rows[todo], near, order, rank[todo], size, count >= tree.n)
+                found[todo[enough]] = best
                 todo, count = todo[~enough], 2 * count
         return found
+
+    def _earlier(
+        self, rows: Array, near: Array, order: Array, rank: Array, size: int, are_all: bool
+    ) -> tuple[Array, Array]:
+        """The best of candidates, places in the order, before those of the rows; and which rows have enough of them."""
+        near[near >= rank[:, None]] = NONE
+        enough = ((near != NONE).sum(axis=1) >= RANKED * size) | are_all
+        first = _first(near[enough], RANKED * size)
+        return self._best(self.X[rows[enough]], np.where(first == NONE, NONE, order[first]), size), enough
 
     @cached_property
     def _tree(self) -> cKDTree:
@@ -85,14 +91,22 @@ class Places:
 
 def _query(tree: cKDTree, number: int, points: Array, count: int) -> Array:
     """The nearest of some points, each of which may be in the tree several times; `NONE` in the place of repeats."""
-    near = tree.query(points, min(count, tree.n), workers=-1)[1].reshape(len(points), -1) % number
+    near = tree.query(points, min(count, tree.n), workers=-1)[1].reshape(len(points), -1)
     if tree.n > number:
+        near %= number
         order = np.argsort(near, axis=1, kind="stable")
         ordered = np.take_along_axis(near, order, axis=1)
         repeats = np.zeros(near.shape, bool)
         np.put_along_axis(repeats, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
         near = np.where(repeats, NONE, near)
     return near
+
+
+def _places_in(tree: cKDTree, number: int) -> Array:
+    """The places of the points in the order of the leaves of a tree."""
+    places = np.empty(number, int)
+    places[tree.indices % number] = np.arange(tree.n)
+    return places
 
 
 def _first(near: Array, count: int) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...covariance import Array, Kernel
+from ...covariance import Array, Kernel, TimeFunction
 from ...errors import NotConverged, NotPositiveDefinite, Unsupported, caught_warnings
 from ..exact import evidence
 from ..factors import JITTER, Dense
@@ -23,7 +23,7 @@ from ..smoothness import Family, Smoothness, Tried, best_of_tried, best_on_grid,
 from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
-from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
+from .factor import NeighborFactor, Neighborhoods, covariances
 from .nearest import NONE, Places
 
 SIZE = 30
@@ -86,13 +86,14 @@ class NeighborData(Structure):
     time: Any  # at which nearest means nearest
     size: int = SIZE
     terms: int | None = None  # the number of data whose densities are taken; None: all
+    on_device: bool = False  # whether covariances are computed by JAX
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
 
     @cached_property
     def places(self) -> Places:
-        return Places(self.model, self.X, self.time)
+        return (self._device.DevicePlaces if self.on_device else Places)(self.model, self.X, self.time)
 
     @cached_property
     def sets(self) -> Neighborhoods:
@@ -103,7 +104,22 @@ class NeighborData(Structure):
     @cached_property
     def prior(self) -> Prior:
         """The covariance of the data as a function of time."""
-        return Prior(covariances(self.model, self.X, self.sets), NeighborFactor)
+        return self.prior_of(self.sets)
+
+    def prior_of(self, sets: Neighborhoods) -> Prior:
+        """The same for neighborhoods of another kernel."""
+        function = self.covariances(self.X, sets)
+        return Prior(function, getattr(function, "form", NeighborFactor))
+
+    def covariances(self, X: Array, sets: Neighborhoods) -> TimeFunction:
+        """Those of neighborhoods among the points X: the data, and maybe others."""
+        return (self._device.covariances if self.on_device else covariances)(self.model, X, sets)
+
+    @property
+    def _device(self) -> Any:
+        from . import device  # it imports JAX, which is there
+
+        return device
 
     @property
     def targets(self) -> Targets:
@@ -174,8 +190,8 @@ class NeighborsPosterior(Posterior):
         """Mean and variance of f given these data, (M, m); `columns` are the basis of the mean."""
         number, a = len(self.X), self.params.amplitude
         sets = Neighborhoods(number + np.arange(len(Xnew)), near, number + len(Xnew))
-        values = covariances(self.kernel, np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
-        weights, variances = conditionals(a * values, np.append(self.noise, np.zeros(len(Xnew))))
+        values = self.structure.covariances(np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
+        weights, variances = (a * values).conditionals(np.append(self.noise, np.zeros(len(Xnew))))
         projected = np.einsum("mn,mnc->mc", weights, self.columns[near])
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
         mean = self.offset + columns @ self.inner + projected[:, 0]
@@ -244,7 +260,7 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     """The posterior of f at known parameters."""
     known = data.targets
     noise = np.maximum(params.noise * known.noise, JITTER * params.amplitude)
-    factor = NeighborFactor.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
+    factor = data.prior.form.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
     found = evidence(factor, noise, known, 1.0)
     columns = np.column_stack([known.y - known.basis @ found.coefficients, known.basis])
     return NeighborsPosterior(
@@ -267,6 +283,13 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     )
 
 
+def runs_on_device(kernel: Kernel, time: Any) -> bool:
+    """Whether JAX can compute the covariances of a kernel; it is there where data are in its arrays."""
+    from ..device import runs_on_device
+
+    return runs_on_device(kernel, time)
+
+
 def fit_neighbors(
     problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False, guess: Params | None = None
 ) -> tuple[NeighborsPosterior, Fit | None]:
@@ -282,14 +305,16 @@ def fit_neighbors(
         guesses = [first]
     order = np.random.default_rng(0).permutation(len(some.X))
     data = NeighborData(problem.kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
-    if given.params:
-        return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
     number, bounds = len(some.X), problem.bounds
     if problem.family is not None and tried is not None:
         part = replace(data, terms=min(CHOOSING, number))
         data, best = chosen_kernel(part, problem.family, given, problem.priors, replace(tried, params=guesses[0]))
         bounds, guesses = problem.family.bounds(data.model), [best.params]
         given = given_of(data.model, given)
+    on_device = problem.source.on_device and runs_on_device(data.model, guesses[0].time)
+    data = replace(data, terms=None, on_device=on_device)
+    if given.params:
+        return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
     part = replace(data, terms=LEARNED if number > LEARNED else None, time=guesses[0].time)
     objective = neighbors_objective(part, bounds, given, problem.priors)
     fit = fit_from(part.model, objective, objective.box, guesses)
@@ -316,7 +341,7 @@ def chosen_kernel(
 
     def log_posterior(smoothness: Smoothness, starts: list[Params]) -> float:
         kernel = family.kernel(smoothness)
-        prior = Prior(covariances(kernel, data.X, data.sets), NeighborFactor)
+        prior = replace(data, model=kernel).prior_of(data.sets)
         own = family.bounds(kernel), given_of(kernel, given), priors
         objective = replace(exact_objective(kernel, data.X, prior, data.data, *own), y=data.targets)
         with caught_warnings():
