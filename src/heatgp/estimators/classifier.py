@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Complex, Real
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -20,10 +20,10 @@ from ..gp.probit import Probit
 from ..gp.sparse.fit import Learned
 from ..gp.sparse.sites import LEARNED
 from ..progress import heartbeat, log
-from .base import HeatGP, Setup
+from .base import HeatGP, Setup, is_precomputed
 from .data import MeanModel, checked_targets, in_memory
 from .kernels import learns_smoothness
-from .plan import CLASSES, SPARSE_CLASSES, chosen_inference, is_sparse
+from .plan import CLASSES, MEAN_OF_LABELS, SPARSE_CLASSES, chosen_inference, is_sparse
 from .regression_only import names_remedies
 from .streams import of_rows
 from .summary import Parameter
@@ -57,8 +57,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
     label_noise : number from 0 to 1, default None (learned). The share of the labels that were drawn at random:
         P(class) = (1 - label_noise) Phi(f) + label_noise / 2. Of more than two classes each may be overlooked, and the
         label is the best of the others; 1 - label_noise is the probability that none is.
-    mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
-        likely.
+    mean : "constant" (default), "zero", "linear" or a function. A constant is added to f whose prior makes all shares
+        of a class equally likely. "linear" adds the coordinates of the manifold's embedding, as a ridge regression
+        does: the trend and f have the same prior variance, however many coordinates there are. A function returns
+        values of basis functions, as in `GPRegressor`; their coefficients have the variance 1 + amplitude for
+        orthogonal columns whose mean square is one.
     inference : "auto" (default), "dense", "sparse" or Sparse. "dense" is expectation propagation as in Ye et al.
         (2024), in time in proportion to N³. "sparse" takes time in proportion to N: parameters are learned from at most
         2,000 points, and all points are conditioned on in the features of inducing points; Sparse(inducing=500) has
@@ -76,8 +79,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     time_, lengthscale_, amplitude_, label_noise_ : the parameters used, as in `GPRegressor`; `noise_` is None.
     weights_ : of a sum of kernels the share of each in the prior variance; else None.
     smoothness_ : float, the smoothness of the kernel used.
-    coefficients_, coefficient_errors_, coefficient_names_ : of two classes the constant of the mean, as in
-        `GPRegressor`; of more classes empty.
+    coefficients_, coefficient_errors_, coefficient_names_ : of two classes those of the mean, as in `GPRegressor`; of
+        more classes empty. Coordinates of a linear mean are centered, and divided by one scale for each factor.
     likelihood_ : the likelihood used, with its parameters.
     posterior_ : Posterior of the labels -1 and 1, or ClassesPosterior of more classes.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
@@ -103,7 +106,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
     """
 
     label_noise: float | None = None
-    mean: Literal["constant", "zero"] = "constant"
+    mean: Any = "constant"
     inference: Any = "auto"
 
     @learns_smoothness
@@ -135,31 +138,34 @@ class GPClassifier(ClassifierMixin, HeatGP):
         """
         inference, _ = chosen_inference(self.inference, ("auto", "dense", "sparse"))
         priors = self._checked_priors("GPClassifier", "label_noise")
-        if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
-            raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
+        known = isinstance(self.mean, str) and self.mean in ("constant", "zero", "linear")
+        if not (known or callable(self.mean)):
+            raise InvalidInput(MEAN_OF_LABELS.format(value=shown(self.mean)))
         check_label_noise(self.label_noise)
         X, y = in_memory(X), checked_targets(self, in_memory(y))
 
         def observed(points: Array) -> tuple[Setup, tuple[Array, Array]]:
             """The setup of these labels, the points, and the labels as the likelihood takes them."""
             self.classes_, numbers = _classes(points, y)
-            count, mean = len(self.classes_), MeanModel.of(self.mean, None, points)
+            manifold = None if is_precomputed(self.kernel) else self.manifold_
+            count, mean = len(self.classes_), MeanModel.of(self.mean, manifold, points, of_labels=True)
             likelihood = Probit(self.label_noise) if count == 2 else Multinomial(count, self.label_noise)
             setup = Setup(priors, likelihood, self.integrate is not None, self.project, mean=mean)
             return setup, (points, np.where(numbers == 1, 1.0, -1.0) if count == 2 else numbers)
 
         points, labels = self._checked(X, observed)
         setup, number = self._setup, len(points)
+        mean = {"mean": setup.mean.mean}
         against = self._against_sparse() | {'integrate="grid"': setup.integrate}
         with heartbeat(f"The fit of {number} points in {len(self.classes_)} classes"):
             if is_sparse(inference, number, against):
-                found = self._sites_model(points, labels, *self._some_and_near(points, labels), {"mean": self.mean})
+                found = self._sites_model(points, labels, *self._some_and_near(points, labels), mean)
                 if found is not None:
                     return self._keep(*found)
                 self._setup = setup
             self._check_grid(number)
             pairs = self._pairs(points)
-            return self._keep(*self._dense_model(points, labels, pairs, mean=self.mean), (), pairs)
+            return self._keep(*self._dense_model(points, labels, pairs, **mean), (), pairs)
 
     def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
         """The posterior, at the parameters given or learned, and the search for them.
