@@ -2,7 +2,8 @@
 
 Simulated labels, of which the settings are chosen: points of R^20, log-normal matrices of SPD(3), shapes near a mean
 shape in CP^8 and points of S^2; two or three classes that depend on nothing, on a direction in the embedding, on
-the square of one, or on a function of a heat kernel; the strength is random. Real data, which are looked at once
+the square of one, or on a function of a heat kernel; the strength is random, and in half of them a tenth of the labels
+are random. "Clouds" have one centre for each class, and one covariance, whose axes have different lengths. Real data, which are looked at once
 (--real): parts of data sets of scikit-learn, and the gorillas where HEATGP_DATA is given.
 
 Printed are cross entropies of new labels (nats), their differences to the first model with one standard error over
@@ -28,28 +29,41 @@ from heatgp.datasets import DataMissing, gorillas
 from heatgp.gp.kernels import Normalized
 
 NEW = 400
-KINDS = ("no signal", "linear", "square", "function")
+PLACES = ("R^20", "SPD(3)", "CP^8", "S^2")
+KINDS = ("no signal", "linear", "square", "function", "clouds")
 
 
-def points(place, rng, number):
-    """Points of a law with many dimensions."""
-    if place == "R^20":
+def points(place, rng, number, y=None):
+    """Points of a law with many dimensions; with labels y, of clouds with one covariance and a centre for each class."""
+    if place == "R^20" and y is None:
         return hg.Euclidean(20), rng.standard_normal((number, 20))
-    if place == "SPD(3)":
+    if place == "R^20":
+        M, start, spread = hg.Euclidean(20), np.zeros((number, 20)), 1.0
+    elif place == "SPD(3)":
         M, start, spread = hg.SPD(3), np.tile(np.eye(3), (number, 1, 1)), 0.4
     elif place == "CP^8":
         M, spread = hg.ComplexProjective(8), 0.1
         start = np.tile(M.random(rng, 1), (number, 1))
-    else:
+    elif y is None:
         return hg.Sphere(2), hg.Sphere(2).random(rng, number)
-    z = rng.standard_normal(start.shape) + (1j * rng.standard_normal(start.shape) if np.iscomplexobj(start) else 0)
-    return M, M.exp(start, spread * M.noise(start, z))
+    else:
+        M, start, spread = hg.Sphere(2), np.tile([0.0, 0.0, 1.0], (number, 1)), 0.3
+    size = start[0].size * (1 + np.iscomplexobj(start))
+    z = rng.standard_normal((number, size))
+    if y is not None:  # principal axes of decreasing lengths, and centres that need not be along the long ones
+        centers = rng.standard_normal((y.max() + 1, size)) * rng.uniform(0.5, 3) / np.sqrt(size)
+        z = ((z + centers[y]) * 0.8 ** np.arange(size)) @ np.linalg.qr(rng.standard_normal((size, size)))[0]
+    z = z[:, : start[0].size] + (1j * z[:, start[0].size :] if np.iscomplexobj(start) else 0)
+    return M, M.exp(start, spread * M.noise(start, z.reshape(start.shape)))
 
 
 def task(place, kind, classes, seed):
     """Points, labels and the number to learn from."""
-    rng = np.random.default_rng([seed, ("R^20", "SPD(3)", "CP^8", "S^2").index(place), KINDS.index(kind), classes])
+    rng = np.random.default_rng([seed, PLACES.index(place), KINDS.index(kind), classes])
     number = (40, 60, 90)[seed % 3]
+    if kind == "clouds":
+        y = rng.integers(classes, size=number + NEW)
+        return *points(place, rng, number + NEW, y), y, number
     M, X = points(place, rng, number + NEW)
     H = M.embed(X).reshape(len(X), -1)
     H = H - H.mean(axis=0)
@@ -62,12 +76,13 @@ def task(place, kind, classes, seed):
         f = vectors * np.sqrt(np.maximum(values, 0)) @ rng.standard_normal((len(X), classes))
     f = (f - f.mean(axis=0)) / f.std(axis=0) * (0 if kind == "no signal" else np.sqrt(10 ** rng.uniform(-0.5, 2) / 2))
     y = (f + 0.3 * rng.standard_normal(classes) + rng.standard_normal(f.shape) * 0.5**0.5).argmax(axis=1)
+    y = np.where(rng.uniform(size=len(y)) < rng.choice([0.0, 0.1]), rng.integers(classes, size=len(y)), y)
     return M, X, y, number
 
 
-def simulated(draws):
-    for place in ("R^20", "SPD(3)", "CP^8", "S^2"):
-        for kind in KINDS:
+def simulated(draws, kinds):
+    for place in PLACES:
+        for kind in kinds:
             for seed in range(draws):
                 M, X, y, number = task(place, kind, 3 if seed % 4 == 3 else 2, seed)
                 yield f"{place}, {kind}", M, X[:number], y[:number], X[number:], y[number:]
@@ -139,12 +154,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--draws", type=int, default=24)
     parser.add_argument("--real", action="store_true")
+    parser.add_argument("--kinds", nargs="+", default=KINDS)
     parser.add_argument("--models", nargs="+", default=["default", "shares", "RBF", "logistic"])
     parser.add_argument("--keep", help="a file for all scores")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
+    tasks = real(options.draws) if options.real else simulated(options.draws, options.kinds)
     found, seconds, names = {}, np.zeros(len(options.models)), options.models
-    for name, M, X, y, new, truth in (real if options.real else simulated)(options.draws):
+    for name, M, X, y, new, truth in tasks:
         known = np.unique(y)
         kept = np.isin(truth, known)
         new, truth = new[kept], np.searchsorted(known, truth[kept])

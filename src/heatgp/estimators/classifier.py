@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Complex, Real
-from typing import Any, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -30,8 +30,11 @@ from .summary import Parameter
 
 GROUPS = 8
 """Places at which data near each other are looked for."""
+DOUBTED = 1000
+"""Labels up to which they may say nothing of the points: the evidence of more of them is clear."""
 FEW = 10
 """Data of a rare class that are among these."""
+NO_SIGNAL = "labels do not depend on the points with the probability {:.2g}"
 INFERENCE = 3.5e-9
 """Seconds of inference at the parameters found, for each class and triple of points: thirty sweeps."""
 
@@ -71,7 +74,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
         Priors(amplitude_bounds=) is where the prior variance of f is searched for, by default from 0.01 to 10,000.
-    integrate, normalize, random_state, project : as in `GPRegressor`.
+    integrate : "auto" (default), "grid" or None. None takes the best parameters as if they were known, "grid" averages
+        predictions over all that explain the labels. "auto" averages over the best ones and no signal, by their
+        evidence: the labels of up to 1,000 points may not depend on the points at all, and the best parameters then
+        follow chance. Not where `amplitude` is given, with priors=None, and with kernel="precomputed".
+    normalize, random_state, project : as in `GPRegressor`.
 
     Attributes
     ----------
@@ -86,7 +93,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     learned_from_ : int, the number of points that the parameters were learned from. It is less than N for several
         classes of many points, and for sparse models; the evidence and the predictions are of all points.
-    mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
+    mixture_ : Mixture, the posteriors that predictions are averaged over. By default two where the data leave open
+        whether there is a signal, and else one; then `mixture_.weights[1]` is the probability of none.
     approximation_ : SparseApproximation of a sparse model: the number of inducing points, and what they leave
         unexplained of the prior variance. Else None.
     kernel_ : Kernel, the covariance used.
@@ -107,7 +115,10 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     label_noise: float | None = None
     mean: Any = "constant"
+    integrate: Literal["auto", "grid"] | None = "auto"
     inference: Any = "auto"
+
+    _integrals: ClassVar[Sequence[str]] = ("auto", "grid")
 
     @learns_smoothness
     def fit(self, X: Any, y: Any) -> Self:
@@ -150,7 +161,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
             manifold = None if is_precomputed(self.kernel) else self.manifold_
             count, mean = len(self.classes_), MeanModel.of(self.mean, manifold, points, of_labels=True)
             likelihood = Probit(self.label_noise) if count == 2 else Multinomial(count, self.label_noise)
-            setup = Setup(priors, likelihood, self.integrate is not None, self.project, mean=mean)
+            setup = Setup(priors, likelihood, self.integrate == "grid", self.project, mean=mean)
             return setup, (points, np.where(numbers == 1, 1.0, -1.0) if count == 2 else numbers)
 
         points, labels = self._checked(X, observed)
@@ -201,13 +212,28 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
         self.label_noise_ = float(posterior.likelihood.label_noise)
-        return super()._keep(posterior, fit, *others)
+        super()._keep(posterior, fit, *others)
+        if self._doubt > 0.5:
+            log.info("%s; predictions are averaged with the shares of the classes", NO_SIGNAL.format(self._doubt))
+        return self
+
+    @property
+    def _doubt(self) -> float:
+        """The probability of no signal, where predictions are averaged with it; else 0."""
+        averaged = len(self.mixture_.weights) > 1 and not self._setup.integrate
+        return float(self.mixture_.weights[-1]) if averaged else 0.0
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
+        notes = [NO_SIGNAL.format(doubt)] if (doubt := self._doubt) else []
         warned = self.fit_ is not None and "amplitude" in self.fit_.on_bound
         at_top = (p for p in parameters if p.name == "amplitude" and p.is_learned and _at_top(p))
         note = "amplitude is at its upper bound: labels without noise; a larger one changes nothing"
-        return [] if warned else [note for _ in at_top]
+        return notes if warned else notes + [note for _ in at_top]
+
+    def _doubts_signal(self, posterior: Any) -> bool:
+        learned = self._setup.given.amplitude is None and posterior.structure.keeps_data
+        few = posterior.count <= min(DOUBTED, self.learned_from_) and not self._precomputed
+        return self.integrate == "auto" and self.priors is not None and learned and few
 
     @of_rows()
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:
