@@ -1,15 +1,15 @@
 """Few labels in many dimensions: is GPClassifier too sure of itself, and does it lose to simpler models?
 
-Simulated labels, of which the settings are chosen: points of R^20, log-normal matrices of SPD(3), shapes near a mean
-shape in CP^8 and points of S^2; two or three classes that depend on nothing, on a direction in the embedding, on
-the square of one, or on a function of a heat kernel; the strength is random, and in half of them a tenth of the labels
-are random. "Clouds" have one centre for each class, and one covariance, whose axes have different lengths. Real data, which are looked at once
-(--real): parts of data sets of scikit-learn, and the gorillas where HEATGP_DATA is given.
+Simulated labels, of which settings may be chosen: points of R^20, log-normal matrices of SPD(3), shapes near a mean
+shape in CP^8 and points of S^2. Two or three classes depend on nothing, on a direction in the embedding, on the square
+of one, or on a function of a heat kernel; the strength is random, and in half of them a tenth of the labels are random.
+"Clouds" have one centre for each class, and one covariance, whose axes have different lengths. Real data, which are
+looked at once (--real): parts of data sets of scikit-learn, and the gorillas where HEATGP_DATA is given.
 
 Printed are cross entropies of new labels (nats), their differences to the first model with one standard error over
 draws, and confidence (the probability of the predicted class) less accuracy.
 
-    OMP_NUM_THREADS=1 HEATGP_DATA=folder python benchmarks/few_labels.py [--draws 24] [--real] [--models default grid]
+    OMP_NUM_THREADS=1 HEATGP_DATA=folder python benchmarks/few_labels.py [--draws 8] [--real] [--models default grid] [--kinds linear]
 """
 
 import argparse
@@ -34,7 +34,7 @@ KINDS = ("no signal", "linear", "square", "function", "clouds")
 
 
 def points(place, rng, number, y=None):
-    """Points of a law with many dimensions; with labels y, of clouds with one covariance and a centre for each class."""
+    """Points of a law with many dimensions; with labels y, of clouds that have one covariance."""
     if place == "R^20" and y is None:
         return hg.Euclidean(20), rng.standard_normal((number, 20))
     if place == "R^20":
@@ -152,10 +152,10 @@ MODELS = {
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--draws", type=int, default=24)
+    parser.add_argument("--draws", type=int, default=8)
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--kinds", nargs="+", default=KINDS)
-    parser.add_argument("--models", nargs="+", default=["default", "shares", "RBF", "logistic"])
+    parser.add_argument("--models", nargs="+", default=["default", "None", "linear", "shares", "RBF", "logistic"])
     parser.add_argument("--keep", help="a file for all scores")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
