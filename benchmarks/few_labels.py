@@ -9,7 +9,7 @@ looked at once (--real): parts of data sets of scikit-learn, and the gorillas wh
 Printed are cross entropies of new labels (nats), their differences to the first model with one standard error over
 draws, and confidence (the probability of the predicted class) less accuracy.
 
-    OMP_NUM_THREADS=1 HEATGP_DATA=folder python benchmarks/few_labels.py [--draws 8] [--real] [--models default grid] [--kinds linear]
+    OMP_NUM_THREADS=1 HEATGP_DATA=folder python benchmarks/few_labels.py [--draws 8] [--real] [--kinds linear]
 """
 
 import argparse
@@ -176,7 +176,10 @@ def main():
         if options.keep:
             np.save(options.keep, {"names": names, "found": found}, allow_pickle=True)
     print("| task |", " | ".join(names), "|\n|", " | ".join(["---"] * (1 + len(names))), "|")
-    found["all"] = [row for rows in found.values() for row in rows]
+    single = dict(found)
+    for kind in [] if options.real else options.kinds:
+        found[f"all, {kind}"] = [row for name, rows in single.items() if name.endswith(kind) for row in rows]
+    found["all"] = [row for rows in single.values() for row in rows]
     for name, rows in found.items():
         entropies = np.array(rows)[..., 0]
         less = entropies - entropies[:, :1]
