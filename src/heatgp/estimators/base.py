@@ -441,7 +441,7 @@ class HeatGP(BaseEstimator):
         starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
         starts = [np.clip(z, *box.T) for z in starts]
         found = with_no_signal(objective, starts[0], box) if doubts else explored(objective, starts, box)
-        if len(found.weights) == 1:
+        if doubts and len(found.weights) == 1:
             return Mixture.of(posterior)
         self._check_grid(len(posterior.X), len(found.weights))
         shared = None if pairs is None else remembered(pairs)
