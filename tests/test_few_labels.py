@@ -96,3 +96,32 @@ def test_confidence_is_accuracy(M, classes):
         p = hg.GPClassifier(M).fit(X[:40], y[:40]).predict_proba(X[40:])
         over.append(p.max(axis=1).mean() - (p.argmax(axis=1) == y[40:]).mean())
     assert abs(np.mean(over)) < 0.03 + 2 * np.std(over) / np.sqrt(len(over))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_linear_trend_is_that_of_rotated_points(classes, tmp_path):
+    """Coordinates have one scale, so that the trend has the symmetry of the embedding; a file keeps it."""
+    X, y = labelled(3, 40, strength=2.0, classes=classes)
+    R = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))[0]
+    known = {"time": 0.5, "amplitude": 2.0, "label_noise": 0.01, "mean": "linear"}
+    gp, turned = hg.GPClassifier(S2, **known).fit(X, y), hg.GPClassifier(S2, **known).fit(X @ R, y)
+    new = S2.random(np.random.default_rng(1), 9)
+    np.testing.assert_allclose(
+        turned.predict_proba(new @ R), gp.predict_proba(new), atol=1e-6 if classes == 2 else 1e-3
+    )
+    gp.save(tmp_path / "model.npz")
+    np.testing.assert_array_equal(hg.load_model(tmp_path / "model.npz").predict_proba(new), gp.predict_proba(new))
+
+
+def test_each_factor_of_a_product_has_its_share_of_the_trend():
+    """The unit of a factor does not matter, and a factor with one value has no trend."""
+    X, y = labelled(3, 40, strength=2.0)
+    z, M = np.random.default_rng(0).standard_normal((40, 1)), hg.Product(S2, hg.Euclidean(1))
+    known = {"amplitude": 2.0, "label_noise": 0.01, "mean": "linear"}
+    metres = hg.GPClassifier(M, time=(0.5, 1.0), **known).fit(M.join(X, z), y)
+    millimetres = hg.GPClassifier(M, time=(0.5, 1e6), **known).fit(M.join(X, 1e3 * z), y)
+    found = millimetres.predict_proba(M.join(X, 1e3 * z))
+    np.testing.assert_allclose(found, metres.predict_proba(M.join(X, z)), atol=1e-8)
+    np.testing.assert_allclose(millimetres.coefficients_, metres.coefficients_, rtol=1e-6)
+    alone = hg.GPClassifier(M, time=(0.5, 1.0), **known).fit(M.join(X, 0 * z + 2), y)
+    assert alone.coefficient_names_ == ["constant", "coordinate 0", "coordinate 1", "coordinate 2"]
