@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from numbers import Real
 from operator import add
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -17,9 +17,9 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import check_flag, check_seed, is_list, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, NotConverged, Unsupported
 from ..gp.gradients import evidence_gradient
-from ..gp.integration import check_grid, explored, usual_size
+from ..gp.integration import check_grid, explored, usual_size, with_no_signal
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.normal import Normal
@@ -102,7 +102,7 @@ class HeatGP(BaseEstimator):
     time: Any = None
     amplitude: float | None = None
     priors: Any = "weak"
-    integrate: Literal["grid"] | None = None
+    integrate: Literal["auto", "grid"] | None = None
     normalize: bool = True
     random_state: Any = 0
     project: bool = False
@@ -120,6 +120,9 @@ class HeatGP(BaseEstimator):
     @abstractmethod
     def _kind(self) -> str:
         """The kind of the fitted model in `plan`."""
+
+    _integrals: ClassVar[Sequence[str]] = ("grid",)
+    """What `integrate` may be beside None."""
 
     @abstractmethod
     def _explained_predictions(self, points: Array) -> Array:
@@ -278,8 +281,9 @@ class HeatGP(BaseEstimator):
                 raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("project", self.project)
         check_model_smoothness(self.smoothness, self.kernel)
-        if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
-            raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
+        if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate in self._integrals)):
+            names = " or ".join(map(repr, self._integrals))
+            raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use {names}, or None for the best guess.")
         precomputed = is_precomputed(self.kernel)
         if precomputed and self.project:
             raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
@@ -341,7 +345,10 @@ class HeatGP(BaseEstimator):
             return self._bounds(points[rows], len(points), kernel)
 
         family = Family(lambda smoothness: self._with_smoothness(heat, smoothness), bounds)
-        best = learned_smoothness(family, points[rows], y[rows], self._setup.given, **own)
+        try:
+            best = learned_smoothness(family, points[rows], y[rows], self._setup.given, **own)
+        except NotConverged:  # of some of the data; the model may yet
+            return None
         self.kernel_ = family.kernel(best.smoothness)
         self.smoothness_ = smoothness_of(self.kernel_)
         self._setup = replace(self._setup, learns_smoothness=True)
@@ -482,18 +489,28 @@ class HeatGP(BaseEstimator):
     @on_one_thread(lambda model, posterior, *others: len(posterior.X))
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
-        if not (self._setup.integrate and self._setup.learned):
+        doubts = self._doubts_signal(posterior)
+        if not (doubts or (self._setup.integrate and self._setup.learned)):
             return Mixture.of(posterior)
         objective, box = self._objective(posterior, pairs)
         starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
-        found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
+        starts = [np.clip(z, *box.T) for z in starts]
+        found = with_no_signal(objective, starts[0], box) if doubts else explored(objective, starts, box)
+        if doubts and len(found.weights) == 1:
+            return Mixture.of(posterior)
         self._check_grid(len(posterior.X), len(found.weights))
         shared = None if pairs is None else remembered(pairs)
 
         def again(z: Array) -> Any:
+            if doubts and np.array_equal(z, starts[0]):
+                return posterior
             return posterior.again(self.kernel_, objective.params(z), shared, objective.likelihood(z))
 
         return Mixture.over(again, found.points, found.weights)
+
+    def _doubts_signal(self, posterior: Any) -> bool:
+        """Whether predictions are averaged over the best parameters and no signal."""
+        return False
 
     def _check_grid(self, size: int, number: int | None = None) -> None:
         """Raise InvalidInput where a grid of so many posteriors of so many points does not fit into memory.

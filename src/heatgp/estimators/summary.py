@@ -186,7 +186,7 @@ def intervals(posterior: Any, model: Any) -> dict[str, tuple[float, float, str]]
     """
     (objective, box), mixture, own = model._objective(posterior), model.mixture_, posterior.likelihood
     names, z = objective.names, np.clip(objective.coordinates(posterior.params, own), *box.T)
-    if len(mixture.weights) > 1:
+    if model._setup.integrate and len(mixture.weights) > 1:
         points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
         covariance = np.atleast_2d(np.cov(points.T, aweights=mixture.weights, ddof=0))
