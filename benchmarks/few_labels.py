@@ -132,6 +132,7 @@ def shares(M, X, y, new):
 
 MODELS = {
     "default": library(),
+    "heat": library(smoothness=np.inf),
     "None": library(integrate=None),
     "grid": library(integrate="grid"),
     "linear": library(mean="linear"),

@@ -98,7 +98,7 @@ class HeatGP(BaseEstimator):
     manifold: Any = None
     _: KW_ONLY
     kernel: Any = "auto"
-    smoothness: Any = "auto"
+    smoothness: Any = math.inf
     time: Any = None
     amplitude: float | None = None
     priors: Any = "weak"

@@ -54,7 +54,8 @@ class GPClassifier(ClassifierMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
-    smoothness : "auto" (default), "learn", number or inf, the heat kernel; as in `GPRegressor`.
+    smoothness : number, inf (default), "auto" or "learn", as in `GPRegressor`; inf is the heat kernel. Labels say
+        little of a smoothness.
     time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     label_noise : number from 0 to 1, default None (learned). The share of the labels that were drawn at random:

@@ -163,6 +163,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     True
     """
 
+    smoothness: Any = "auto"
     noise: Any = None
     mean: Any = "constant"
     likelihood: Any = "normal"
