@@ -10,6 +10,7 @@ import heatgp as hg
 from heatgp.covariance import Normalized
 from heatgp.errors import AccuracyWarning, InvalidInput, NotPositiveDefinite, Unsupported
 from heatgp.estimators import plan, sparse_regression
+from heatgp.gp import search
 from heatgp.gp.factors import Dense
 from heatgp.gp.neighbors import posterior
 from heatgp.gp.neighbors.factor import NeighborFactor, Neighborhoods, covariances
@@ -487,3 +488,15 @@ def test_a_covariance_that_is_none_is_refused():
     values = covariances(kernel, X, Neighborhoods(rows, places.before(order, rows, 8), len(X))).at(time).value
     with pytest.raises(NotPositiveDefinite, match="60 points"):
         NeighborFactor.of(-1.0 * values, 1e3)
+
+
+def test_newton_from_fewer_data_ends_where_the_search_ends(monkeypatch):
+    X, y, *_ = problem(S2, 1500, smoothness=1.5)
+    monkeypatch.setattr(posterior, "LEARNED", 400)
+    options = {"smoothness": 1.5, "inference": "neighbors"}
+    quick = hg.GPRegressor(S2, **options).fit(X, y)
+    monkeypatch.setattr(search, "newton", lambda *arguments: None)
+    usual = hg.GPRegressor(S2, **options).fit(X, y)
+    np.testing.assert_allclose(quick.fit_.log_marginal_likelihood, usual.fit_.log_marginal_likelihood, atol=1e-3)
+    np.testing.assert_allclose(quick.time_, usual.time_, rtol=1e-2)
+    assert quick.fit_.evaluations < usual.fit_.evaluations

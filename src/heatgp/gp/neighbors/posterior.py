@@ -232,7 +232,7 @@ class NeighborsPosterior(Posterior):
         return mean, variance, of_mean, of_variance
 
     def resolved(self, tolerance: float) -> NeighborsPosterior:
-        """The same with what is said of its predictions: of some of the data, from others, and from those farther away."""
+        """The same with what is said of predictions: of some of the data, from others, and from those farther away."""
         looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
         own, around = looks[:, None], self.structure.places.among(self.X[looks], GAP)[:, : len(self.X) // 10]
         model = replace(self, predictions=NeighborsApproximation(tolerance=tolerance)).with_basis_of(looks)
@@ -291,13 +291,13 @@ def fit_neighbors(
     data = NeighborData(kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
     if given.params:
         return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
-    number, fit = len(some.X), None
+    number, fit, few = len(some.X), None, None
     for terms in (LEARNED, MOST):
         part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
         objective = neighbors_objective(part, bounds, given, problem.priors)
         with caught_warnings() as caught:
-            fit = fit_from(kernel, objective, objective.box, guesses)
-        guesses = [fit.params]
+            fit = fit_from(kernel, objective, objective.box, guesses, few)
+        guesses, few = [fit.params], objective
         if part.terms is None:
             break
     assert fit is not None
