@@ -467,6 +467,7 @@ def test_neighbors_take_the_place_of_inducing_points_that_are_too_few(few_points
 
 def test_a_dense_model_is_the_last_one_of_not_too_many_data(few_points):
     few_points.setattr(sparse_regression, "UNSETTLED", -1.0)
+    few_points.setattr(sparse_regression, "MOSTLY", -1.0)
     structure, (said,) = automatic(0.005)
     assert isinstance(structure, posterior.NeighborData)
     assert "of predictions still change" in said
@@ -500,3 +501,29 @@ def test_newton_from_fewer_data_ends_where_the_search_ends(monkeypatch):
     np.testing.assert_allclose(quick.fit_.log_marginal_likelihood, usual.fit_.log_marginal_likelihood, atol=1e-3)
     np.testing.assert_allclose(quick.time_, usual.time_, rtol=1e-2)
     assert quick.fit_.evaluations < usual.fit_.evaluations
+
+
+INPUTS = {
+    "one datum": (np.zeros(1, int), np.r_[1.0]),
+    "two data": (np.r_[0, 1], np.r_[1.0, 2.0]),
+    "two data at one point": (np.r_[0, 0], np.r_[1.0, 2.0]),
+    "fewer data than neighbors": (np.arange(20), np.sin(np.arange(20))),
+    "one point with different values": (np.zeros(300, int), np.sin(np.arange(300))),
+    "two points with different values": (np.arange(300) % 2, np.sin(np.arange(300))),
+    "points that are seen five times": (np.arange(300) % 60, np.sin(np.arange(300))),
+}
+
+
+@pytest.mark.parametrize("smoothness", [0.5, np.inf])
+@pytest.mark.parametrize("rows, y", INPUTS.values(), ids=INPUTS)
+def test_few_and_repeated_data_are_the_dense_model_or_a_warning_says_so(rows, y, smoothness):
+    """Of 300 data at one point a prediction sees no more than 240."""
+    X, _, new, _ = problem(S2, 60)
+    options = {"mean": 0.5, "smoothness": smoothness, "time": 0.3}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        models = both(S2, X[rows], y, **options)
+    unsettled = models[0].approximation_.unsettled > sparse_regression.UNSETTLED
+    assert unsettled == any("of predictions still change" in str(each.message) for each in caught)
+    if not unsettled:
+        are_near(models, np.vstack([new[:50], X[:3]]))
