@@ -527,3 +527,11 @@ def test_few_and_repeated_data_are_the_dense_model_or_a_warning_says_so(rows, y,
     assert unsettled == any("of predictions still change" in str(each.message) for each in caught)
     if not unsettled:
         are_near(models, np.vstack([new[:50], X[:3]]))
+
+
+@pytest.mark.parametrize("smoothness", [1.5, np.inf])
+def test_many_repeated_points_are_near_the_dense_model(smoothness):
+    X, _, new, _ = problem(S2, 150)
+    rows = np.random.default_rng(1).integers(0, 150, 1500)
+    y = np.sin(6 * X[rows, 0]) + 0.3 * np.random.default_rng(2).standard_normal(1500)
+    are_near(both(S2, X[rows], y, smoothness=smoothness, mean=0.0), new)
