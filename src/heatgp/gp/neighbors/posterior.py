@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...covariance import Array, Kernel, TimeFunction
-from ...errors import NotConverged, NotPositiveDefinite, Unsupported, caught_warnings
+from ...errors import NotConverged, NotPositiveDefinite, Unsupported, caught_warnings, warn_again
 from ..exact import evidence
 from ..factors import JITTER, Dense
 from ..normal import Normal
@@ -24,12 +23,13 @@ from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
 from .factor import NeighborFactor, Neighborhoods, covariances
+from .informative import informative
 from .nearest import NONE, Places
 
 SIZE = 30
 """Neighbors that the density of a datum is conditioned on."""
-SIZES = (15, 30, 60, 120, 240)
-"""Neighbors that a prediction is made from: the first number at which it does not change any more."""
+SIZES = ((15, 15), (30, 60), (60, 240), (120, 480), (240, 480))
+"""Data that a prediction is made from, and candidates of which they are chosen, until it does not change any more."""
 MEANS = 10.0
 """Times the tolerance of standard deviations: the change of a mean, in these, at which it has enough neighbors."""
 CHOOSING = 2000
@@ -44,6 +44,10 @@ CLEAR = 3.0
 """The logarithm of the ratio of posterior densities from which two lengths are better than one."""
 LOOKS = 200
 """Data whose predictions from others are compared."""
+GAP = 120
+"""Data around each of them that are left out too, as if it were in a gap."""
+AT_ONCE = 4096
+"""New points whose neighbors are looked for at one time."""
 JOINTLY = 60
 """Neighbors of each of some points that their covariance is computed from."""
 JOINT = 3000
@@ -58,6 +62,7 @@ class NeighborsApproximation:
     ----------
     neighbors : float, the mean number of near data that some of the data are predicted from.
     unsettled : float, the share of these predictions that still changed with the last of them.
+    unsettled_in_gaps : float, the same where the nearest data are left out.
     tolerance : float, the relative change of a standard deviation at which a prediction has enough neighbors.
     """
 
@@ -65,6 +70,7 @@ class NeighborsApproximation:
 
     neighbors: float = np.nan
     unsettled: float = np.nan
+    unsettled_in_gaps: float = np.nan
     tolerance: float = 1e-2
 
     @property
@@ -162,29 +168,42 @@ class NeighborsPosterior(Posterior):
         return self.latent(Xnew)[0]
 
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
-        mean, variance, _ = self._settled(Xnew, lambda rows, size: self.structure.places.among(Xnew[rows], size))
+        mean, variance, _ = self._settled(Xnew)
         return mean, variance
 
-    def _settled(self, Xnew: Any, nearest: Callable[[Array, int], Array]) -> tuple[Array, Array, Array]:
-        """Mean and variance of f at each point, from as many of its nearest data as it takes, and their numbers.
+    def _settled(self, Xnew: Any, without: Array | None = None) -> tuple[Array, Array, Array]:
+        """Mean and variance of f at each point, from as many near data as it takes, and their numbers.
 
-        The number of a point that needs more than there may be is `np.inf`.
+        The number of a point that needs more than there may be is `np.inf`. Some data may be left out, (M, count).
         """
-        columns, left = self.basis.at(Xnew), np.arange(len(Xnew))
+        without = np.empty((len(Xnew), 0), int) if without is None else without
+        columns = self.basis.at(Xnew)
         mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew))
-        for size in SIZES:
-            if not len(left):
-                break
-            near = nearest(left, size)
-            found = self._given(Xnew[left], near, columns[left])
-            change = np.abs(found[0] - mean[left])
-            deviations = np.sqrt(np.stack([found[1], variance[left]]))
-            mean[left], variance[left], sizes[left] = *found, near.shape[1]
-            limit = self.predictions.tolerance * deviations[0]
-            settled = (change <= MEANS * limit) & (np.abs(np.subtract(*deviations)) <= limit)
-            left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
-        sizes[left] = np.inf
+        for start in range(0, len(Xnew), AT_ONCE):
+            left = np.arange(start, min(start + AT_ONCE, len(Xnew)))
+            for size, candidates in SIZES:
+                if not len(left):
+                    break
+                near = self._nearest(Xnew[left], size, candidates, without[left])
+                found = self._given(Xnew[left], near, columns[left])
+                change = np.abs(found[0] - mean[left])
+                deviations = np.sqrt(np.stack([found[1], variance[left]]))
+                mean[left], variance[left], sizes[left] = *found, near.shape[1]
+                limit = self.predictions.tolerance * deviations[0]
+                settled = (change <= MEANS * limit) & (np.abs(np.subtract(*deviations)) <= limit)
+                left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
+            sizes[left] = np.inf
         return mean, variance, sizes
+
+    def _nearest(self, points: Any, size: int, candidates: int, without: Array) -> Array:
+        """The nearest data, or those of more candidates that say most of f at each point."""
+        if candidates == size:
+            near = self.structure.places.among(points, size, without)
+        else:
+            around = self.structure.places.around(points, candidates, without)
+            data = self.X, self.noise / self.params.amplitude
+            near = informative(self.kernel, self.params.time, data, points, around, size)
+        return near[:, (near != NONE).any(axis=0)]
 
     def _given(self, Xnew: Any, near: Array, columns: Array) -> tuple[Array, Array]:
         """Mean and variance of f given these data, (M, m); `columns` are the basis of the mean."""
@@ -236,20 +255,15 @@ class NeighborsPosterior(Posterior):
         return mean, variance, of_mean, of_variance
 
     def resolved(self, tolerance: float) -> NeighborsPosterior:
-        """The same with what is said of its predictions: of some of the data, from others."""
+        """The same with what is said of predictions: of some of the data, from others, and from those farther away."""
         looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
-        places, model = self.structure.places, replace(self, predictions=NeighborsApproximation(tolerance=tolerance))
-
-        def others(rows: Array, size: int) -> Array:
-            near = places.among(self.X[looks[rows]], size + 1)
-            left_out = near == looks[rows, None]
-            left_out[~left_out.any(axis=1), -1] = True  # of many equal points it may not be among the nearest
-            return near[~left_out].reshape(len(rows), -1)
-
-        _, _, sizes = model.with_basis_of(looks)._settled(self.X[looks], others)
-        number = float(np.minimum(sizes, SIZES[-1]).mean())
-        stated = NeighborsApproximation(number, float(np.mean(np.isinf(sizes))), tolerance)
-        return replace(model, predictions=stated)
+        own, around = looks[:, None], self.structure.places.among(self.X[looks], GAP)[:, : len(self.X) // 10]
+        model = replace(self, predictions=NeighborsApproximation(tolerance=tolerance)).with_basis_of(looks)
+        sizes, far = (model._settled(self.X[looks], out)[2] for out in (own, np.hstack([own, around])))
+        unsettled, in_gaps = (float(np.mean(np.isinf(each))) for each in (sizes, far))
+        number = float(np.minimum(sizes, SIZES[-1][0]).mean())
+        stated = NeighborsApproximation(number, unsettled, in_gaps, tolerance)
+        return replace(self, predictions=stated)
 
     def with_basis_of(self, rows: Array) -> NeighborsPosterior:
         """For new points that are some of the data."""
@@ -315,9 +329,17 @@ def fit_neighbors(
     data = replace(data, terms=None, on_device=on_device)
     if given.params:
         return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
-    part = replace(data, terms=LEARNED if number > LEARNED else None, time=guesses[0].time)
-    objective = neighbors_objective(part, bounds, given, problem.priors)
-    fit = fit_from(part.model, objective, objective.box, guesses)
+    few, fit = None, None
+    for terms in (CHOOSING, LEARNED):
+        part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
+        objective = neighbors_objective(part, bounds, given, problem.priors)
+        with caught_warnings() as caught:
+            fit = fit_from(part.model, objective, objective.box, guesses, few)
+        guesses, few = [fit.params], objective
+        if part.terms is None:
+            break
+    assert fit is not None
+    warn_again(caught)  # of the last search alone
     fit = replace(fit, data=min(LEARNED, number))
     return condition_neighbors(replace(part, terms=None), fit.params, noise_is_known).resolved(tolerance), fit
 

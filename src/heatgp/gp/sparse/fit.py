@@ -129,7 +129,7 @@ class Choice:
 
         step = STEPS if np.all(low >= times) else 0
         if step == 0 and not is_possible(0):
-            step = bisect_left(range(STEPS), True, lo=1, key=is_possible)
+            step = bisect_left(range(STEPS), True, lo=1, key=is_possible) if is_possible(STEPS) else STEPS
         while len(found := chosen(step, len(self.candidates))) >= self.limit and step < STEPS:
             step += 1
         return found
