@@ -195,7 +195,7 @@ def test_several_outputs_say_that_they_have_no_intervals():
 def test_other_maxima_have_the_names_of_their_numbers(has_noise, end):
     params = Params((0.5, 2.0, 0.25), 3.0, 0.1)
     fit = Fit(params, -1.0, ((-1.0, params), (-2.0, params)), (), -1.0)
-    lines = search_path(fit, Mixture.of(None), ["time[0]", "time[1]", "weight[1]"], has_noise)
+    lines = search_path(fit, Mixture([None], np.ones(1)), ["time[0]", "time[1]", "weight[1]"], has_noise)
     assert lines[1] == f"  other maximum: time[0] 0.5, time[1] 2, weight[1] 0.25, amplitude 3{end}"
 
 

@@ -25,8 +25,7 @@ from torch import Tensor
 from ..arguments import check_flag, shown
 from ..covariance import Array, Normalized
 from ..errors import InvalidInput, OffManifold, Unsupported
-from ..estimators.kernels import chosen_kernel, smoothness_of
-from ..estimators.smoothness import check_model_smoothness
+from ..estimators.kernels import check_model_smoothness, chosen_kernel, smoothness_of
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method

@@ -18,8 +18,7 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from ..arguments import as_array, shown
 from ..covariance import Array, Normalized, TimeFunction
 from ..errors import InvalidInput
-from ..estimators.kernels import chosen_kernel
-from ..estimators.smoothness import check_model_smoothness
+from ..estimators.kernels import check_model_smoothness, chosen_kernel
 from ..estimators.time_bounds import WEIGHTS
 from ..heat import kernel as heat
 from ..heat.matern import check_smoothness, with_smoothness

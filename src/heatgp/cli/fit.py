@@ -12,7 +12,7 @@ import numpy as np
 from ..baselines.comparison import infer_task, process
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators import load_model
-from ..estimators.smoothness import LEARNED
+from ..estimators.kernels import LEARNED
 from ..heat.matern import check_smoothness
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold

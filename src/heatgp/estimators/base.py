@@ -37,9 +37,16 @@ from ..threads import on_one_thread
 from .data import check_columns, check_function_of_points, checked_table, chosen_manifold, on_manifold
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
-from .kernels import chosen_kernel, learned_times, learned_weights, smoothness_of, without_normalization
+from .kernels import (
+    check_model_smoothness,
+    chosen_kernel,
+    is_learned,
+    learned_times,
+    learned_weights,
+    smoothness_of,
+    without_normalization,
+)
 from .plan import Sparse, check, chosen_inference
-from .smoothness import check_model_smoothness, is_learned
 from .sparse_regression import warn_of_residual
 from .summary import Parameter, Summary, summary_of
 from .time_bounds import time_bounds
@@ -489,15 +496,15 @@ class HeatGP(BaseEstimator):
     @on_one_thread(lambda model, posterior, *others: len(posterior.X))
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
-        doubts = self._doubts_signal(posterior)
+        doubts, alone = self._doubts_signal(posterior), Mixture([posterior], np.ones(1))
         if not (doubts or (self._setup.integrate and self._setup.learned)):
-            return Mixture.of(posterior)
+            return alone
         objective, box = self._objective(posterior, pairs)
         starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
         starts = [np.clip(z, *box.T) for z in starts]
         found = with_no_signal(objective, starts[0], box) if doubts else explored(objective, starts, box)
         if doubts and len(found.weights) == 1:
-            return Mixture.of(posterior)
+            return alone
         self._check_grid(len(posterior.X), len(found.weights))
         shared = None if pairs is None else remembered(pairs)
 

@@ -13,10 +13,11 @@ from ..arguments import is_list, shown
 from ..covariance import Kernel
 from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
+from ..gp.parameters import Given
 from ..heat.composed import ProductKernel, WrappedKernel, compose
 from ..heat.files import parts_of
 from ..heat.kernel import HeatKernel, MadeKernel
-from ..heat.matern import MaternKernel
+from ..heat.matern import MaternKernel, check_smoothness
 from ..heat.methods import METHODS, Method, count_simple, known_options
 from ..heat.shared import shared_kernel
 from ..heat.sums import SumKernel
@@ -24,6 +25,8 @@ from ..manifolds import Euclidean, Manifold, Product, Scaled
 
 OWN_TIMES = ("shared", "each", "coordinates")
 """What `time` may say of the times that are learned."""
+LEARNED = ("auto", "learn")
+"""What `smoothness` of a model may be beside numbers."""
 
 
 def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0) -> HeatKernel:
@@ -146,6 +149,44 @@ def learned_weights(kernel: Kernel, numbers: Any) -> tuple[float, ...] | None:
         return None
     weights = np.array([1.0, *numbers[-kernel.weight_parameters :]])
     return tuple((weights / weights.sum()).tolist())
+
+
+def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
+    """Raise InvalidInput for a smoothness that no model has, or not one with this `kernel`, before any work."""
+    if isinstance(smoothness, str):
+        if smoothness not in LEARNED:
+            raise InvalidInput(
+                f"smoothness = {smoothness!r} is not known. Give a number, inf for the heat kernel, 'learn' or 'auto', "
+                "which learns it where the heat kernel is exact."
+            )
+        if smoothness == "auto":
+            return
+    elif check_smoothness(smoothness) == math.inf:
+        return
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
+    for simple in own_smoothness(kernel):
+        advice = "Leave one of them out, or give its heat kernel."
+        if simple.smoothness_given_by:
+            advice = f"Leave it out, and give it where the kernel is made: {simple.smoothness_given_by}."
+        raise InvalidInput(f"smoothness = {shown(smoothness)}, but {simple!r} has its own. {advice}")
+
+
+def own_smoothness(kernel: Any) -> list[Any]:
+    """The parts of the argument `kernel` of a model that have a smoothness of their own."""
+    parts = kernel if isinstance(kernel, (list, tuple)) else [kernel]
+    simple = [each for part in parts if isinstance(part, HeatKernel) for each in simple_parts(part)]
+    return [each for each in simple if each.smoothness_given_by or smoothness_of(each) < math.inf]
+
+
+def is_learned(smoothness: Any, kernel: HeatKernel, given: Given) -> bool:
+    """Whether the argument `smoothness` of a model asks for the best one of this kernel.
+
+    A time that is given is that of a kernel which the user knows: by default it is the heat kernel.
+    """
+    if isinstance(smoothness, str) and smoothness == "auto":
+        return kernel.is_exact and not own_smoothness(kernel) and len(given.free) == len(given.time)
+    return isinstance(smoothness, str)
 
 
 def smoothness_of(kernel: Any) -> float:

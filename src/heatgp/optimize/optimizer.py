@@ -20,8 +20,7 @@ from ..arguments import EXTREME, as_array, check_count, check_number, generator
 from ..array import Array
 from ..errors import InvalidInput
 from ..estimators import GPRegressor
-from ..estimators.kernels import chosen_kernel
-from ..estimators.smoothness import check_model_smoothness
+from ..estimators.kernels import check_model_smoothness, chosen_kernel
 from ..manifolds import Manifold
 from ..manifolds.checks import require
 from ..manifolds.fingerprint import fingerprint
