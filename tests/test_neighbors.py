@@ -354,8 +354,8 @@ def test_what_parameters_were_learned_from_is_said(fitted, monkeypatch):
     near, X, y, *_ = fitted
     assert near.learned_from_ == 1200
     assert "parameters were learned" not in str(near.summary())
-    monkeypatch.setattr(posterior, "LEARNED", 200)
-    monkeypatch.setattr(posterior, "MOST", 600)
+    monkeypatch.setattr(posterior, "CHOOSING", 200)
+    monkeypatch.setattr(posterior, "LEARNED", 600)
     part = hg.GPRegressor(S2, smoothness=1.5, inference="neighbors").fit(X, y)
     assert part.learned_from_ == 600
     assert "note: parameters were learned from 600 of 1,200 points" in str(part.summary())
@@ -493,7 +493,7 @@ def test_a_covariance_that_is_none_is_refused():
 
 def test_newton_from_fewer_data_ends_where_the_search_ends(monkeypatch):
     X, y, *_ = problem(S2, 1500, smoothness=1.5)
-    monkeypatch.setattr(posterior, "LEARNED", 400)
+    monkeypatch.setattr(posterior, "CHOOSING", 400)
     options = {"smoothness": 1.5, "inference": "neighbors"}
     quick = hg.GPRegressor(S2, **options).fit(X, y)
     monkeypatch.setattr(search, "newton", lambda *arguments: None)

@@ -38,7 +38,6 @@ from .data import check_columns, check_function_of_points, checked_table, chosen
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
 from .kernels import (
-    check_model_smoothness,
     chosen_kernel,
     is_learned,
     learned_times,
@@ -287,7 +286,6 @@ class HeatGP(BaseEstimator):
             if not (value is None or number or known):
                 raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("project", self.project)
-        check_model_smoothness(self.smoothness, self.kernel)
         if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate in self._integrals)):
             names = " or ".join(map(repr, self._integrals))
             raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use {names}, or None for the best guess.")

@@ -22,7 +22,7 @@ from ..gp.sparse.sites import LEARNED
 from ..progress import heartbeat, log
 from .base import PILOT, HeatGP, Setup, is_precomputed
 from .data import MeanModel, checked_targets, in_memory
-from .kernels import on_a_copy
+from .kernels import check_model_smoothness, on_a_copy
 from .plan import CLASSES, MEAN_OF_LABELS, SPARSE_CLASSES, chosen_inference, is_sparse
 from .regression_only import names_remedies
 from .streams import of_rows
@@ -148,6 +148,7 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.classes_.tolist()
         ['a', 'b']
         """
+        check_model_smoothness(self.smoothness, self.kernel)
         inference, _ = chosen_inference(self.inference, ("auto", "dense", "sparse"))
         priors = self._checked_priors("GPClassifier", "label_noise")
         known = isinstance(self.mean, str) and self.mean in ("constant", "zero", "linear")

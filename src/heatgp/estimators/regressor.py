@@ -33,7 +33,7 @@ from ..progress import heartbeat
 from .base import PILOT, HeatGP, Setup, is_precomputed
 from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, device, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
-from .kernels import on_a_copy, smoothness_of, take_over
+from .kernels import check_model_smoothness, on_a_copy, smoothness_of, take_over
 from .plan import (
     DENSE,
     NEIGHBORS,
@@ -289,6 +289,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         always: bool = False,
     ) -> Self:
         """`fit`; with `always` the model is sparse, however few the data are."""
+        check_model_smoothness(self.smoothness, self.kernel)
         variances = self.noise if is_list(self.noise) else None
         data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
         inference, _ = chosen_inference(self.inference)
@@ -331,6 +332,8 @@ class GPRegressor(RegressorMixin, HeatGP):
             sparse, data = False, Rows(*map(in_memory, data))
         points, y, covariates, options = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
         with heartbeat(f"The fit of {len(points)} points"):
+            if not sparse:
+                self._check_grid(len(points))
             few = PILOT if likelihood is None else PILOT // 2  # each evidence is some inferences
             learned = self._learn_smoothness(points, y, self._some_rows(points, few), options)
             if sparse and likelihood is None:
