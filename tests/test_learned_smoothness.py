@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 import heatgp as hg
 
@@ -32,28 +31,3 @@ def test_partial_fit_keeps_the_smoothness_of_the_first_data(first):
     assert gp.log_marginal_likelihood() == pytest.approx(same.log_marginal_likelihood(), rel=1e-8)
     row = next(p for p in gp.summary().parameters if p.name == "smoothness")
     assert row.is_learned
-
-
-def test_evidences_of_one_kind_are_compared():
-    """A sparse model of smoothness 5/2 beside a dense one of 3/2, whose exact evidence is less by half of what the
-    lower bound of the sparse one loses."""
-    rng = np.random.default_rng(0)
-    X = np.sort(rng.uniform(0, 1, 80))[:, None]
-    walk, wave = np.cumsum(rng.standard_normal(80)) / 9, np.sin(9 * X[:, 0])
-    known = {"time": 0.04, "amplitude": 1.0, "noise": 0.01, "mean": "zero"}
-    noise = 0.1 * rng.standard_normal(80)
-
-    def fitted(share, smoothness, inference):
-        inference = hg.Sparse(tolerance=0.9) if inference == "sparse" else inference
-        gp = hg.GPRegressor(R, smoothness=smoothness, inference=inference, **known)
-        return gp.fit(X, (1 - share) * wave + share * walk + noise)
-
-    def evidence(share, smoothness, inference="dense"):
-        return fitted(share, smoothness, inference).log_marginal_likelihood()
-
-    lost = evidence(0.7, 2.5) - evidence(0.7, 2.5, "sparse")
-    share = brentq(lambda s: evidence(s, 2.5) - evidence(s, 1.5) - lost / 2, 0.4, 1.0)
-    assert evidence(share, 2.5, "sparse") < evidence(share, 1.5) < evidence(share, 2.5)
-    assert evidence(share, 1.5, "sparse") == evidence(share, 1.5)  # where "sparse" is dense
-    assert fitted(share, "learn", "dense").smoothness_ == 2.5
-    assert fitted(share, "learn", "sparse").smoothness_ == 2.5

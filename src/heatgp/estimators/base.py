@@ -340,7 +340,8 @@ class HeatGP(BaseEstimator):
         Returns the kernels of each smoothness, and the best; None where it is given.
         """
         heat = without_normalization(self.kernel_)
-        if self._precomputed or not is_learned(self.smoothness, heat, self._setup.given):
+        are_counts = getattr(self._setup.likelihood, "is_discrete", self._setup.likelihood is not None)
+        if self._precomputed or not is_learned(self.smoothness, heat, self._setup.given, are_counts):
             return None
         of_each = ("mean", "offset", "noise_scale")
         own = {k: v[rows] if k in of_each and isinstance(v, np.ndarray) else v for k, v in options.items()}
@@ -402,12 +403,12 @@ class HeatGP(BaseEstimator):
             warn_of_residual(found[0].approximation, sparse.tolerance)
         return found
 
-    def _near(self, points: Array, seen: Array, groups: int = 1, size: int = NEIGHBORS) -> Array | None:
+    def _near(self, points: Array, seen: Array, groups: int = 1, size: int | None = None) -> Array | None:
         """The numbers of data near each other, in groups; None where data are few, or no time is learned.
 
         They are the nearest ones at times in the middle of the bounds for `seen`, all points or some of them.
         """
-        given = self._setup.given
+        given, size = self._setup.given, size or NEIGHBORS
         if len(points) < 2 * size or not free_times(self.kernel_, given):
             return None
         _, middle = time_intervals(self.kernel_, self._bounds(seen), given)

@@ -179,13 +179,15 @@ def own_smoothness(kernel: Any) -> list[Any]:
     return [each for each in simple if each.smoothness_given_by or smoothness_of(each) < math.inf]
 
 
-def is_learned(smoothness: Any, kernel: HeatKernel, given: Given) -> bool:
+def is_learned(smoothness: Any, kernel: HeatKernel, given: Given, are_counts: bool) -> bool:
     """Whether the argument `smoothness` of a model asks for the best one of this kernel.
 
-    A time that is given is that of a kernel which the user knows: by default it is the heat kernel.
+    A time that is given is that of a kernel which the user knows: by default it is the heat kernel. So it is with
+    labels and counts, which say little of a smoothness.
     """
     if isinstance(smoothness, str) and smoothness == "auto":
-        return kernel.is_exact and not own_smoothness(kernel) and len(given.free) == len(given.time)
+        is_free = len(given.free) == len(given.time) and not are_counts
+        return is_free and kernel.is_exact and not own_smoothness(kernel)
     return isinstance(smoothness, str)
 
 

@@ -83,8 +83,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         `matern_kernel`: 1/2 for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth
         ones. "learn" takes the best number by evidence, from at most 400 of the data; with a model of neighbors from
         2,000, and there the kernel may become a sum of two with times of their own, for functions that vary over two
-        lengths. "auto" does so where all times are learned, and the heat kernel is exact and has no smoothness of its
-        own.
+        lengths. "auto" does so where all times are learned, y are no counts, and the heat kernel is exact and has no
+        smoothness of its own.
     time : number, default None. None learns one time; of a product one for each factor. "shared" learns one time for
         all factors, "coordinates" one for each factor and for each coordinate of R^n (automatic relevance
         determination); "each" is the default of a product. A number is the time of all factors. A tuple gives one time,

@@ -65,7 +65,7 @@ def warn_of_few_neighbors(found: NeighborsApproximation, count: int) -> None:
     if found.unsettled > UNSETTLED:
         other = "dense" if count <= DENSE_IS_POSSIBLE else "sparse"
         warn(
-            f"{found.unsettled:.0%} of predictions still change with the last of {SIZES[-1][0]} neighbors by more than "
+            f"{found.unsettled:.0%} of predictions still change with the last of {SIZES[-1]} neighbors by more than "
             f"the tolerance, {found.tolerance:g}. Smooth kernels need many: where f is rough, give smoothness=0.5 or "
             f'"learn". Else compare with inference="{other}", or give a larger tolerance: '
             "inference=Neighbors(tolerance=...).",

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..covariance import Array, Kernel
 from ..errors import NotConverged, NotPositiveDefinite, caught_warnings
+from ..threads import of_data
 from .objective import Objective, best_of
 from .parameters import Given, LogNormal, Params
 from .search import Bounds, fit, maxima, objective_of, step_units
@@ -56,6 +57,7 @@ def log_prior(smoothness: float) -> float:
     return float(PRIOR.log_density(np.log(min(smoothness, GRID[-2]))))
 
 
+@of_data
 def learned_smoothness(family: Family, X: Array, y: Any, given: Given, **options: Any) -> Tried:
     """The smoothness with the largest posterior density, with the other parameters at their best for each.
 

@@ -13,8 +13,6 @@ NONE = -1
 """In the place of a neighbor where there are fewer."""
 RANKED = 2
 """How many times more candidates are ranked by their correlation than are kept."""
-THINNED = 4
-"""One in so many points is kept for each further ring of points around a new one."""
 
 
 class Places:
@@ -30,7 +28,6 @@ class Places:
     def __init__(self, kernel: Kernel, X: Array, time: object) -> None:
         self.kernel, self.X, self.time = kernel, X, time
         self.images = np.stack([kernel.coordinates(image, time) for image in kernel.images(X)])
-        self._trees: dict[int, cKDTree] = {}
 
     def among(self, points: Array, size: int, without: Array | None = None) -> Array:
         """The numbers of the nearest points to new ones, (M, size); for each some may be left out, (M, count)."""
@@ -40,28 +37,6 @@ class Places:
         if without is not None:
             near = _first(_without_repeats(np.hstack([without, near]))[:, count:], RANKED * size)
         return self._best(points, near, size)
-
-    def around(self, points: Array, size: int, without: Array) -> Array:
-        """Near points and fewer of those farther away, (M, size); `NONE` where there are fewer.
-
-        Half of them are the nearest of all, half of the others the nearest of a random fourth of all points, and so on.
-
-        Parameters
-        ----------
-        points : array of M points.
-        size : int, how many.
-        without : array (M, count) of numbers that are left out.
-        """
-        own, found, number = self.kernel.coordinates(points, self.time), without, len(self.X)
-        left = size
-        while left:
-            order = self._shuffled[:number]
-            count = left if number <= THINNED * size else (left + 1) // 2
-            near = _query(self._thinned(number), number, own, found.shape[1] + count)
-            numbers = _without_repeats(np.hstack([found, np.where(near == NONE, NONE, order[near])]))
-            found = np.hstack([found, _first(numbers[:, found.shape[1] :], count)])
-            left, number = size + without.shape[1] - found.shape[1] if count < left else 0, number // THINNED
-        return found[:, without.shape[1] :]
 
     def before(self, order: Array, rows: Array, size: int) -> Array:
         """The nearest of the points that come earlier in an order, (rows, size); `NONE` where there are fewer.
@@ -99,16 +74,6 @@ class Places:
         enough = ((near != NONE).sum(axis=1) >= RANKED * size) | are_all
         first = _first(near[enough], RANKED * size)
         return self._best(self.X[rows[enough]], np.where(first == NONE, NONE, order[first]), size), enough
-
-    @cached_property
-    def _shuffled(self) -> Array:
-        return np.random.default_rng(5).permutation(len(self.X))
-
-    def _thinned(self, number: int) -> cKDTree:
-        """Of the first points of a random order."""
-        if number not in self._trees:
-            self._trees[number] = self._tree_of(self._shuffled[:number])
-        return self._trees[number]
 
     @cached_property
     def _tree(self) -> cKDTree:

@@ -23,13 +23,12 @@ from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
 from .factor import NeighborFactor, Neighborhoods, covariances
-from .informative import informative
 from .nearest import NONE, Places
 
 SIZE = 30
 """Neighbors that the density of a datum is conditioned on."""
-SIZES = ((15, 15), (30, 60), (60, 240), (120, 480), (240, 480))
-"""Data that a prediction is made from, and candidates of which they are chosen, until it does not change any more."""
+SIZES = (15, 30, 60, 120, 240)
+"""Neighbors that a prediction is made from: the first number at which it does not change any more."""
 MEANS = 10.0
 """Times the tolerance of standard deviations: the change of a mean, in these, at which it has enough neighbors."""
 CHOOSING = 2000
@@ -181,10 +180,11 @@ class NeighborsPosterior(Posterior):
         mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew))
         for start in range(0, len(Xnew), AT_ONCE):
             left = np.arange(start, min(start + AT_ONCE, len(Xnew)))
-            for size, candidates in SIZES:
+            for size in SIZES:
                 if not len(left):
                     break
-                near = self._nearest(Xnew[left], size, candidates, without[left])
+                near = self.structure.places.among(Xnew[left], size, without[left])
+                near = near[:, (near != NONE).any(axis=0)]
                 found = self._given(Xnew[left], near, columns[left])
                 change = np.abs(found[0] - mean[left])
                 deviations = np.sqrt(np.stack([found[1], variance[left]]))
@@ -194,16 +194,6 @@ class NeighborsPosterior(Posterior):
                 left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
             sizes[left] = np.inf
         return mean, variance, sizes
-
-    def _nearest(self, points: Any, size: int, candidates: int, without: Array) -> Array:
-        """The nearest data, or those of more candidates that say most of f at each point."""
-        if candidates == size:
-            near = self.structure.places.among(points, size, without)
-        else:
-            around = self.structure.places.around(points, candidates, without)
-            data = self.X, self.noise / self.params.amplitude
-            near = informative(self.kernel, self.params.time, data, points, around, size)
-        return near[:, (near != NONE).any(axis=0)]
 
     def _given(self, Xnew: Any, near: Array, columns: Array) -> tuple[Array, Array]:
         """Mean and variance of f given these data, (M, m); `columns` are the basis of the mean."""
@@ -261,7 +251,7 @@ class NeighborsPosterior(Posterior):
         model = replace(self, predictions=NeighborsApproximation(tolerance=tolerance)).with_basis_of(looks)
         sizes, far = (model._settled(self.X[looks], out)[2] for out in (own, np.hstack([own, around])))
         unsettled, in_gaps = (float(np.mean(np.isinf(each))) for each in (sizes, far))
-        number = float(np.minimum(sizes, SIZES[-1][0]).mean())
+        number = float(np.minimum(sizes, SIZES[-1]).mean())
         stated = NeighborsApproximation(number, unsettled, in_gaps, tolerance)
         return replace(self, predictions=stated)
 
