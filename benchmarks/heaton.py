@@ -1,6 +1,6 @@
 """The data of Heaton et al. (2019), satellite and simulated, by near neighbors, beside the published figures.
 
-    python benchmarks/heaton.py [--data satellite simulated] [--smoothness 0.5 1.0 1.5] [--folder ../shared/data/heaton]
+    python benchmarks/heaton.py [--data satellite simulated] [--smoothness auto 0.5] [--folder ../shared/data/heaton]
     python benchmarks/heaton.py --peer gpboost [--folder ...]
 
 105,569 values of the plane are given, and 42,740 (satellite) or 44,431 (simulated) are predicted. `score` is the
@@ -45,11 +45,14 @@ def scores(y: np.ndarray, mean: np.ndarray, deviation: np.ndarray) -> tuple[floa
     return tuple(map(float, (np.abs(error).mean(), np.sqrt(np.mean(error**2)), crps.mean(), interval.mean(), cover)))
 
 
-def by_neighbors(smoothness: float, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def by_heatgp(smoothness: str, X: np.ndarray, y: np.ndarray, new: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     import heatgp as hg
 
-    model = hg.GPRegressor(hg.Euclidean(2), smoothness=smoothness, inference="neighbors").fit(X, y)
-    print(f"    time {model.time_:.4g}, amplitude {model.amplitude_:.4g}, noise {model.noise_:.3g}", flush=True)
+    model = hg.GPRegressor(hg.Euclidean(2), smoothness=smoothness if smoothness == "auto" else float(smoothness))
+    model.fit(X, y)
+    print(
+        f"    {model.kernel_!r}, time {model.time_}, noise {model.noise_:.3g}, {model.approximation_.words}", flush=True
+    )
     return model.predict(new, return_std=True, noise=True)
 
 
@@ -74,7 +77,7 @@ def row(name: str, values: tuple[float, ...], seconds: str = "") -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="+", default=list(PUBLISHED))
-    parser.add_argument("--smoothness", nargs="+", type=float, default=[0.5, 1.0, 1.5])
+    parser.add_argument("--smoothness", nargs="+", default=["auto"])
     parser.add_argument("--folder", type=Path, default=Path("../shared/data/heaton"))
     parser.add_argument("--peer", choices=["gpboost"])
     options = parser.parse_args()
@@ -85,7 +88,7 @@ def main() -> None:
         print(f"{data:24s}    MAE   RMSE   CRPS  score  cover  seconds (processor)")
         for name, values in PUBLISHED[data].items():
             row(name, values, "published")
-        tried = {f"smoothness {each:g}": (by_neighbors, each) for each in options.smoothness}
+        tried = {f"smoothness {each}": (by_heatgp, each) for each in options.smoothness}
         for name, (function, *arguments) in ({"GPBoost, Vecchia": (by_gpboost,)} if options.peer else tried).items():
             wall, processor = time.perf_counter(), time.process_time()
             mean, deviation = function(*arguments, X[train], y[train], X[test])

@@ -145,7 +145,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     learned_from_ : int, the number of points that the parameters were learned from. It is less than N for a model of
-        neighbors of more than 100,000 points.
+        neighbors of more than 10,000 points.
     mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
