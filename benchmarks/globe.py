@@ -109,8 +109,9 @@ def heatgp_model(number: int = LEARN, **options) -> Callable[[Task], tuple[Predi
         about = ""
         if found is not None:
             sparse = isinstance(found, SparseApproximation)
-            about = f"{found.inducing} points, " if sparse else f"from {found.data:.0f} near values, "
-        about += f"length {np.degrees(np.sqrt(gp.time_)):.1f} degrees, noise {np.sqrt(gp.noise_):.4g}"
+            about = f"{found.inducing} points, " if sparse else f"from {found.neighbors:.0f} near values, "
+        lengths = ", ".join(f"{each:.1f}" for each in np.degrees(np.atleast_1d(gp.lengthscale_)))
+        about += f"smoothness {gp.smoothness_:g}, length {lengths} degrees, noise {np.sqrt(gp.noise_):.4g}"
         about += ", warned of too few points" * bool(caught)
         return lambda X: (*gp.predict(X, return_std=True), gp.noise_), about
 
@@ -154,7 +155,8 @@ def _centred(values: np.ndarray) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--variables", nargs="+", default=["u", "z"], choices=NOISE)
-    parser.add_argument("--smoothness", nargs="+", default=["inf", "2.5", "1.5"], help='numbers, inf or "learn"')
+    words = 'numbers, inf, or "default" for a model whose arguments are all left out'
+    parser.add_argument("--smoothness", nargs="+", default=["default", "inf", "2.5", "1.5"], help=words)
     parser.add_argument("--inducing", type=int, help="inducing points at most")
     parser.add_argument("--dense", type=int, default=DENSE, help="data of the dense fit, 0 for none")
     parser.add_argument("--pictures", help="a folder for maps of the model with the lowest NLPD")
@@ -165,21 +167,22 @@ def main() -> None:
         print(HEADER)
         best: tuple[float, Predict] | None = None
         for each in options.smoothness:
-            smoothness = each if each == "learn" else float(each)
+            arguments: dict = {} if each == "default" else {"smoothness": float(each)}
             kept: list[Predict] = []
 
-            def learn(task: Task, kept=kept, smoothness=smoothness) -> tuple[Predict, str]:
-                predict, about = heatgp_model(smoothness=smoothness, inference=hg.Sparse(options.inducing))(task)
+            def learn(task: Task, kept=kept, arguments=arguments) -> tuple[Predict, str]:
+                structure = {"inference": hg.Sparse(options.inducing)} if arguments else {}
+                predict, about = heatgp_model(**arguments, **structure)(task)
                 kept.append(predict)
                 return predict, about
 
-            name = "heat kernel" if each == "inf" else f"Matern {each}"
+            name = {"default": "by default", "inf": "heat kernel"}.get(each, f"Matern {each}")
             found = score(name, learn, task)
             print(found, flush=True)
             if best is None or found.nlpd < best[0]:
                 best = found.nlpd, kept[0]
             if options.dense:
-                model = heatgp_model(options.dense, smoothness=smoothness, inference="dense")
+                model = heatgp_model(options.dense, **arguments, inference="dense")
                 print(score(f"  dense, {options.dense} values", model, task), flush=True)
         if options.pictures and best is not None:
             path = Path(options.pictures) / f"globe_{variable}.png"

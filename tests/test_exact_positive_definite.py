@@ -133,7 +133,7 @@ def test_fits_take_two_seconds(n, spread, rng):
     start = process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SmallSampleWarning)
-        GPRegressor(SPD(3)).fit(X, y)
+        GPRegressor(SPD(3), smoothness=np.inf).fit(X, y)
     assert process_time() - start < 4.0  # with room for another process on the same cores
 
 

@@ -43,6 +43,27 @@ def test_kernels_of_jax_arrays_are_those_of_numpy_arrays(M, rng):
     assert np.max(np.abs(np.asarray(single) - expected) / scale / (1e-6 + 1e-7 / np.sqrt(times)[:, None, None])) < 1
 
 
+@pytest.mark.parametrize("smoothness", [np.inf, 0.5, 1.5, pytest.param(0.8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("M", [*FAST, *(pytest.param(M, marks=pytest.mark.slow) for M in SLOW)], ids=repr)
+def test_tables_have_derivatives_in_log_times(M, smoothness, rng):
+    """To 1e-12 of the diagonal; and Matern kernels are functions of tables too, where they are of one coordinate."""
+    kernel = hg.heat_kernel(M).with_times("each") if smoothness == np.inf else hg.matern_kernel(M, smoothness)
+    X = M.random(rng, 20)
+    time = tuple(np.geomspace(0.1, 0.5, kernel.parameters)) if kernel.parameters > 1 else 0.1
+    expected = kernel.pairs(X).at(time)
+    try:
+        numbers, slopes = kernel.tabulated(time)
+    except Unsupported:
+        assert smoothness < np.inf
+        return
+    with jax.enable_x64(True):
+        numbers, slopes, X = jax.tree.map(jnp.asarray, (numbers, slopes, X))
+        for slope, change in zip(slopes, expected.slopes, strict=True):
+            values, found = jax.jvp(lambda n: kernel.read_table(n, X, X), (numbers,), (slope,))
+            for one, other in ((values, expected.value), (found, change)):
+                np.testing.assert_allclose(one, other, atol=1e-12 * expected.value.max(), rtol=0)
+
+
 def test_shapes_are_those_of_a_call_with_numpy_arrays(rng):
     X = hg.Sphere(2).random(rng, 6)
     grid = jnp.asarray(X.reshape(2, 3, 3), dtype=np.float32)

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
 
 import heatgp as hg
+from heatgp.gp.neighbors import posterior
 
 R = hg.Euclidean(1)
 
@@ -34,26 +34,57 @@ def test_partial_fit_keeps_the_smoothness_of_the_first_data(first):
     assert row.is_learned
 
 
-def test_evidences_of_one_kind_are_compared():
-    """A sparse model of smoothness 5/2 beside a dense one of 3/2, whose exact evidence is less by half of what the
-    lower bound of the sparse one loses."""
-    rng = np.random.default_rng(0)
-    X = np.sort(rng.uniform(0, 1, 80))[:, None]
-    walk, wave = np.cumsum(rng.standard_normal(80)) / 9, np.sin(9 * X[:, 0])
-    known = {"time": 0.04, "amplitude": 1.0, "noise": 0.01, "mean": "zero"}
-    noise = 0.1 * rng.standard_normal(80)
+def test_the_smoothness_of_functions_is_found():
+    """Functions drawn with a known smoothness; the evidence is at most some nats below that of the true one."""
+    S2, rng = hg.Sphere(2), np.random.default_rng(1)
+    X = S2.random(rng, 300)
+    for smoothness, low, high in [(0.5, 0.25, 1.0), (1.5, 0.9, 3.0), (np.inf, 4.0, np.inf)]:
+        kernel = hg.matern_kernel(S2, smoothness)
+        K = kernel(X, time=0.16)
+        y = np.linalg.cholesky(K / K[0, 0] + 1e-10 * np.eye(300)) @ rng.standard_normal(300)
+        y += 0.05 * rng.standard_normal(300)
+        gp, true = (hg.GPRegressor(S2, smoothness=each).fit(X, y) for each in ("auto", smoothness))
+        assert low <= gp.smoothness_ <= high
+        assert gp.log_marginal_likelihood() > true.log_marginal_likelihood() - 2
+        assert gp.kernel_.parameters == 1
 
-    def fitted(share, smoothness, inference):
-        inference = hg.Sparse(tolerance=0.9) if inference == "sparse" else inference
-        gp = hg.GPRegressor(R, smoothness=smoothness, inference=inference, **known)
-        return gp.fit(X, (1 - share) * wave + share * walk + noise)
 
-    def evidence(share, smoothness, inference="dense"):
-        return fitted(share, smoothness, inference).log_marginal_likelihood()
+@pytest.mark.parametrize(
+    "options",
+    [{"time": 0.3}, {"kernel": hg.matern_kernel(R, 1.5)}, {"smoothness": np.inf}, {"likelihood": "poisson"}],
+    ids=["a time", "a kernel", "inf", "counts"],
+)
+def test_by_default_it_is_not_learned_where_the_kernel_is_known(options):
+    X, y = rough_data(30)
+    gp = hg.GPRegressor(R, **options).fit(X, np.round(3 * np.abs(y)) if "likelihood" in options else y)
+    assert gp.smoothness_ == (1.5 if "kernel" in options else np.inf)
+    assert not any(row.name == "smoothness" and row.is_learned for row in gp.summary().parameters)
 
-    lost = evidence(0.7, 2.5) - evidence(0.7, 2.5, "sparse")
-    share = brentq(lambda s: evidence(s, 2.5) - evidence(s, 1.5) - lost / 2, 0.4, 1.0)
-    assert evidence(share, 2.5, "sparse") < evidence(share, 1.5) < evidence(share, 2.5)
-    assert evidence(share, 1.5, "sparse") == evidence(share, 1.5)  # where "sparse" is dense
-    assert fitted(share, "learn", "dense").smoothness_ == 2.5
-    assert fitted(share, "learn", "sparse").smoothness_ == 2.5
+
+def test_a_model_of_two_lengths(monkeypatch, tmp_path):
+    """It has two times and a weight, and everything that a model of neighbors has."""
+    monkeypatch.setattr(posterior, "CLEAR", -np.inf)  # two lengths, whatever the data say
+    rng, plane = np.random.default_rng(0), hg.Euclidean(2)
+    X = rng.uniform(0, 1, (500, 2))
+    y = np.sin(4 * X[:, 0]) + 0.3 * np.abs(np.sin(30 * X[:, 1])) + 0.05 * rng.standard_normal(500)
+    gp = hg.GPRegressor(plane, inference="neighbors").fit(X, y)
+    assert len(gp.time_) == len(gp.lengthscale_) == len(gp.weights_) == 2
+    assert gp.smoothness_ == 0.5
+    first, second = (hg.matern_kernel(plane, part.smoothness) for part in gp.kernel_.kernel.summands)
+    dense = hg.GPRegressor(
+        plane,
+        kernel=first + second,
+        inference="dense",
+        time=gp.posterior_.params.time,
+        amplitude=gp.amplitude_,
+        noise=gp.noise_,
+    ).fit(X, y)
+    (mean, std), (exact, deviation) = (model.predict(X + 0.01, return_std=True) for model in (gp, dense))
+    assert np.sqrt(np.mean((std / deviation - 1) ** 2)) < 0.01
+    assert np.sqrt(np.mean(((mean - exact) / deviation) ** 2)) < 0.1
+    value, slopes = gp.log_marginal_likelihood(gradient=True)
+    assert value == pytest.approx(gp.log_marginal_likelihood())
+    assert len(slopes) == 5
+    assert "weight[1]" in str(gp.summary())
+    gp.save(tmp_path / "model")
+    np.testing.assert_array_equal(hg.load_model(tmp_path / "model").predict(X), gp.predict(X))

@@ -465,7 +465,10 @@ def test_regression_is_that_of_scikit_learn(nu):
 
 
 def test_learned_smoothness_has_the_largest_evidence():
-    """Functions are drawn with known smoothness; on a circle seventy points tell 1/2 from smooth ones."""
+    """Functions are drawn with known smoothness; on a circle seventy points tell 1/2 from smooth ones.
+
+    It may be between the numbers in use, and has a prior which is worth less than two nats.
+    """
     manifold, rng = hg.Torus(1), np.random.default_rng(0)
     X = manifold.random(rng, 70)
     covariance = hg.matern_kernel(manifold, 0.5)(X, time=4.0)
@@ -477,8 +480,9 @@ def test_learned_smoothness_has_the_largest_evidence():
         nu: hg.GPRegressor(manifold, smoothness=nu).fit(X, rough).log_marginal_likelihood()
         for nu in (*HALVES, math.inf)
     }
-    assert model.smoothness_ == max(evidence, key=evidence.get) == 0.5
-    assert model.log_marginal_likelihood() == pytest.approx(max(evidence.values()), abs=1e-6)
+    assert max(evidence, key=evidence.get) == 0.5
+    assert 0.25 <= model.smoothness_ < 1
+    assert model.log_marginal_likelihood() > max(evidence.values()) - 2
     assert model.smoothness == "learn"
 
 

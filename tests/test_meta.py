@@ -46,7 +46,8 @@ MAY_IMPORT = {
 ONE_FILE_EACH = {
     "jax": {
         *("paths/jax_engine.py", "paths/registers.py", "paths/entries.py", "paths/philox.py", "testing/compiled.py"),
-        *("heat/jax_arrays.py", "adapters/jax.py"),
+        *("heat/jax_arrays.py", "adapters/jax.py", "gp/device.py", "gp/device_dense.py", "gp/device_posterior.py"),
+        "gp/neighbors/device.py",
     },
     "torch": {"adapters/gpytorch.py", "adapters/botorch.py"},
     "gpytorch": {"adapters/gpytorch.py", "adapters/botorch.py"},

@@ -10,6 +10,7 @@ import heatgp as hg
 from heatgp.covariance import Normalized
 from heatgp.errors import AccuracyWarning, InvalidInput, NotPositiveDefinite, Unsupported
 from heatgp.estimators import plan, sparse_regression
+from heatgp.gp import search
 from heatgp.gp.factors import Dense
 from heatgp.gp.neighbors import posterior
 from heatgp.gp.neighbors.factor import NeighborFactor, Neighborhoods, covariances
@@ -100,7 +101,7 @@ def test_slopes_are_those_of_the_density(name):
 # Models of GPRegressor, beside dense ones.
 
 GIVEN = {"time": 0.05, "amplitude": 1.0, "noise": 0.1}
-ALL = hg.Neighbors(tolerance=1e-9)
+ALL = hg.Neighbors(tolerance=1e-15)
 """Predictions are made from all of few data."""
 MEANS = {"number": 3.0, "zero": "zero", "constant": "constant", "linear": "linear"}
 
@@ -294,8 +295,8 @@ def test_what_parameters_were_learned_from_is_said(fitted, monkeypatch):
     near, X, y, *_ = fitted
     assert near.learned_from_ == 1200
     assert "parameters were learned" not in str(near.summary())
-    monkeypatch.setattr(posterior, "LEARNED", 200)
-    monkeypatch.setattr(posterior, "MOST", 600)
+    monkeypatch.setattr(posterior, "CHOOSING", 200)
+    monkeypatch.setattr(posterior, "LEARNED", 600)
     part = hg.GPRegressor(S2, smoothness=1.5, inference="neighbors").fit(X, y)
     assert part.learned_from_ == 600
     assert "note: parameters were learned from 600 of 1,200 points" in str(part.summary())
@@ -407,6 +408,7 @@ def test_neighbors_take_the_place_of_inducing_points_that_are_too_few(few_points
 
 def test_a_dense_model_is_the_last_one_of_not_too_many_data(few_points):
     few_points.setattr(sparse_regression, "UNSETTLED", -1.0)
+    few_points.setattr(sparse_regression, "MOSTLY", -1.0)
     structure, (said,) = automatic(0.005)
     assert isinstance(structure, posterior.NeighborData)
     assert "of predictions still change" in said
@@ -428,3 +430,54 @@ def test_a_covariance_that_is_none_is_refused():
     values = covariances(kernel, X, Neighborhoods(rows, places.before(order, rows, 8), len(X))).at(time).value
     with pytest.raises(NotPositiveDefinite, match="60 points"):
         NeighborFactor.of(-1.0 * values, 1e3)
+
+
+def test_newton_from_fewer_data_ends_where_the_search_ends(monkeypatch):
+    X, y, *_ = problem(S2, 1500, smoothness=1.5)
+    monkeypatch.setattr(posterior, "CHOOSING", 400)
+    options = {"smoothness": 1.5, "inference": "neighbors"}
+    quick = hg.GPRegressor(S2, **options).fit(X, y)
+    monkeypatch.setattr(search, "newton", lambda *arguments: None)
+    usual = hg.GPRegressor(S2, **options).fit(X, y)
+    np.testing.assert_allclose(quick.fit_.log_marginal_likelihood, usual.fit_.log_marginal_likelihood, atol=1e-3)
+    np.testing.assert_allclose(quick.time_, usual.time_, rtol=1e-2)
+    assert quick.fit_.evaluations < usual.fit_.evaluations
+
+
+INPUTS = {
+    "one datum": (np.zeros(1, int), np.r_[1.0]),
+    "two data": (np.r_[0, 1], np.r_[1.0, 2.0]),
+    "two data at one point": (np.r_[0, 0], np.r_[1.0, 2.0]),
+    "fewer data than neighbors": (np.arange(20), np.sin(np.arange(20))),
+    "one point with different values": (np.zeros(300, int), np.sin(np.arange(300))),
+    "two points with different values": (np.arange(300) % 2, np.sin(np.arange(300))),
+    "points that are seen five times": (np.arange(300) % 60, np.sin(np.arange(300))),
+}
+
+
+@pytest.mark.parametrize("smoothness", [0.5, np.inf])
+@pytest.mark.parametrize("rows, y", INPUTS.values(), ids=INPUTS)
+def test_few_and_repeated_data_are_the_dense_model_or_a_warning_says_so(rows, y, smoothness):
+    """Of 300 data at one point a prediction sees no more than 240."""
+    X, _, new, _ = problem(S2, 60)
+    options = {"mean": 0.5, "smoothness": smoothness, "time": 0.3}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        models = both(S2, X[rows], y, **options)
+    unsettled = models[0].approximation_.unsettled > sparse_regression.UNSETTLED
+    assert unsettled == any("of predictions still change" in str(each.message) for each in caught)
+    if not unsettled:
+        are_near(models, np.vstack([new[:50], X[:3]]))
+
+
+def test_many_repeated_points_are_near_the_dense_model_or_a_warning_says_no():
+    X, _, new, _ = problem(S2, 150)
+    rows = np.random.default_rng(1).integers(0, 150, 1500)
+    y = np.sin(6 * X[rows, 0]) + 0.3 * np.random.default_rng(2).standard_normal(1500)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        models = both(S2, X[rows], y, mean=0.0)
+    unsettled = any("of predictions still change" in str(each.message) for each in caught)
+    assert unsettled == (models[0].approximation_.unsettled > sparse_regression.UNSETTLED)
+    if not unsettled:
+        are_near(models, new)

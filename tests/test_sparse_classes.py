@@ -161,4 +161,4 @@ def test_the_smoothness_of_classes_is_learned():
     y = X[:, 0] + 0.3 * np.random.default_rng(1).standard_normal(60) > 0
     models = [hg.GPClassifier(hg.Sphere(2), smoothness=each).fit(X, y) for each in (np.inf, 2.5, 1.5, 0.5, "learn")]
     evidences = [model.log_marginal_likelihood() for model in models]
-    assert evidences[-1] == max(evidences[:-1])
+    assert evidences[-1] > max(evidences[:-1]) - 1  # it has a prior

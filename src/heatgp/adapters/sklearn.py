@@ -18,9 +18,10 @@ from sklearn.gaussian_process.kernels import Hyperparameter, Kernel
 from ..arguments import as_array, shown
 from ..covariance import Array, Normalized, TimeFunction
 from ..errors import InvalidInput
-from ..estimators.kernels import check_model_smoothness, chosen_kernel, smoothed
+from ..estimators.kernels import check_model_smoothness, chosen_kernel
 from ..estimators.time_bounds import WEIGHTS
 from ..heat import kernel as heat
+from ..heat.matern import check_smoothness, with_smoothness
 from ..heat.methods import Method
 from ..manifolds import Homogeneous, Manifold, Product, Scaled
 from ..manifolds.composed.product import flat_size
@@ -172,7 +173,7 @@ class HeatKernel(Kernel):
         if not isinstance(self.manifold, Manifold):
             raise InvalidInput(f"manifold = {shown(self.manifold)} must be a manifold, such as Sphere(2).")
         check_model_smoothness(self.smoothness, self.kernel)
-        made = smoothed(chosen_kernel(self.manifold, self.kernel, self.time), self.smoothness)
+        made = with_smoothness(chosen_kernel(self.manifold, self.kernel, self.time), check_smoothness(self.smoothness))
         self._made = *arguments, made.as_positive_definite()
         return self._made[-1]
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..baselines.comparison import infer_task, process
 from ..errors import InvalidInput, OffManifold, Unsupported
 from ..estimators import load_model
+from ..estimators.kernels import LEARNED
 from ..heat.matern import check_smoothness
 from ..heat.methods import METHODS, heat_kernel, known_options
 from ..manifolds import Manifold
@@ -55,7 +56,9 @@ def add_command(commands: Any) -> None:
     )
     parser.add_argument("--kernel", choices=METHODS, help="by default auto")
     parser.add_argument(
-        "--smoothness", metavar="NUMBER", help="of Matern kernels: 0.5, 1.5, 2.5, or learn; by default inf, heat"
+        "--smoothness",
+        metavar="NUMBER",
+        help="of Matern kernels: 0.5, 1.5, or learn; by default auto; inf is heat",
     )
     add_simulation(parser)
     parser.add_argument("--project", action="store_true", help="move points with few digits to the nearest points")
@@ -203,13 +206,13 @@ def _evidence(model: Any) -> str:
 
 
 def read_smoothness(text: str | None) -> Any:
-    """The argument of --smoothness: a number or "learn"; inf where it is not given."""
-    if text is None or text == "learn":
-        return math.inf if text is None else text
+    """The argument of --smoothness: a number or a word; "auto" where it is not given."""
+    if text is None or text in LEARNED:
+        return text or LEARNED[0]
     try:
         smoothness = float(text)
     except ValueError:
-        raise InvalidInput(f"--smoothness must be a number, such as 2.5, or learn; got {text!r}.") from None
+        raise InvalidInput(f"--smoothness must be a number, such as 2.5, auto or learn; got {text!r}.") from None
     return check_smoothness(smoothness)
 
 

@@ -5,8 +5,10 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import reduce
 from numbers import Real
-from typing import Any, Literal, Self
+from operator import add
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -15,23 +17,34 @@ from sklearn.utils.validation import check_is_fitted
 from ..arguments import check_flag, check_seed, is_list, shown
 from ..cost import check_memory
 from ..covariance import Array, Kernel, TimeFunction
-from ..errors import InvalidInput, Unsupported
+from ..errors import InvalidInput, NotConverged, Unsupported
 from ..gp.gradients import evidence_gradient
-from ..gp.integration import check_grid, explored, usual_size
+from ..gp.integration import check_grid, explored, usual_size, with_no_signal
 from ..gp.kernels import Normalized, Precomputed, gram_kernel, with_rows
 from ..gp.mixture import Mixture
 from ..gp.normal import Normal
 from ..gp.parameters import Given, Params, Priors, checked_priors
 from ..gp.prior import remembered
 from ..gp.search import Bounds, Fit, fit, free_times, near_rows, time_intervals
+from ..gp.smoothness import Family, Tried, learned_smoothness
 from ..gp.sparse.fit import DEFAULT, Learned, SparseOptions
 from ..gp.sparse.sites import NEIGHBORS, fit_sites
+from ..gp.sparse.source import random_rows
+from ..heat.kernel import HeatKernel
+from ..heat.matern import with_smoothness
 from ..html_table import html_table
 from ..threads import on_one_thread
 from .data import check_columns, check_function_of_points, checked_table, chosen_manifold, on_manifold
 from .files import save_model
 from .kernel_error import KernelError, kernel_error
-from .kernels import chosen_kernel, learned_times, learned_weights, smoothed, smoothness_of, without_normalization
+from .kernels import (
+    chosen_kernel,
+    is_learned,
+    learned_times,
+    learned_weights,
+    smoothness_of,
+    without_normalization,
+)
 from .plan import Sparse, check, chosen_inference
 from .sparse_regression import warn_of_residual
 from .summary import Parameter, Summary, summary_of
@@ -39,6 +52,10 @@ from .time_bounds import time_bounds
 
 LEARNED = ("time_", "weights_", "smoothness_", "amplitude_", "noise_", "label_noise_")
 """The attributes that notebooks show."""
+PILOT = 400
+"""Data from which a smoothness is learned, at most."""
+NEAR_GROUPS = 8
+"""Groups of near data among these."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +73,7 @@ class Setup:
     mean : MeanModel, the basis functions of the mean.
     by_coordinate : bool, whether each coordinate of R^n has a time of its own.
     learns_smoothness : bool, whether the smoothness was chosen by evidence.
+    on_device : bool, whether points came in a JAX array, and models are computed on its device where that is possible.
     sparse : SparseOptions, with checked inducing points.
     """
 
@@ -69,6 +87,7 @@ class Setup:
     mean: Any = None
     by_coordinate: bool = False
     learns_smoothness: bool = False
+    on_device: bool = False
     sparse: SparseOptions = DEFAULT
 
     @property
@@ -89,7 +108,7 @@ class HeatGP(BaseEstimator):
     time: Any = None
     amplitude: float | None = None
     priors: Any = "weak"
-    integrate: Literal["grid"] | None = None
+    integrate: Literal["auto", "grid"] | None = None
     normalize: bool = True
     random_state: Any = 0
     project: bool = False
@@ -107,6 +126,9 @@ class HeatGP(BaseEstimator):
     @abstractmethod
     def _kind(self) -> str:
         """The kind of the fitted model in `plan`."""
+
+    _integrals: ClassVar[Sequence[str]] = ("grid",)
+    """What `integrate` may be beside None."""
 
     @abstractmethod
     def _explained_predictions(self, points: Array) -> Array:
@@ -264,8 +286,9 @@ class HeatGP(BaseEstimator):
             if not (value is None or number or known):
                 raise InvalidInput(f"{name} = {shown(value)} must be a number, or None to learn it.")
         check_flag("project", self.project)
-        if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate == "grid")):
-            raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use 'grid', or None for the best guess.")
+        if not (self.integrate is None or (isinstance(self.integrate, str) and self.integrate in self._integrals)):
+            names = " or ".join(map(repr, self._integrals))
+            raise InvalidInput(f"integrate = {self.integrate!r} is not known. Use {names}, or None for the best guess.")
         precomputed = is_precomputed(self.kernel)
         if precomputed and self.project:
             raise InvalidInput("project=True, but a precomputed kernel has no points. Leave it False.")
@@ -286,7 +309,7 @@ class HeatGP(BaseEstimator):
         self.n_features_in_ = math.prod(X.shape[1:])
         sparse = DEFAULT if gram is not None else self._sparse_options()
         setup, checked = observe(points)
-        self.kernel_: Kernel = self._heat_kernel() if gram is None else gram
+        self.kernel_: Kernel = self._with_smoothness(self._heat_kernel(), self.smoothness) if gram is None else gram
         self.smoothness_ = smoothness_of(self.kernel_)
         by_name = isinstance(self.time, str)
         given = Given.of(self.kernel_, None if by_name else self.time, self.amplitude, noise)
@@ -298,10 +321,52 @@ class HeatGP(BaseEstimator):
             check_function_of_points(setup.mean.mean, without_normalization(self.kernel_), points)
         return checked
 
-    def _heat_kernel(self) -> Kernel:
-        kernel = chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state)
-        kernel = smoothed(kernel, self.smoothness).as_positive_definite()
+    def _heat_kernel(self) -> HeatKernel:
+        return chosen_kernel(self.manifold_, self.kernel, self.time, self.random_state).as_positive_definite()
+
+    def _with_smoothness(self, heat: HeatKernel, smoothness: Any) -> Kernel:
+        """The kernel of the model: the sum of those of several numbers, and the heat kernel where it is no number."""
+        if isinstance(smoothness, tuple):
+            kernel = reduce(add, (with_smoothness(heat, each) for each in smoothness))
+        else:
+            kernel = heat if isinstance(smoothness, str) else with_smoothness(heat, float(smoothness))
         return Normalized(kernel) if self.normalize else kernel
+
+    def _learn_smoothness(
+        self, points: Array, y: Any, rows: Array, options: dict[str, Any]
+    ) -> tuple[Family, Tried] | None:
+        """Give the kernel the best smoothness, from the data of some rows, where it is learned.
+
+        Returns the kernels of each smoothness, and the best; None where it is given.
+        """
+        heat = without_normalization(self.kernel_)
+        are_counts = getattr(self._setup.likelihood, "is_discrete", self._setup.likelihood is not None)
+        if self._precomputed or not is_learned(self.smoothness, heat, self._setup.given, are_counts):
+            return None
+        of_each = ("mean", "offset", "noise_scale")
+        own = {k: v[rows] if k in of_each and isinstance(v, np.ndarray) else v for k, v in options.items()}
+        own |= {"likelihood": self._setup.likelihood, "priors": self._setup.priors}
+
+        def bounds(kernel: Kernel) -> Bounds:
+            return self._bounds(points[rows], len(points), kernel)
+
+        family = Family(lambda smoothness: self._with_smoothness(heat, smoothness), bounds)
+        try:
+            best = learned_smoothness(family, points[rows], y[rows], self._setup.given, **own)
+        except NotConverged:  # of some of the data; the model may yet
+            return None
+        self.kernel_ = family.kernel(best.smoothness)
+        self.smoothness_ = smoothness_of(self.kernel_)
+        self._setup = replace(self._setup, learns_smoothness=True)
+        return family, best
+
+    def _some_rows(self, points: Array, number: int) -> Array:
+        """The numbers of data that show long and short lengths: random ones, and some that are near each other."""
+        if len(points) <= number:
+            return np.arange(len(points))
+        random = random_rows(len(points), number // 2)
+        near = self._near(points, points[random], NEAR_GROUPS, number // 2 // NEAR_GROUPS)
+        return random if near is None else np.union1d(random, near.ravel())
 
     def _learned(
         self, condition: Callable[..., Any], points: Array, y: Any, pairs: TimeFunction, **options: Any
@@ -338,16 +403,16 @@ class HeatGP(BaseEstimator):
             warn_of_residual(found[0].approximation, sparse.tolerance)
         return found
 
-    def _near(self, points: Array, seen: Array, groups: int = 1) -> Array | None:
+    def _near(self, points: Array, seen: Array, groups: int = 1, size: int | None = None) -> Array | None:
         """The numbers of data near each other, in groups; None where data are few, or no time is learned.
 
         They are the nearest ones at times in the middle of the bounds for `seen`, all points or some of them.
         """
-        given = self._setup.given
-        if len(points) < 2 * NEIGHBORS or not free_times(self.kernel_, given):
+        given, size = self._setup.given, size or NEIGHBORS
+        if len(points) < 2 * size or not free_times(self.kernel_, given):
             return None
         _, middle = time_intervals(self.kernel_, self._bounds(seen), given)
-        return near_rows(self.kernel_, points, middle, NEIGHBORS, groups)
+        return near_rows(self.kernel_, points, middle, size, groups)
 
     def _pairs(self, points: Array) -> TimeFunction:
         """The covariance of all pairs of points as a function of time."""
@@ -412,13 +477,13 @@ class HeatGP(BaseEstimator):
             priors.check(("amplitude", *noise), "a precomputed kernel", of_likelihood)
         return priors
 
-    def _bounds(self, points: Array, count: int | None = None) -> Bounds:
+    def _bounds(self, points: Array, count: int | None = None, kernel: Kernel | None = None) -> Bounds:
         """Where parameters are searched for; `count` is the number of all data where the points are some of them."""
         priors: Priors = self._setup.priors
         times: Any = (1.0, 2.0)  # a precomputed kernel has no time
         if not self._precomputed:
             count = None if count == len(points) else count
-            times = time_bounds(without_normalization(self.kernel_), points, priors.time_bounds, count)
+            times = time_bounds(without_normalization(kernel or self.kernel_), points, priors.time_bounds, count)
         return Bounds(times, priors.amplitude_bounds, priors.noise_bounds or Bounds.noise)
 
     def _objective(self, posterior: Any, pairs: Any = None) -> tuple[Any, Array]:
@@ -430,18 +495,28 @@ class HeatGP(BaseEstimator):
     @on_one_thread(lambda model, posterior, *others: len(posterior.X))
     def _integrated(self, posterior: Any, maxima: Sequence[Params], pairs: Any = None) -> Mixture:
         """Posteriors at a grid of parameters, where `integrate` asks for it and something is learned."""
-        if not (self._setup.integrate and self._setup.learned):
-            return Mixture.of(posterior)
+        doubts, alone = self._doubts_signal(posterior), Mixture([posterior], np.ones(1))
+        if not (doubts or (self._setup.integrate and self._setup.learned)):
+            return alone
         objective, box = self._objective(posterior, pairs)
         starts = [objective.coordinates(params, posterior.likelihood) for params in (posterior.params, *maxima)]
-        found = explored(objective, [np.clip(z, *box.T) for z in starts], box)
+        starts = [np.clip(z, *box.T) for z in starts]
+        found = with_no_signal(objective, starts[0], box) if doubts else explored(objective, starts, box)
+        if doubts and len(found.weights) == 1:
+            return alone
         self._check_grid(len(posterior.X), len(found.weights))
         shared = None if pairs is None else remembered(pairs)
 
         def again(z: Array) -> Any:
+            if doubts and np.array_equal(z, starts[0]):
+                return posterior
             return posterior.again(self.kernel_, objective.params(z), shared, objective.likelihood(z))
 
         return Mixture.over(again, found.points, found.weights)
+
+    def _doubts_signal(self, posterior: Any) -> bool:
+        """Whether predictions are averaged over the best parameters and no signal."""
+        return False
 
     def _check_grid(self, size: int, number: int | None = None) -> None:
         """Raise InvalidInput where a grid of so many posteriors of so many points does not fit into memory.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Complex, Real
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -20,18 +20,21 @@ from ..gp.probit import Probit
 from ..gp.sparse.fit import Learned
 from ..gp.sparse.sites import LEARNED
 from ..progress import heartbeat, log
-from .base import HeatGP, Setup
+from .base import PILOT, HeatGP, Setup, is_precomputed
 from .data import MeanModel, checked_targets, in_memory
-from .kernels import learns_smoothness
-from .plan import CLASSES, SPARSE_CLASSES, chosen_inference, is_sparse
+from .kernels import check_model_smoothness, on_a_copy
+from .plan import CLASSES, MEAN_OF_LABELS, SPARSE_CLASSES, chosen_inference, is_sparse
 from .regression_only import names_remedies
 from .streams import of_rows
 from .summary import Parameter
 
 GROUPS = 8
 """Places at which data near each other are looked for."""
+DOUBTED = 1000
+"""Labels up to which they may say nothing of the points: the evidence of more of them is clear."""
 FEW = 10
 """Data of a rare class that are among these."""
+NO_SIGNAL = "labels do not depend on the points with the probability {:.2g}"
 INFERENCE = 3.5e-9
 """Seconds of inference at the parameters found, for each class and triple of points: thirty sweeps."""
 
@@ -51,14 +54,18 @@ class GPClassifier(ClassifierMixin, HeatGP):
     manifold : Manifold or "euclidean", default None. Where the points live, as in `GPRegressor`.
     kernel : default "auto". A method's name, a method with its options, a HeatKernel, a list of these or "precomputed",
         as in `GPRegressor`.
-    smoothness : number, "learn" or inf (default), the heat kernel; as in `GPRegressor`.
+    smoothness : number, inf (default), "auto" or "learn", as in `GPRegressor`; inf is the heat kernel. Labels say
+        little of a smoothness.
     time : number, default None (learned); "shared", "each", "coordinates" or a tuple, as in `GPRegressor`.
     amplitude : number, default None (learned). The prior variance of f.
     label_noise : number from 0 to 1, default None (learned). The share of the labels that were drawn at random:
         P(class) = (1 - label_noise) Phi(f) + label_noise / 2. Of more than two classes each may be overlooked, and the
         label is the best of the others; 1 - label_noise is the probability that none is.
-    mean : "constant" (default) or "zero". A constant is added to f whose prior makes all shares of a class equally
-        likely.
+    mean : "constant" (default), "zero", "linear" or a function. A constant is added to f whose prior makes all shares
+        of a class equally likely. "linear" adds the coordinates of the manifold's embedding, as a ridge regression
+        does: the trend and f have the same prior variance, however many coordinates there are. A function returns
+        values of basis functions, as in `GPRegressor`; their coefficients have the variance 1 + amplitude for
+        orthogonal columns whose mean square is one.
     inference : "auto" (default), "dense", "sparse" or Sparse. "dense" is expectation propagation as in Ye et al.
         (2024), in time in proportion to N³. "sparse" takes time in proportion to N: parameters are learned from at most
         2,000 points, and all points are conditioned on in the features of inducing points; Sparse(inducing=500) has
@@ -68,7 +75,11 @@ class GPClassifier(ClassifierMixin, HeatGP):
     priors : "weak" (default), None or Priors. Weak priors keep parameters sensible where labels say little, or where
         classes do not overlap and the evidence grows with the amplitude without end. None is the plain evidence.
         Priors(amplitude_bounds=) is where the prior variance of f is searched for, by default from 0.01 to 10,000.
-    integrate, normalize, random_state, project : as in `GPRegressor`.
+    integrate : "auto" (default), "grid" or None. None takes the best parameters as if they were known, "grid" averages
+        predictions over all that explain the labels. "auto" averages over the best ones and no signal, by their
+        evidence: the labels of up to 1,000 points may not depend on the points at all, and the best parameters then
+        follow chance. Not where `amplitude` is given, with priors=None, and with kernel="precomputed".
+    normalize, random_state, project : as in `GPRegressor`.
 
     Attributes
     ----------
@@ -76,14 +87,15 @@ class GPClassifier(ClassifierMixin, HeatGP):
     time_, lengthscale_, amplitude_, label_noise_ : the parameters used, as in `GPRegressor`; `noise_` is None.
     weights_ : of a sum of kernels the share of each in the prior variance; else None.
     smoothness_ : float, the smoothness of the kernel used.
-    coefficients_, coefficient_errors_, coefficient_names_ : of two classes the constant of the mean, as in
-        `GPRegressor`; of more classes empty.
+    coefficients_, coefficient_errors_, coefficient_names_ : of two classes those of the mean, as in `GPRegressor`; of
+        more classes empty. Coordinates of a linear mean are centered, and divided by one scale for each factor.
     likelihood_ : the likelihood used, with its parameters.
     posterior_ : Posterior of the labels -1 and 1, or ClassesPosterior of more classes.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     learned_from_ : int, the number of points that the parameters were learned from. It is less than N for several
         classes of many points, and for sparse models; the evidence and the predictions are of all points.
-    mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
+    mixture_ : Mixture, the posteriors that predictions are averaged over. By default two where the data leave open
+        whether there is a signal, and else one; then `mixture_.weights[1]` is the probability of none.
     approximation_ : SparseApproximation of a sparse model: the number of inducing points, and what they leave
         unexplained of the prior variance. Else None.
     kernel_ : Kernel, the covariance used.
@@ -103,10 +115,13 @@ class GPClassifier(ClassifierMixin, HeatGP):
     """
 
     label_noise: float | None = None
-    mean: Literal["constant", "zero"] = "constant"
+    mean: Any = "constant"
+    integrate: Literal["auto", "grid"] | None = "auto"
     inference: Any = "auto"
 
-    @learns_smoothness
+    _integrals: ClassVar[Sequence[str]] = ("auto", "grid")
+
+    @on_a_copy
     def fit(self, X: Any, y: Any) -> Self:
         """Learn the parameters that are None and condition on the labels.
 
@@ -133,33 +148,39 @@ class GPClassifier(ClassifierMixin, HeatGP):
         >>> gp.classes_.tolist()
         ['a', 'b']
         """
+        check_model_smoothness(self.smoothness, self.kernel)
         inference, _ = chosen_inference(self.inference, ("auto", "dense", "sparse"))
         priors = self._checked_priors("GPClassifier", "label_noise")
-        if not (isinstance(self.mean, str) and self.mean in ("constant", "zero")):
-            raise InvalidInput(f'mean = {shown(self.mean)} is not known. Use "constant" or "zero".')
+        known = isinstance(self.mean, str) and self.mean in ("constant", "zero", "linear")
+        if not (known or callable(self.mean)):
+            raise InvalidInput(MEAN_OF_LABELS.format(value=shown(self.mean)))
         check_label_noise(self.label_noise)
         X, y = in_memory(X), checked_targets(self, in_memory(y))
 
         def observed(points: Array) -> tuple[Setup, tuple[Array, Array]]:
             """The setup of these labels, the points, and the labels as the likelihood takes them."""
             self.classes_, numbers = _classes(points, y)
-            count, mean = len(self.classes_), MeanModel.of(self.mean, None, points)
+            manifold = None if is_precomputed(self.kernel) else self.manifold_
+            count, mean = len(self.classes_), MeanModel.of(self.mean, manifold, points, of_labels=True)
             likelihood = Probit(self.label_noise) if count == 2 else Multinomial(count, self.label_noise)
-            setup = Setup(priors, likelihood, self.integrate is not None, self.project, mean=mean)
+            setup = Setup(priors, likelihood, self.integrate == "grid", self.project, mean=mean)
             return setup, (points, np.where(numbers == 1, 1.0, -1.0) if count == 2 else numbers)
 
         points, labels = self._checked(X, observed)
+        few = self._some_of_each(labels, PILOT // 2)
+        mean = {"mean": self._setup.mean.mean}
+        self._learn_smoothness(points, labels, few, mean)
         setup, number = self._setup, len(points)
         against = self._against_sparse() | {'integrate="grid"': setup.integrate}
         with heartbeat(f"The fit of {number} points in {len(self.classes_)} classes"):
             if is_sparse(inference, number, against):
-                found = self._sites_model(points, labels, *self._some_and_near(points, labels), {"mean": self.mean})
+                found = self._sites_model(points, labels, *self._some_and_near(points, labels), mean)
                 if found is not None:
                     return self._keep(*found)
                 self._setup = setup
             self._check_grid(number)
             pairs = self._pairs(points)
-            return self._keep(*self._dense_model(points, labels, pairs, mean=self.mean), (), pairs)
+            return self._keep(*self._dense_model(points, labels, pairs, **mean), (), pairs)
 
     def _dense_model(self, points: Array, y: Array, pairs: TimeFunction, **options: Any) -> Learned:
         """The posterior, at the parameters given or learned, and the search for them.
@@ -183,10 +204,14 @@ class GPClassifier(ClassifierMixin, HeatGP):
             log.info("%s: what is learned was learned from %d random points", what, data)
         return posterior, fit
 
+    def _some_of_each(self, y: Array, number: int) -> Array:
+        """The numbers of at most so many random data, some of each class."""
+        return some_of_each((y > 0).astype(int) if self._binary else y, number)
+
     def _some_and_near(self, points: Array, y: Array) -> tuple[Array, Array | None]:
         """The numbers of data to learn from: random ones, and near ones where these have enough of each class."""
         numbers = (y > 0).astype(int) if self._binary else y
-        few = some_of_each(numbers, LEARNED)
+        few = self._some_of_each(y, LEARNED)
         groups = self._near(points, points[few], GROUPS)
         if groups is None:
             return few, None
@@ -195,13 +220,28 @@ class GPClassifier(ClassifierMixin, HeatGP):
 
     def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
         self.label_noise_ = float(posterior.likelihood.label_noise)
-        return super()._keep(posterior, fit, *others)
+        super()._keep(posterior, fit, *others)
+        if self._doubt > 0.5:
+            log.info("%s; predictions are averaged with the shares of the classes", NO_SIGNAL.format(self._doubt))
+        return self
+
+    @property
+    def _doubt(self) -> float:
+        """The probability of no signal, where predictions are averaged with it; else 0."""
+        averaged = len(self.mixture_.weights) > 1 and not self._setup.integrate
+        return float(self.mixture_.weights[-1]) if averaged else 0.0
 
     def _notes_on(self, parameters: Sequence[Parameter]) -> list[str]:
+        notes = [NO_SIGNAL.format(doubt)] if (doubt := self._doubt) else []
         warned = self.fit_ is not None and "amplitude" in self.fit_.on_bound
         at_top = (p for p in parameters if p.name == "amplitude" and p.is_learned and _at_top(p))
         note = "amplitude is at its upper bound: labels without noise; a larger one changes nothing"
-        return [] if warned else [note for _ in at_top]
+        return notes if warned else notes + [note for _ in at_top]
+
+    def _doubts_signal(self, posterior: Any) -> bool:
+        learned = self._setup.given.amplitude is None and posterior.structure.keeps_data
+        few = posterior.count <= min(DOUBTED, self.learned_from_) and not self._precomputed
+        return self.integrate == "auto" and self.priors is not None and learned and few
 
     @of_rows()
     def predict_proba(self, X: Any, *, prior: Any = None) -> Array:

@@ -14,8 +14,8 @@ from ..arguments import as_array, as_labels, is_number, refuse_masked, shown
 from ..array import is_jax, namespace
 from ..covariance import Array
 from ..errors import InvalidInput, OfRow, Unsupported, WrongType, warn
-from ..gp.prior import Mean, basis_values, constant_basis, independent_columns
-from ..manifolds import Euclidean, Manifold
+from ..gp.prior import Mean, Trend, basis_values, constant_basis, independent_columns
+from ..manifolds import Euclidean, Manifold, Product
 from ..manifolds.composed.product import flat_size
 from ..manifolds.rows import as_points, projected_points
 
@@ -194,6 +194,13 @@ def dask() -> Any:
     return dask
 
 
+def device() -> Any:
+    """Models on the device of JAX arrays; it imports JAX, which is there where an argument is of JAX."""
+    from ..gp import device_posterior
+
+    return device_posterior
+
+
 @dataclass(frozen=True)
 class LinearBasis:
     """One, and those coordinates of a manifold's embedding that are no combination of others at the data."""
@@ -215,6 +222,25 @@ class LinearBasis:
         return ["constant" if k == 0 else f"coordinate {k - 1}" for k in self.columns]
 
 
+def trend_of(manifold: Manifold, points: Array) -> tuple[Any, list[str]]:
+    """A constant and all coordinates, whose coefficients share one prior variance, and their names.
+
+    Coordinates of a factor of a product have one unit, so that the trend is as symmetric as the embedding. Factors of
+    which all points have one value are left out.
+    """
+    H = _coordinates(manifold, points)[:, 1:]
+    groups = np.zeros(H.shape[1], int)
+    if isinstance(manifold, Product):
+        parts = zip(manifold.factors, manifold.split(points[:1]))
+        groups = np.repeat(range(len(manifold.factors)), [factor.embed(part).size for factor, part in parts])
+    varies = np.ptp(H, axis=0) > 1e-12 * np.abs(H).max(initial=0.0)
+    kept = np.flatnonzero(np.isin(groups, groups[varies]))
+    if not len(kept):
+        return constant_basis, ["constant"]
+    basis = LinearBasis(manifold, tuple((kept + 1).tolist()))
+    return Trend.of(basis, points, groups[kept]), ["constant", *basis.names]
+
+
 def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
     """Raise InvalidInput where a mean has several values at one point: at several arrays that stand for the point.
 
@@ -234,7 +260,8 @@ def check_function_of_points(mean: Any, kernel: Any, points: Array) -> None:
         off = np.abs(basis_values(mean(others), len(points)) - here)
         if (off > allowed).any():
             i, k = np.unravel_index(np.argmax(off / allowed), off.shape)
-            about = 'mean = "linear"' if isinstance(mean, LinearBasis) else "the function given as mean"
+            linear = isinstance(mean, (LinearBasis, Trend))
+            about = 'mean = "linear"' if linear else "the function given as mean"
             text = (
                 f"] and {shown(others[i].tolist())} are one point for {kernel!r}, and column {k} of the basis changes "
                 f"by {off[i, k]:.3g}. Give mean='constant', or a function with equal values there, such as products or "
@@ -267,23 +294,34 @@ class MeanModel:
 
     @classmethod
     def of(
-        cls, mean: Any, manifold: Manifold | None, points: Array, covariates: Any = None, flat: bool = True
+        cls,
+        mean: Any,
+        manifold: Manifold | None,
+        points: Array,
+        covariates: Any = None,
+        flat: bool = True,
+        of_labels: bool = False,
     ) -> MeanModel:
         """The checked arguments of a fit; `manifold` is None where the kernel is precomputed.
 
-        With `flat` priors of the coefficients, a covariate that is a combination of others is an error.
+        With `flat` priors of the coefficients, a covariate that is a combination of others is an error. The linear
+        trend of labels has coefficients with one prior variance, see `Trend`.
         """
         names: list[str] = []
+        instead = 'Use mean="constant".' if of_labels else "Use covariates."
         if isinstance(mean, str) and mean == "constant":
             mean, names = constant_basis, ["constant"]
         elif isinstance(mean, str) and mean == "linear":
             if manifold is None:
-                raise Unsupported('mean = "linear" needs points, and a precomputed kernel has none. Use covariates.')
-            mean = LinearBasis.of(manifold, points)
-            names = mean.names
+                raise Unsupported(f'mean = "linear" needs points, and a precomputed kernel has none. {instead}')
+            if of_labels:
+                mean, names = trend_of(manifold, points)
+            else:
+                mean = LinearBasis.of(manifold, points)
+                names = mean.names
         elif callable(mean):
             if manifold is None:
-                raise Unsupported("a function as mean needs points, and a precomputed kernel has none. Use covariates.")
+                raise Unsupported(f"a function as mean needs points, and a precomputed kernel has none. {instead}")
             names = [f"basis {k}" for k in range(_first_values(mean, points).shape[1])]
         elif isinstance(mean, (np.ndarray, list, tuple)):
             raise InvalidInput(

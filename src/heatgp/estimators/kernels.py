@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from functools import wraps
 from itertools import combinations
 from typing import Any
@@ -12,12 +11,13 @@ import numpy as np
 
 from ..arguments import is_list, shown
 from ..covariance import Kernel
-from ..errors import AccuracyWarning, InvalidInput, caught_warnings, warn, warn_again
+from ..errors import AccuracyWarning, InvalidInput, warn
 from ..gp.kernels import Normalized
+from ..gp.parameters import Given
 from ..heat.composed import ProductKernel, WrappedKernel, compose
 from ..heat.files import parts_of
 from ..heat.kernel import HeatKernel, MadeKernel
-from ..heat.matern import MaternKernel, check_smoothness, with_smoothness
+from ..heat.matern import MaternKernel, check_smoothness
 from ..heat.methods import METHODS, Method, count_simple, known_options
 from ..heat.shared import shared_kernel
 from ..heat.sums import SumKernel
@@ -25,8 +25,8 @@ from ..manifolds import Euclidean, Manifold, Product, Scaled
 
 OWN_TIMES = ("shared", "each", "coordinates")
 """What `time` may say of the times that are learned."""
-CANDIDATES = (math.inf, 2.5, 1.5, 0.5)
-"""What `smoothness="learn"` chooses from: the heat kernel, and the Matern kernels in use."""
+LEARNED = ("auto", "learn")
+"""What `smoothness` of a model may be beside numbers."""
 
 
 def chosen_kernel(manifold: Manifold, kernel: Any, time: Any, rng: Any = 0) -> HeatKernel:
@@ -151,29 +151,44 @@ def learned_weights(kernel: Kernel, numbers: Any) -> tuple[float, ...] | None:
     return tuple((weights / weights.sum()).tolist())
 
 
-def smoothed(kernel: HeatKernel, smoothness: Any) -> HeatKernel:
-    """The kernel of a model with this smoothness."""
-    return with_smoothness(kernel, check_smoothness(smoothness))
-
-
 def check_model_smoothness(smoothness: Any, kernel: Any) -> None:
     """Raise InvalidInput for a smoothness that no model has, or not one with this `kernel`, before any work."""
-    if isinstance(smoothness, str) and smoothness != "learn":
-        raise InvalidInput(
-            f"smoothness = {smoothness!r} is not known. Give a number, inf for the heat kernel, or 'learn' for the "
-            "best of 1/2, 3/2, 5/2 and inf."
-        )
-    if not isinstance(smoothness, str) and check_smoothness(smoothness) == math.inf:
+    if isinstance(smoothness, str):
+        if smoothness not in LEARNED:
+            raise InvalidInput(
+                f"smoothness = {smoothness!r} is not known. Give a number, inf for the heat kernel, 'learn' or 'auto', "
+                "which learns it where the heat kernel is exact."
+            )
+        if smoothness == "auto":
+            return
+    elif check_smoothness(smoothness) == math.inf:
         return
     if isinstance(kernel, str) and kernel == "precomputed":
         raise InvalidInput(f"smoothness = {smoothness!r}, but a precomputed kernel has its own. Leave it out.")
+    for simple in own_smoothness(kernel):
+        advice = "Leave one of them out, or give its heat kernel."
+        if simple.smoothness_given_by:
+            advice = f"Leave it out, and give it where the kernel is made: {simple.smoothness_given_by}."
+        raise InvalidInput(f"smoothness = {shown(smoothness)}, but {simple!r} has its own. {advice}")
+
+
+def own_smoothness(kernel: Any) -> list[Any]:
+    """The parts of the argument `kernel` of a model that have a smoothness of their own."""
     parts = kernel if isinstance(kernel, (list, tuple)) else [kernel]
-    for simple in (simple for part in parts if isinstance(part, HeatKernel) for simple in simple_parts(part)):
-        if simple.smoothness_given_by or smoothness_of(simple) < math.inf:
-            advice = "Leave one of them out, or give its heat kernel."
-            if simple.smoothness_given_by:
-                advice = f"Leave it out, and give it where the kernel is made: {simple.smoothness_given_by}."
-            raise InvalidInput(f"smoothness = {smoothness!r}, but {simple!r} has its own. {advice}")
+    simple = [each for part in parts if isinstance(part, HeatKernel) for each in simple_parts(part)]
+    return [each for each in simple if each.smoothness_given_by or smoothness_of(each) < math.inf]
+
+
+def is_learned(smoothness: Any, kernel: HeatKernel, given: Given, are_counts: bool) -> bool:
+    """Whether the argument `smoothness` of a model asks for the best one of this kernel.
+
+    A time that is given is that of a kernel which the user knows: by default it is the heat kernel. So it is with
+    labels and counts, which say little of a smoothness.
+    """
+    if isinstance(smoothness, str) and smoothness == "auto":
+        is_free = len(given.free) == len(given.time) and not are_counts
+        return is_free and kernel.is_exact and not own_smoothness(kernel)
+    return isinstance(smoothness, str)
 
 
 def smoothness_of(kernel: Any) -> float:
@@ -188,32 +203,12 @@ def simple_parts(kernel: Any) -> list[Any]:
     return [kernel]
 
 
-def learns_smoothness(fit: Callable[..., Any]) -> Callable[..., Any]:
-    """The `fit` of an estimator, which also learns the smoothness where that is "learn".
-
-    A model is fitted for each of the candidates, with one heat kernel; that with the largest evidence stays, and with
-    it its warnings. Where their structures differ, the evidences are compared that one of these gives all of them.
-    Copies are fitted: the estimator changes when the best of them is known.
-    """
+def on_a_copy(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """The `fit` of an estimator, which changes when it has ended: a fit that fails leaves it as it was."""
 
     @wraps(fit)
     def fitted(self: Any, X: Any, *data: Any, **options: Any) -> Any:
-        check_model_smoothness(self.smoothness, self.kernel)
-        if not isinstance(self.smoothness, str):
-            return take_over(self, fit(copy(self), X, *data, **options))
-        tried: list[tuple[Any, list[Any]]] = []
-        for smoothness in CANDIDATES:
-            model = copy(self)
-            model.smoothness = smoothness
-            if tried:
-                model.kernel = without_normalization(tried[0][0].kernel_)
-            with caught_warnings() as given:
-                fit(model, X, *data, **options)
-            tried.append((model, given))
-        best, given = tried[int(np.argmax(_comparable_evidences([model for model, _ in tried])))]
-        warn_again(given)
-        best._setup = replace(best._setup, learns_smoothness=True)
-        return take_over(self, best)
+        return take_over(self, fit(copy(self), X, *data, **options))
 
     return fitted
 
@@ -222,16 +217,3 @@ def take_over(self: Any, model: Any) -> Any:
     """The estimator with what a copy of it has learned, but with its own arguments."""
     self.__dict__ = vars(model) | self.get_params(deep=False)
     return self
-
-
-def _comparable_evidences(models: list[Any]) -> list[float]:
-    """Log evidences of one kind: exact ones where a model is dense, else those of neighbors, else lower bounds."""
-    posteriors = [model.posterior_ for model in models]
-    structures = [getattr(model.approximation_, "structure", "dense") for model in models]
-    one = min(range(len(models)), key=lambda k: {"dense": 0, "sparse": 2}.get(structures[k], 1))
-    if structures[one] != "sparse" and set(structures) != {"dense"}:  # that of the same data for all kernels
-        posteriors = [
-            posteriors[one].again(model.kernel_, found.params, likelihood=found.likelihood)
-            for model, found in zip(models, posteriors)
-        ]
-    return [found.log_marginal_likelihood for found in posteriors]

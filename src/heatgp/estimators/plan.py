@@ -43,9 +43,8 @@ def of_regression(name: str, remedy: str) -> Row:
 
 LABELS, LIKELIHOODS = (CLASSES, SPARSE_CLASSES), (STUDENT, POISSON, SPARSE_LIKELIHOODS)
 NOT_BY_LIKELIHOOD = '{name} is not possible with {likelihood}. Leave it None, or use likelihood="normal".'
-MEAN_OF_LABELS = 'mean = {value} is not known. Use "constant" or "zero".'
+MEAN_OF_LABELS = 'mean = {value} is not known. Use "constant", "zero", "linear" or a function of points.'
 NORMAL_ALONE = refused(LIKELIHOODS, NOT_BY_LIKELIHOOD, InvalidInput)
-OTHER_MEANS = refused(LABELS, MEAN_OF_LABELS, InvalidInput)
 NO_METHOD = refused(LABELS, "GPClassifier has no such method. Use predict_proba.")
 OF_LABELS = refused(set(KINDS) - set(LABELS), "GPRegressor has no such method. It is of GPClassifier.")
 ONE_OUTPUT = refused([OUTPUTS], "{call} is for one output, and y has {number} columns. Fit one model for each column.")
@@ -59,8 +58,8 @@ NO_LOO = (
 NOT_SPARSE = 'inference="{inference}" is not possible with {what}. Leave it "auto": the model is then dense.'
 
 NOT_IN_PARTS = (
-    'inference="neighbors" is not for data from partial_fit, memory-mapped files, Dask and JAX arrays. Use "sparse", '
-    "or give all data as NumPy arrays, such as numpy.asarray(X)."
+    'inference="neighbors" is not for data from partial_fit, memory-mapped files and Dask arrays. Use "sparse", or '
+    "give all data as NumPy arrays, such as numpy.asarray(X)."
 )
 ADDED = (
     refused(
@@ -93,9 +92,9 @@ PLAN: dict[str, Row] = {
     | refused([OUTPUTS], "With {likelihood} fit one model for each column, y[:, 0].", InvalidInput)
     | of_regression("likelihood", "Labels have a probit likelihood. Use GPRegressor for numbers and counts"),
     'mean="zero"': {},
-    "mean=number": OTHER_MEANS,
-    'mean="linear"': OTHER_MEANS,
-    "mean=function": OTHER_MEANS,
+    "mean=number": refused(LABELS, MEAN_OF_LABELS, InvalidInput),
+    'mean="linear"': {},
+    "mean=function": {},
     'smoothness="learn"': {},
     'kernel="precomputed"': refused([SPARSE, SPARSE_LIKELIHOODS, NEIGHBORS, SPARSE_CLASSES], NOT_SPARSE),
     "kernel=k1 + k2": {},

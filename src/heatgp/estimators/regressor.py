@@ -12,24 +12,28 @@ from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
 from ..arguments import check_flag, generator, is_list, is_number, shown
-from ..covariance import Array, TimeFunction
+from ..array import is_jax
+from ..covariance import Array, Kernel, TimeFunction
 from ..errors import InvalidInput, SmallSampleWarning, Unsupported, warn
 from ..gp.functions import sampled_functions
 from ..gp.kernels import Normalized
 from ..gp.mixture import Mixture, averaged
+from ..gp.neighbors.posterior import given_of
 from ..gp.outputs import condition_outputs
 from ..gp.posterior import Posterior, condition
 from ..gp.prior import noise_scale, observations, targets
 from ..gp.regression_likelihood import RegressionLikelihood
+from ..gp.search import time_intervals
+from ..gp.smoothness import Family, Tried
 from ..gp.sparse.fit import Collect, Learned, Problem
 from ..gp.sparse.sites import LEARNED
 from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..gp.student import StudentT
 from ..progress import heartbeat
-from .base import HeatGP, Setup, is_precomputed
-from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, in_memory, in_parts, rows, table
+from .base import PILOT, HeatGP, Setup, is_precomputed
+from .data import MeanModel, Rows, check_lengths, check_size, checked_targets, device, in_memory, in_parts, rows, table
 from .gradients import prediction_gradients
-from .kernels import learns_smoothness, take_over
+from .kernels import check_model_smoothness, on_a_copy, smoothness_of, take_over
 from .plan import (
     DENSE,
     NEIGHBORS,
@@ -50,6 +54,8 @@ from .summary import Parameter
 
 SPACED = 20_000
 """Data of a stream whose nearest distances bound the time; scaled to the number of all data."""
+ON_DEVICE = 1000
+"""Data in JAX arrays below which a dense model is computed on the processor, without compiling anything."""
 FEW = 20
 """Data below which learned parameters make intervals clearly too narrow: those of 90 % cover 65 to 85 %."""
 
@@ -73,9 +79,12 @@ class GPRegressor(RegressorMixin, HeatGP):
         options, such as Smooth(paths=100_000); a HeatKernel, or a sum k1 + k2 of them for additive effects; a list of
         these, one for each factor of a product; or "precomputed", where X is a Gram matrix, as in scikit-learn's
         support vector machines.
-    smoothness : number, "learn" or inf (default). A number makes the kernel a Matern kernel, see `matern_kernel`: 1/2
-        for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth ones. "learn" takes
-        the best of 1/2, 3/2, 5/2 and inf by evidence.
+    smoothness : "auto" (default), "learn", number or inf. A number makes the kernel a Matern kernel, see
+        `matern_kernel`: 1/2 for rough functions, 3/2 and 5/2 for smoother ones; inf is the heat kernel, for very smooth
+        ones. "learn" takes the best number by evidence, from at most 400 of the data; with a model of neighbors from
+        2,000, and there the kernel may become a sum of two with times of their own, for functions that vary over two
+        lengths. "auto" does so where all times are learned, y are no counts, and the heat kernel is exact and has no
+        smoothness of its own.
     time : number, default None. None learns one time; of a product one for each factor. "shared" learns one time for
         all factors, "coordinates" one for each factor and for each coordinate of R^n (automatic relevance
         determination); "each" is the default of a product. A number is the time of all factors. A tuple gives one time,
@@ -136,7 +145,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     posterior_ : Posterior, the Gaussian process that has seen the data; OutputsPosterior of several outputs.
     fit_ : Fit, the result of the search for the parameters; None where nothing was learned.
     learned_from_ : int, the number of points that the parameters were learned from. It is less than N for a model of
-        neighbors of more than 100,000 points.
+        neighbors of more than 10,000 points.
     mixture_ : Mixture, the posteriors that predictions are averaged over; one without `integrate`.
     manifold_ : Manifold, where the points live; not with kernel="precomputed".
     n_features_in_ : int, numbers in one point of X.
@@ -154,6 +163,7 @@ class GPRegressor(RegressorMixin, HeatGP):
     True
     """
 
+    smoothness: Any = "auto"
     noise: Any = None
     mean: Any = "constant"
     likelihood: Any = "normal"
@@ -166,8 +176,8 @@ class GPRegressor(RegressorMixin, HeatGP):
         ----------
         X : array of N points, (N, *manifold.shape), or rows of flattened points; with kernel="precomputed" the Gram
             matrix k(X, X), (N, N). A sparse model reads memory-mapped files (numpy.memmap) in parts, and Dask arrays
-            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Its pass over a JAX
-            array runs on the device of the array: see docs/gpu.md.
+            where their blocks are: see docs/scale.md. A bad row is then found when it is read. Models of
+            a JAX array are computed on its device where they can be: see docs/gpu.md.
         y : array (N,) of real numbers, or (N, p) for p outputs. Outputs share the kernel and its time, and each has its
             own amplitude, noise and mean. One column (N, 1) is read as (N,), with a DataConversionWarning.
         sample_weight : array (N,), default None: ones. An observation of weight w has the noise variance noise / w; one
@@ -268,7 +278,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         assert found is not None
         return found[0]
 
-    @learns_smoothness
+    @on_a_copy
     def _fit(
         self,
         X: Any,
@@ -279,6 +289,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         always: bool = False,
     ) -> Self:
         """`fit`; with `always` the model is sparse, however few the data are."""
+        check_model_smoothness(self.smoothness, self.kernel)
         variances = self.noise if is_list(self.noise) else None
         data = table(X, checked_targets(self, y), sample_weight, variances, covariates)
         inference, _ = chosen_inference(self.inference)
@@ -291,7 +302,7 @@ class GPRegressor(RegressorMixin, HeatGP):
         priors = self._checked_priors(*own, "coefficients", of_likelihood=getattr(likelihood, "bounds", ()))
         sparse = is_sparse(inference, len(data.y) if data.y.ndim else 0, self._against(data.y, likelihood))
         parts = sparse and likelihood is None and in_parts(data.X)
-        if parts and inference == "neighbors":
+        if parts and inference == "neighbors" and not is_jax(data.X):
             check("partial_fit", NEIGHBORS)
         if not parts:
             check_size(data.X, DENSE)
@@ -306,33 +317,47 @@ class GPRegressor(RegressorMixin, HeatGP):
         setup = Setup(
             priors, likelihood, self.integrate is not None, self.project, variances is not None, exposure is not None
         )
+        setup = replace(setup, on_device=is_jax(X) and likelihood is None and data.y.ndim == 1)
         noise = 1.0 if variances is not None else self.noise if likelihood is None else 0.0
         if parts:
             some, where = first_look(data, self.manifold)
             with located(where):
-                self._checked(some.X, partial(self._observed, some, None, setup), noise)
+                points, y, _, options = self._checked(some.X, partial(self._observed, some, None, setup), noise)
+            self._learn_smoothness(points, y, self._some_rows(points, PILOT), options)
             source, collect = streamed(data, self._reader)
             with heartbeat(f"The fit of {source.count} points"):
-                found = self._sparse_model(source, "sparse", always, SPACED, collect)
+                found = self._sparse_model(source, inference if is_jax(data.X) else "sparse", always, SPACED, collect)
             if found is not None:
                 return self._keep(*found)
             sparse, data = False, Rows(*map(in_memory, data))
         points, y, covariates, options = self._checked(data.X, partial(self._observed, data, exposure, setup), noise)
         with heartbeat(f"The fit of {len(points)} points"):
+            if not sparse:
+                self._check_grid(len(points))
+            few = PILOT if likelihood is None else PILOT // 2  # each evidence is some inferences
+            learned = self._learn_smoothness(points, y, self._some_rows(points, few), options)
             if sparse and likelihood is None:
                 mean, scale = self._setup.mean, options["noise_scale"]
                 chunk = Chunk(points, y.astype(float) - mean.known, mean.values(points, covariates), scale)
-                found = self._sparse_model(of_memory(chunk), inference, always, len(points))
+                found = self._sparse_model(of_memory(chunk), inference, always, len(points), learned=learned)
+                if found is not None and found[0].approximation.structure == "neighbors":
+                    self._take_kernel(found[0].kernel)
             elif sparse:
-                few, near = random_rows(len(points), LEARNED), self._near(points, points)
-                found = self._sites_model(points, y, few, None if near is None else near[0], options)
+                random, near = random_rows(len(points), LEARNED), self._near(points, points)
+                found = self._sites_model(points, y, random, None if near is None else near[0], options)
             else:
                 found = None
             return self._fit_dense(points, y, options) if found is None else self._keep(*found)
 
+    def _take_kernel(self, kernel: Kernel) -> None:
+        """The kernel that a fit has chosen, which may have more times."""
+        self.kernel_, self.smoothness_ = kernel, smoothness_of(kernel)
+        self._setup = replace(self._setup, given=given_of(kernel, self._setup.given))
+
     def _fit_dense(self, points: Array, y: Array, options: dict[str, Any]) -> Self:
         self._check_grid(len(points))
-        pairs = self._pairs(points)
+        on_device = len(points) >= ON_DEVICE and not self.integrate and self._runs_on_device(points)
+        pairs = device().DevicePairs.of(self.kernel_, points) if on_device else self._pairs(points)
         posterior, fit = self._dense_model(points, y, pairs, **options)
         return self._keep(posterior, fit, [] if fit is None else [params for _, params in fit.maxima[1:]], pairs)
 
@@ -373,22 +398,42 @@ class GPRegressor(RegressorMixin, HeatGP):
         return Reader(self.manifold_, self._setup.project, self._setup.mean, self._setup.mean.known)
 
     def _sparse_model(
-        self, source: Source, inference: str, always: bool, spaced: int, collect: Collect = collected
+        self,
+        source: Source,
+        inference: str,
+        always: bool,
+        spaced: int,
+        collect: Collect = collected,
+        learned: tuple[Family, Tried] | None = None,
     ) -> Learned | None:
         """The model of many data with normal noise, sparse or of near neighbors; None where it should be dense.
 
-        Times are bounded by the distances of `spaced` of the data.
+        Times are bounded by the distances of `spaced` of the data. A model of near neighbors learns the smoothness
+        again, from more data, where it was `learned` from some.
         """
         setup, mean = self._setup, self._setup.mean
         may_be_near = inference == "auto" and not setup.integrate
         options = replace(setup.sparse, always=always, neighbors=may_be_near, cores=source.cores)
-        bounds = self._bounds(source.sample(spaced).X, source.count)
+        some = source.sample(spaced).X
+        bounds = self._bounds(some, source.count)
         function = mean.mean if callable(mean.mean) and mean.covariates is None else None
         scale, given, priors = mean.scales(setup.priors.coefficients), setup.given, setup.priors
         problem = Problem(self.kernel_, source, bounds, given, mean.known, priors, scale, function, collect)
+        if learned is not None:
+            family = replace(learned[0], bounds=lambda kernel: self._bounds(some, source.count, kernel))
+            problem = replace(problem, family=family, tried=learned[1])
         return sparse_fit(problem, options, setup.noise_is_known, inference == "neighbors")
 
+    def _runs_on_device(self, points: Array) -> bool:
+        """Whether data came in JAX arrays, and their covariance can be computed on the device."""
+        if not self._setup.on_device:
+            return False
+        _, time = time_intervals(self.kernel_, self._bounds(points), self._setup.given)
+        return device().runs_on_device(self.kernel_, time)
+
     def _keep(self, posterior: Any, fit: Any, *others: Any) -> Self:
+        if self._setup.on_device:
+            posterior = device().device_posterior(posterior)
         super()._keep(posterior, fit, *others)
         if self._setup.noise_is_known:
             self.noise_ = np.asarray(self.noise, dtype=float)

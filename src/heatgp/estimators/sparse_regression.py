@@ -24,6 +24,8 @@ NOTHING = 1e-8
 """The share of the prior variance that may be left unexplained without a word: 1e-4 of the prior standard deviation."""
 UNSETTLED = 0.05
 """The share of predictions that may need more neighbors than there are."""
+MOSTLY = 0.5
+"""The share of such predictions from which a dense model of not too many data is worth its time."""
 DENSE_AT_LAST = 8000
 """Data up to which a model is dense where neither inducing points nor neighbors are enough."""
 MORE_POINTS = "Give more points, or a larger tolerance, by inference=Sparse(inducing=..., tolerance=...)"
@@ -51,7 +53,7 @@ def sparse_fit(
         guess = found.params
     with caught_warnings() as caught:
         posterior, fit = fit_neighbors(problem, options.tolerance, noise_is_known, guess)
-    if not neighbors and count <= DENSE_AT_LAST and posterior.approximation.unsettled > UNSETTLED:
+    if not neighbors and count <= DENSE_AT_LAST and posterior.approximation.unsettled > MOSTLY:
         return None
     warn_again(caught)
     warn_of_few_neighbors(posterior.approximation, count)

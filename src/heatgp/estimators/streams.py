@@ -90,7 +90,7 @@ def streamed(data: Rows, reader: Reader) -> tuple[Source, Collect]:
     if is_jax(data.X):
         from ..adapters import jax  # it imports JAX, which is there
 
-        return Source(data.X.shape[0], read, jax.cores()), jax.collector(data, reader)
+        return Source(data.X.shape[0], read, jax.cores(), True), jax.collector(data, reader)
     return Source(data.X.shape[0], read), collected
 
 

@@ -16,7 +16,6 @@ from ..gp.normal import Normal
 from ..gp.search import Fit, steepest
 from ..html_table import html_table
 from ..threads import of_posterior
-from .kernels import CANDIDATES
 from .relevance import explained_variances
 
 LEVEL = 0.9
@@ -173,7 +172,7 @@ def _smoothness(model: Any) -> list[Parameter]:
     """The row of the smoothness of the kernel, where it is not that of heat alone."""
     value, learned = model.smoothness_, model._setup.learns_smoothness
     if learned:
-        words = f"the best of {', '.join(f'{each:g}' for each in CANDIDATES)} by evidence"
+        words = "the best by evidence; inf is the heat kernel"
         return [Parameter("smoothness", value, np.nan, np.nan, True, words)]
     return [] if np.isinf(value) else [Parameter("smoothness", value, value, value, False)]
 
@@ -187,7 +186,7 @@ def intervals(posterior: Any, model: Any) -> dict[str, tuple[float, float, str]]
     """
     (objective, box), mixture, own = model._objective(posterior), model.mixture_, posterior.likelihood
     names, z = objective.names, np.clip(objective.coordinates(posterior.params, own), *box.T)
-    if len(mixture.weights) > 1:
+    if model._setup.integrate and len(mixture.weights) > 1:
         points = np.stack([objective.coordinates(p.params, p.likelihood) for p in mixture.posteriors])
         centre = mixture.weights @ points
         covariance = np.atleast_2d(np.cov(points.T, aweights=mixture.weights, ddof=0))

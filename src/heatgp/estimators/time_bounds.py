@@ -82,9 +82,11 @@ def time_bounds(kernel: HeatKernel, X: Array, given: Any = None, count: int | No
 def _without_effect(kernel: HeatKernel, low: float, high: float) -> tuple[float, float]:
     """A longer upper bound, at which the farthest points have a correlation of `CONSTANT`: f does not depend on them.
 
-    In flat space the correlation is exp(-d²/2t), at the bound for one time exp(-1/18). On compact manifolds it is one.
+    In flat space the correlation is exp(-d²/2t), at the bound for one time exp(-1/18). On compact manifolds that of the
+    heat kernel is one; Matern kernels come near one like a power of the time.
     """
-    longer = high / (18 * (1 - CONSTANT)) if has_units(kernel.manifold) else high
+    slow = has_units(kernel.manifold) or smoothness_of(kernel) < np.inf
+    longer = high / (18 * (1 - CONSTANT)) if slow else high
     return low, min(longer, kernel.times[1])
 
 

@@ -47,11 +47,6 @@ class Approximation:
         trace = np.vdot(self.factor.precision, self.variance) - self.factor.levels  # of R K
         return float(0.5 * (np.vdot(self.weights, self.mean) - trace))
 
-    @property
-    def in_constant(self) -> float:
-        """The derivative in the variance of a constant of several functions, where every entry of dK is 1."""
-        return float(self.in_times([np.ones_like(self.factor.K)])[0])
-
     def in_times(self, slopes: Sequence[Array]) -> Array:
         """The derivatives in the log times; `slopes` are those of the factor, with the amplitude."""
         return self.factor.slopes(slopes, 0.5 * self.weights, self.weights)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 from ..covariance import Array, Kernel
 from ..errors import InvalidInput, OfRow
 from ..threads import of_posterior
-from .inference import constant_variance
+from .inference import coefficient_prior
 from .multinomial import Multinomial
 from .parameters import Params
 from .posterior import Posterior, approximation, condition
-from .prior import Mean, Pairs, observations
+from .prior import NO_BASIS, Mean, MeanBasis, Pairs, observations
 from .probit import Probit
 
 
@@ -28,7 +28,9 @@ class ClassesPosterior(Posterior):
     Reference: Riihimaki, Jylanki & Vehtari (2013), section 3.
     """
 
-    constant: float = 0.0  # the prior variance of the constant that each function has
+    trend: MeanBasis = NO_BASIS  # the basis functions of the mean, of which each function has coefficients
+    columns: Array = field(default_factory=lambda: np.empty((0, 0)))  # (N, q), their values at the data
+    variances: Array = field(default_factory=lambda: np.empty(0))  # (q,), the prior variances of their coefficients
 
     def again(self, kernel: Kernel, params: Params, pairs: Pairs = None, likelihood: Any = None) -> Posterior:
         known = likelihood or self.likelihood
@@ -62,15 +64,15 @@ class ClassesPosterior(Posterior):
         return np.concatenate(found)
 
     def _cross(self, Xnew: Any) -> Array:
-        cross = super()._cross(Xnew)
+        cross, wide = super()._cross(Xnew), self.trend.at(Xnew) * np.sqrt(self.variances)
         if self.factor.of_features:
-            return np.hstack([cross, np.full((len(cross), 1), np.sqrt(self.constant))])
-        return cross + self.constant
+            return np.hstack([cross, wide])
+        return cross + (wide * np.sqrt(self.variances)) @ self.columns.T
 
     def _unseen(self, points: Any, cross: Array) -> Array:
         if self.factor.of_features:
-            return super()._unseen(points, cross[:, :-1])
-        return super()._unseen(points, cross) + self.constant
+            return super()._unseen(points, cross[:, : cross.shape[1] - len(self.variances)])
+        return super()._unseen(points, cross) + np.square(self.trend.at(points)) @ self.variances
 
     @property
     def _projections(self) -> tuple[Array, Array]:
@@ -104,7 +106,7 @@ def condition_classes(
 ) -> Posterior:
     """The posterior given labels -1 or 1, or, with a Multinomial, the numbers of classes.
 
-    Other arguments are those of `condition`; the mean of several functions is "constant" or "zero".
+    Other arguments are those of `condition`.
 
     Raises
     ------
@@ -114,7 +116,7 @@ def condition_classes(
     options: dict[str, Any] = {"mean": mean, "coefficient_scale": coefficient_scale}
     if likelihood.functions is None:
         return condition(kernel, X, labels(X, y), params, pairs=pairs, likelihood=likelihood, start=start, **options)
-    data, _ = observations(X, y, **options)
+    data, basis = observations(X, y, **options)
     # probabilities of several classes are integrated to 5e-4: sites may be as rough as in the fit
     found, variance = approximation(
         kernel, X, data, params, likelihood, pairs, start, accuracy="exact" if start is None else "search"
@@ -131,7 +133,9 @@ def condition_classes(
         inner=np.empty((0, likelihood.functions)),
         inferred=found,
         options=options,
-        constant=constant_variance(likelihood, data, variance),
+        trend=basis,
+        columns=data.basis,
+        variances=1.0 / coefficient_prior(likelihood, data, variance)[0],
     )
 
 

@@ -56,12 +56,10 @@ class Evidence:
     @property
     def _columns(self) -> tuple[Array, Array]:
         """W = [(y - H c) / root amplitude, H L'^-1], and M^-1 W: (N, 1 + q)."""
-        of_basis = linalg.solve_triangular(
-            self.lower, np.hstack([self.data.basis.T, self.weights[:, 1:].T]), lower=True, check_finite=False
-        ).T
-        rest = np.concatenate([self.data.y - self.data.basis @ self.coefficients, self.weights[:, 0]])
-        both = np.column_stack([rest / np.sqrt(self.amplitude), of_basis])
-        return both[: len(self.data)], both[len(self.data) :]
+        inverse = linalg.solve_triangular(self.lower, np.eye(len(self.lower)), lower=True, check_finite=False)
+        rest, root = self.data.y - self.data.basis @ self.coefficients, np.sqrt(self.amplitude)
+        columns = np.column_stack([rest / root, self.data.basis @ inverse.T])
+        return columns, np.column_stack([self.weights[:, 0] / root, self.weights[:, 1:] @ inverse.T])
 
 
 def evidence(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..covariance import Array
-from ..errors import InvalidInput, NotConverged
+from ..errors import NotConverged
 from .approximation import Approximation, Factorise
 from .coupled import Coupled
 from .coupled_low_rank import CoupledLowRank
@@ -105,15 +105,18 @@ class Approximate(Inference):
 
         def derivatives(slopes: Sequence[Array]) -> tuple[Array, float, dict[str, float]]:
             in_times = (variance / mean_variance) ** form.power * found.in_times(slopes)
+            # how the log prior variances of the coefficients change with that of f
+            follows = np.where(data.precision == 0, variance / (likelihood.unit**2 + variance), 0.0)
+            follows *= not likelihood.flat_mean
+            follows[len(follows) - data.of_f :] = 1.0
             if likelihood.functions is None:
                 in_coefficients = found.factor.in_coefficients(found.shift)
+                in_mean, in_prior = float(in_coefficients.sum()), float(in_coefficients @ follows)
             else:
-                constant = constant_variance(likelihood, data, variance)
-                in_coefficients = np.full(data.basis.shape[1], constant and constant * found.in_constant)
-            in_variance = found.in_amplitude - float(in_coefficients.sum())  # of f without the mean
-            # the prior of these coefficients has the variance unit² + variance
-            follows = (data.precision == 0) & (not likelihood.flat_mean)
-            in_prior = float(in_coefficients[follows].sum()) * variance / (likelihood.unit**2 + variance)
+                widths = 1.0 / coefficient_prior(likelihood, data, variance)[0]
+                changes = [(data.basis * each) @ data.basis.T for each in (widths, follows * widths)]
+                in_mean, in_prior = found.in_times(changes) if len(widths) else (0.0, 0.0)
+            in_variance = found.in_amplitude - in_mean  # of f without the mean
             own = found.in_parameters
             if own is None and free:
                 own = dict(zip(free, likelihood.in_parameters(data.y, *found.cavities, free)))
@@ -173,7 +176,7 @@ class Approximate(Inference):
         self, form: Any, values: Array, variance: float, data: Targets, likelihood: Likelihood
     ) -> Factorise:
         """One covariance for all functions, and of a low rank: not one for each function."""
-        values = values + constant_variance(likelihood, data, variance)
+        values = values + (data.basis / coefficient_prior(likelihood, data, variance)[0]) @ data.basis.T
         root = Root.of(values, len(values) // (likelihood.functions or 1))
         if root is None:
             return lambda precision: Coupled.of(values, precision, data.y)
@@ -185,18 +188,14 @@ def coefficient_prior(likelihood: Likelihood, data: Targets, variance: float) ->
 
     Columns without a prior of their own are orthonormal: times √N they have the mean square one, as a constant. Then
     their coefficients have the variance unit² + `variance` of f; or, where the prior is flat, one so wide that it is.
-    For two classes the share of one, Phi(constant / √(1 + variance)), then has the uniform distribution.
+    For two classes the share of one, Phi(constant / √(1 + variance)), then has the uniform distribution. Coefficients
+    of a `Trend` have a prior variance in units of `variance`.
     """
     unit = likelihood.unit**2
     own = len(data) * (WIDE * unit if likelihood.flat_mean else unit + variance)
-    return np.where(data.precision == 0, 1.0 / own, data.precision), (data.precision == 0) & likelihood.flat_mean
-
-
-def constant_variance(likelihood: Likelihood, data: Targets, variance: float) -> float:
-    """The prior variance of the constant that several functions have each; 0 where they have none."""
-    if data.basis.shape[1] > 1 or not np.allclose(data.basis, data.basis[:1]):
-        raise InvalidInput('the mean of several functions is "constant" or "zero", not a basis.')
-    return float((data.basis[:1] ** 2 / coefficient_prior(likelihood, data, variance)[0]).sum())
+    inner = np.where(data.precision == 0, 1.0 / own, data.precision)
+    inner[len(inner) - data.of_f :] /= variance
+    return inner, (data.precision == 0) & likelihood.flat_mean
 
 
 def start_points(box: Array, free: int, names: list[str], start: Mapping[str, float]) -> list[Array]:

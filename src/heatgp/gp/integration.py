@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.special import gamma
+from scipy.special import expit, gamma, ndtr
 from scipy.stats import chi2
 
 from ..covariance import Array
-from ..errors import InvalidInput
+from ..errors import InvalidInput, NotConverged, NotPositiveDefinite
 from .objective import Objective, attempted
 from .parameters import log_density
 
@@ -35,6 +35,12 @@ LIGHT = 2e-3
 """Points whose density is less than this part of the highest are left out."""
 MOST_PARAMETERS = 4
 """Learned parameters up to which a grid is affordable."""
+NO_SIGNAL = 0.2
+"""The probability, before the data, that observations do not depend on the points."""
+DECIDED = 30.0
+"""How far the log evidence of no signal is below the best one where it does not count."""
+FLATTEST = 0.01
+"""Curvatures count as at least this: the spread of a log parameter is at most ten."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +158,38 @@ def explored(objective: Any, starts: Sequence[Array], box: Array) -> Grid:
     """The grid of an objective, from its local maxima, the best first."""
     steps = axes(curvature(objective, starts[0], box))
     return grid(of_shared_times(objective), starts, steps, box)
+
+
+def with_no_signal(objective: Objective, z: Array, box: Array) -> Grid:
+    """The best parameters z, and those of no signal: the prior variance of f is at the end of its usual interval.
+
+    Each is one hypothesis. The evidence of the first is averaged over the parameters, by Laplace's approximation
+    within the bounds; priors are those of the objective, within the bounds. The second has the probability
+    `NO_SIGNAL` before the data, and no parameters. It is left out where it does not count.
+
+    Reference: Kass & Raftery (1995), Bayes factors, J. Am. Stat. Assoc. 90, section 4.1.
+    """
+    alone, names = Grid(z[None], np.ones(1)), objective.names
+    null, likelihood = z.copy(), objective.inference.likelihood
+    null[names.index("amplitude")] = np.log(likelihood.in_unit("amplitude", likelihood.variance_bounds[0]))
+    best = attempted(objective.value, z)
+    without = attempted(objective.value, null) - log_density(objective.priors, names, null)[0]
+    if not (np.isfinite(best) and best - without < DECIDED):
+        return alone
+    try:
+        values, vectors = np.linalg.eigh(curvature(objective, z, box))
+    except (NotConverged, NotPositiveDefinite):
+        return alone
+    values = np.maximum(values, FLATTEST)
+    spreads = np.sqrt(np.square(vectors) @ (1.0 / values))
+    within = ndtr((box[:, 1] - z) / spreads) - ndtr((box[:, 0] - z) / spreads)
+    masses = [
+        objective.priors[name].mass(*np.exp(ends)) if name in objective.priors else ends[1] - ends[0]
+        for name, ends in zip(names, box)
+    ]
+    evidence = best + 0.5 * np.log(2 * np.pi / values).sum() + np.log(within).sum() - np.log(masses).sum()
+    weight = float(expit(without - evidence + np.log(NO_SIGNAL / (1 - NO_SIGNAL))))
+    return Grid(np.stack([z, null]), np.array([1 - weight, weight])) if weight > LIGHT else alone
 
 
 def of_shared_times(objective: Any) -> Callable[[Array], float]:

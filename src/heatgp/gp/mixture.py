@@ -33,11 +33,6 @@ class Mixture:
     weights: Array
 
     @classmethod
-    def of(cls, posterior: Any) -> Mixture:
-        """Parameters that count as known."""
-        return cls([posterior], np.ones(1))
-
-    @classmethod
     def over(cls, condition: Callable[[Any], Any], parameters: Iterable[Any], weights: Iterable[float]) -> Mixture:
         """The posteriors that `condition` returns, without parameters at which the inference does not converge.
 

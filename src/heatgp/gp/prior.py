@@ -23,7 +23,7 @@ from .factors import Dense, LowRank
 from .parameters import checked_scales
 
 Pairs = TimeFunction | None
-"""`kernel.pairs(X)` of the data where the caller has it already, else None."""
+"""`kernel.pairs(X)` of the data where the caller has it already, else None; its `form`, if any, is not `Dense`."""
 NO_WEIGHT = "sample_weight is zero for all observations, which leaves none. Give some a positive one."
 
 
@@ -49,7 +49,8 @@ class Prior:
             features = kernel.features(X)
             assert features is not None
             return cls(features, LowRank)
-        return cls(kernel.pairs(X) if pairs is None else pairs, Dense, dense)
+        pairs = kernel.pairs(X) if pairs is None else pairs
+        return cls(pairs, getattr(pairs, "form", Dense), dense)
 
     def at(self, time: Any, free: Sequence[int] = ()) -> tuple[Array, list[Array]]:
         """The values at one time, and their derivatives in those log times whose numbers are `free`.
@@ -111,6 +112,7 @@ class Targets:
     repeats: int = 0  # how many more observations than rows there are: those of the last row, which have one square
     log_volume: float = 0.0  # log |det| of the linear map that was applied to the rows: densities have it as a factor
     offset: Any = 0.0  # what is added to f where an observation is made: a number, or one for each observation
+    of_f: int = 0  # how many of the last coefficients have a prior variance in units of that of f: those of a `Trend`
 
     def __len__(self) -> int:
         return len(self.y)
@@ -220,6 +222,35 @@ class MeanBasis:
 NO_BASIS = MeanBasis(np.empty((0, 0)))
 
 
+@dataclass(frozen=True, eq=False)
+class Trend:
+    """The basis of a trend whose coefficients share one prior variance, as in ridge regression, and a constant.
+
+    The coefficients have the prior variance of f, in coordinates of which the mean square over the data, in all, is
+    one. So the trend and f have the same prior variance, averaged over the data, however many functions there are.
+    """
+
+    function: Callable[[Any], Array]  # of points, (M, q)
+    center: Array  # (q,), the means of its values at the data
+    scale: Array  # (q,)
+
+    @classmethod
+    def of(cls, function: Callable[[Any], Array], points: Any, groups: Array) -> Trend:
+        """That of these data; `groups` (q,) are numbers: functions of one group have one unit, and stay as they are.
+
+        Each group has the same share of the prior variance.
+        """
+        values = function(points)
+        center = values.mean(axis=0)
+        squares = np.square(values - center).mean(axis=0)
+        names = np.unique(groups)
+        sizes = {name: np.sqrt(squares[groups == name].sum() * len(names)) for name in names}
+        return cls(function, center, np.array([sizes[name] for name in groups]))
+
+    def __call__(self, points: Any) -> Array:
+        return np.hstack([np.ones((len(points), 1)), (self.function(points) - self.center) / self.scale])
+
+
 def constant_basis(X: Any) -> Array:
     """The one basis function of a constant mean."""
     return np.ones((len(X), 1))
@@ -289,8 +320,8 @@ def observations(
     ----------
     X : array of N points, the first axis.
     y : array, N observations.
-    mean : "constant", "zero", a function of points that returns basis functions (N, q), or an array of their values at
-        X. A number has no basis.
+    mean : "constant", "zero", a function of points that returns basis functions (N, q), a Trend, or an array of values
+        of basis functions at X. A number has no basis.
     coefficient_scale : number or array (q,), default None: flat priors. The prior standard deviations of the
         coefficients of the basis functions; inf is flat.
     offset : number or array (N,), default 0. What is added to f where each observation is made.
@@ -320,7 +351,10 @@ def observations(
             f'mean = {shown(mean)} is not known. Use "zero", "constant", "linear", a finite number or a function of '
             "points."
         )
-    precision = _precisions(H.shape[1], coefficient_scale)
+    precision, of_f = _precisions(H.shape[1], coefficient_scale), 0
+    if isinstance(mean, Trend):
+        of_f = H.shape[1] - 1
+        precision[1:] = 1.0
     flat = np.flatnonzero(precision == 0)
     columns, transform = H.copy(), np.eye(H.shape[1])
     columns[:, flat], transform[np.ix_(flat, flat)] = _orthonormal(H[:, flat])
@@ -329,9 +363,8 @@ def observations(
     if likelihood is not None:
         start[flat] = likelihood.start(y, columns[:, flat], offset + known)
         offset = offset + known + columns @ start
-    return Targets(np.asarray(y), columns, precision, np.ones(number), start, known, offset=offset), MeanBasis(
-        transform, function
-    )
+    data = Targets(np.asarray(y), columns, precision, np.ones(number), start, known, offset=offset, of_f=of_f)
+    return data, MeanBasis(transform, function)
 
 
 def _level(mean: Any) -> float:

@@ -39,6 +39,8 @@ BEND = 0.1
 """Step of a log parameter for differences of the gradient."""
 AWAY = 0.5
 """How far from the maximum a search may end, in standard deviations of a log parameter: 1/8 is left to gain there."""
+NEWTON = 8
+"""Steps of Newton's method from the maximum of fewer data, at most: some three are usual."""
 ROUNDING = 1e-9
 """Distance within which a coordinate is on a bound."""
 RESTARTS = 10
@@ -168,16 +170,47 @@ def fit(
     return replace(finished(kernel, full, searched, found, box, about), data=len(searched.y))
 
 
-def fit_from(kernel: Kernel, objective: Objective, box: Array, guesses: list[Params]) -> Fit:
-    """The best of the maxima near some guesses."""
-    given, count, starts = objective.given, objective.y.count, []
+def fit_from(
+    kernel: Kernel, objective: Objective, box: Array, guesses: list[Params], few: Objective | None = None
+) -> Fit:
+    """The best of the maxima near some guesses; of `few`, the objective of some of the data, the first is a maximum."""
+    given, count, places = objective.given, objective.y.count, []
     objective.y.check_freedom(given.amplitude)
     for guess in guesses:
         values = dict(zip(given.time_names, np.atleast_1d(guess.time)[given.free]))
         values |= {"noise": guess.noise / guess.amplitude, "amplitude": guess.amplitude}
-        z = np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T)
-        starts.append((z, step_units(objective, z, box, count)))
-    return finished(kernel, objective, objective, maxima(objective, starts, box, min(1e-8, NATS / count)), box)
+        places.append(np.clip(np.log([max(values[name], 1e-300) for name in objective.names]), *box.T))
+    found = newton(objective, few, places[0], box) if few else None
+    if found is None:
+        starts = [(z, step_units(objective, z, box, count)) for z in places]
+        return finished(kernel, objective, objective, maxima(objective, starts, box, min(1e-8, NATS / count)), box)
+    return finished(kernel, objective, objective, [found], box)
+
+
+def newton(objective: Objective, few: Objective, z: Array, box: Array) -> Place | None:
+    """The maximum near that of fewer data, with their curvature; None where steps leave the box or lose.
+
+    The curvature of all data is taken as that of the few, times as many as there are more, and is corrected after each
+    step by the change of the gradient (BFGS).
+    """
+    steps, here = BEND * np.where(z < box.mean(axis=1), 1, -1), attempt(few, z)[1]
+    bends = np.array([(here - attempt(few, z + step)[1]) / step[k] for k, step in enumerate(np.diag(steps))])
+    curvature = (bends + bends.T) / 2 * objective.y.count / few.y.count
+    value, slopes = attempt(objective, z)
+    for _ in range(NEWTON):
+        if not (np.isfinite(value) and np.linalg.eigvalsh(curvature).min(initial=1.0) > 0):
+            return None
+        step = np.linalg.solve(curvature, slopes)
+        if step @ slopes / 2 < NATS * NATS:
+            return value, z
+        there, after = attempt(objective, z + step)
+        if there < value or np.any((z + step < box[:, 0]) | (z + step > box[:, 1])):
+            return None
+        bent, change = curvature @ step, slopes - after
+        if step @ change > 0:
+            curvature += np.outer(change, change) / (step @ change) - np.outer(bent, bent) / (step @ bent)
+        value, slopes, z = there, after, z + step
+    return None
 
 
 def objective_of(

@@ -113,8 +113,14 @@ class ProductKernel(HeatKernel):
         value = reduce(np.multiply, [f.value for f in found])
         return Gradients(value, np.asarray(self.manifold.join(*vectors)), math.fsum(f.log_scale for f in found))
 
-    def tabulated(self, time: Any) -> Any:
-        return tuple(f.tabulated(t) for f, t in zip(self.factors, self._times_of_factors(time)))
+    def tabulated(self, time: Any) -> tuple[Any, list[Any]]:
+        found = [f.tabulated(t) for f, t in zip(self.factors, self._times_of_factors(time))]
+        numbers = tuple(own for own, _ in found)
+        if not self.own_times:
+            return numbers, [tuple(slope for _, (slope,) in found)]
+        still = tuple(map(zeros, numbers))
+        slopes = [(*still[:i], slope, *still[i + 1 :]) for i, (_, own) in enumerate(found) for slope in own]
+        return numbers, slopes
 
     def _times_of_factors(self, time: Any) -> Sequence[Any]:
         return divided(self.factors, time) if self.own_times else (time,) * len(self.factors)
@@ -259,7 +265,7 @@ class QuotientKernel(WrappedKernel):
     def same_points(self, X: Array) -> list[np.ndarray]:
         return [*self._images(X), *self.base.same_points(X)]
 
-    def tabulated(self, time: Any) -> Any:
+    def tabulated(self, time: Any) -> tuple[Any, list[Any]]:
         return self.base.tabulated(time)
 
     def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
@@ -321,11 +327,11 @@ class ScaledKernel(WrappedKernel):
         shift = -self.manifold.dim * math.log(self.manifold.scale)
         return Gradients(found.value, found.gradient / square, found.log_scale + shift)
 
-    def tabulated(self, time: Any) -> Any:
+    def tabulated(self, time: Any) -> tuple[Any, list[Any]]:
         scale = self.manifold.scale
-        return self.base.tabulated(np.divide(time, scale**2)), with_scale(
-            np.ones(()), -self.manifold.dim * math.log(scale)
-        )
+        numbers, slopes = self.base.tabulated(np.divide(time, scale**2))
+        factor = with_scale(np.ones(()), -self.manifold.dim * math.log(scale))
+        return (numbers, factor), [(slope, np.zeros(())) for slope in slopes]
 
     def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
         table, factor = numbers
@@ -339,6 +345,11 @@ class ScaledKernel(WrappedKernel):
         """The base's function of time, at t/s² and divided by s^dim (its root for features)."""
         square, shift = self.manifold.scale**2, -power * self.manifold.dim * math.log(self.manifold.scale)
         return TimeFunction(lambda time: function.at(np.divide(time, square)).shifted(shift))
+
+
+def zeros(numbers: Any) -> Any:
+    """Zeros in the place of the arrays of nested tuples."""
+    return tuple(map(zeros, numbers)) if isinstance(numbers, tuple) else np.zeros_like(numbers)
 
 
 def has_units(manifold: Manifold) -> bool:

@@ -62,7 +62,7 @@ def device_table(kernel: HeatKernel, time: Any, double: bool) -> Any:
     """The table of the kernel at a time on JAX's default device, in single or double precision."""
     dtype = np.float64 if double else np.float32
     with np.errstate(over="ignore"):
-        table = jax.tree.map(lambda a: np.asarray(a).astype(dtype), kernel.tabulated(time))
+        table = jax.tree.map(lambda a: np.asarray(a).astype(dtype), kernel.tabulated(time)[0])
     if not all(np.isfinite(a).all() for a in jax.tree.leaves(table)):
         raise InvalidInput(
             f"{kernel!r} at time = {time!r} is beyond single precision. Pass points in double precision, under "

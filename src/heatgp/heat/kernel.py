@@ -200,8 +200,11 @@ class Profile(ABC):
         found = self.prepare(time)
         return found.relative_value(theta), found.relative_error(theta), found.log_scale
 
-    def tabulated(self, time: float) -> tuple[Any, float]:
-        """Numbers from which `read_table` computes the kernel at a time over exp(log_scale), and log_scale."""
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
+        """Numbers from which `read_table` computes the kernel at a time over exp(log_scale), and log_scale.
+
+        Between them the derivatives of these numbers in the log time, where the scale stays the same.
+        """
         raise Unsupported("it is no exact kernel of one angle or distance.")
 
     def read_table(self, numbers: Any, theta: Array) -> Array:
@@ -299,10 +302,10 @@ class HeatKernel(Kernel):
         ]
         return html_table(repr(self), rows)
 
-    def tabulated(self, time: Any) -> Any:
+    def tabulated(self, time: Any) -> tuple[Any, list[Any]]:
         """Numbers, as nested tuples of NumPy arrays, from which `read_table` computes the kernel at a checked time.
 
-        Unsupported for kernels that have no such form, which is the default.
+        With them their derivatives in each log time. Unsupported for kernels without such a form, which is the default.
         """
         raise Unsupported(f"{self!r} has no form for JAX arrays. {NUMPY_REMEDY}")
 
@@ -745,12 +748,12 @@ class OrbitKernel(MadeKernel):
 
         return TimeFunction(at)
 
-    def tabulated(self, time: float) -> Any:
+    def tabulated(self, time: float) -> tuple[Any, list[Any]]:
         try:
-            numbers, log_scale = self.profile.tabulated(time)
+            numbers, slope, log_scale = self.profile.tabulated(time)
         except Unsupported as error:
             raise Unsupported(f"{self!r} has no form for JAX arrays: {error} {NUMPY_REMEDY}") from None
-        return numbers, with_scale(np.ones(()), log_scale)
+        return (numbers, with_scale(np.ones(()), log_scale)), [(slope, np.zeros(()))]
 
     def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
         table, scale = numbers

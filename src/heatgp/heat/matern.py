@@ -158,6 +158,12 @@ class MaternKernel(WrappedKernel):
     def time_parts(self, X: np.ndarray) -> list[tuple[HeatKernel, np.ndarray]]:
         return [(with_smoothness(part, self.smoothness), x) for part, x in self.base.time_parts(X)]
 
+    def tabulated(self, time: Any) -> tuple[Any, list[Any]]:
+        return self._averaged.tabulated(time)
+
+    def read_table(self, numbers: Any, X: Array, Y: Array) -> Array:
+        return self._averaged.read_table(numbers, X, Y)
+
     def pairs(self, X: Array, Y: Array | None = None) -> TimeFunction:
         return self._averaged.pairs(X, Y)
 

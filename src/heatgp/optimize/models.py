@@ -44,9 +44,9 @@ class Data(NamedTuple):
 
 
 def fitted(manifold: Any, X: Array, y: Array, **options: Any) -> GPRegressor:
-    """A dense model. What it would warn of, few data and short times, is usual here."""
+    """A dense model, of the heat kernel by default. What it would warn of, few data and short times, is usual here."""
     with caught_warnings(HeatGPWarning):
-        return GPRegressor(manifold, inference="dense", **options).fit(X, y)
+        return GPRegressor(manifold, inference="dense", **{"smoothness": math.inf} | options).fit(X, y)
 
 
 def parameters_of(model: GPRegressor) -> dict[str, Any]:

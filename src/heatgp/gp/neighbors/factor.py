@@ -104,6 +104,12 @@ class Blocks:
             values = np.where(self.sets.present(part), values, 0.0)
         return values
 
+    def conditionals(self, noise: Array) -> tuple[Array, Array]:
+        """a (T, m) and d (T,), with these variances of the noise, (N,)."""
+        found = list(_each(self.sets, lambda number: _conditional(self, noise, number)[:2]))
+        weights, left = (np.concatenate(parts) for parts in zip(*found))
+        return weights, left
+
 
 def covariances(kernel: Kernel, X: Array, sets: Neighborhoods) -> TimeFunction:
     """`Blocks` of the points X as a function of time."""
@@ -160,7 +166,7 @@ class NeighborFactor:
     @classmethod
     def of(cls, values: Blocks, precision: Array | float) -> NeighborFactor:
         s = np.broadcast_to(precision, values.sets.number)
-        weights, variances = conditionals(values, 1.0 / s)
+        weights, variances = values.conditionals(1.0 / s)
         if not variances.min(initial=np.inf) > 0:
             raise not_positive_definite(values.sets.number, float(variances.min()))
         return cls(values.sets, s, weights, variances, values)
@@ -235,13 +241,6 @@ class NeighborFactor:
         of_own = np.hstack([scaled * a - z * a, level[:, None]])
         of_own[:, :-1][sets.near[part] == NONE] = 0.0
         return of_pairs, of_own
-
-
-def conditionals(values: Blocks, noise: Array) -> tuple[Array, Array]:
-    """a (T, m) and d (T,), with these variances of the noise, (N,)."""
-    found = list(_each(values.sets, lambda number: _conditional(values, noise, number)[:2]))
-    weights, left = (np.concatenate(parts) for parts in zip(*found))
-    return weights, left
 
 
 def _conditional(values: Blocks, noise: Array, number: int, pull: Array | None = None) -> tuple[Array, Array, Array]:

@@ -29,10 +29,13 @@ class Places:
         self.kernel, self.X, self.time = kernel, X, time
         self.images = np.stack([kernel.coordinates(image, time) for image in kernel.images(X)])
 
-    def among(self, points: Array, size: int) -> Array:
-        """The numbers of the nearest points to new ones, (M, size)."""
+    def among(self, points: Array, size: int, without: Array | None = None) -> Array:
+        """The numbers of the nearest points to new ones, (M, size); for each some may be left out, (M, count)."""
         size = min(size, len(self.X))
-        near = _query(self._tree, len(self.X), self.kernel.coordinates(points, self.time), RANKED * size)
+        count = 0 if without is None else without.shape[1]
+        near = _query(self._tree, len(self.X), self.kernel.coordinates(points, self.time), RANKED * size + count)
+        if without is not None:
+            near = _first(_without_repeats(np.hstack([without, near]))[:, count:], RANKED * size)
         return self._best(points, near, size)
 
     def before(self, order: Array, rows: Array, size: int) -> Array:
@@ -55,16 +58,22 @@ class Places:
             if not len(todo):
                 continue
             tree, count = self._tree_of(order[:end]), 2 * RANKED * size
+            todo = todo[np.argsort(_places_in(tree, end)[rank[todo]])]  # twice as fast
             while len(todo):
-                own = self.images[0][rows[todo]]
-                near = _query(tree, end, own, count)
-                near[near >= rank[todo, None]] = NONE
-                enough = ((near != NONE).sum(axis=1) >= RANKED * size) | (count >= tree.n)
-                chosen = todo[enough]
-                numbers = np.where(near[enough] == NONE, NONE, order[near[enough]])
-                found[chosen] = self._best(self.X[rows[chosen]], _first(numbers, RANKED * size), size)
+                near = _query(tree, end, self.images[0][rows[todo]], count)
+                best, enough = self._earlier(rows[todo], near, order, rank[todo], size, count >= tree.n)
+                found[todo[enough]] = best
                 todo, count = todo[~enough], 2 * count
         return found
+
+    def _earlier(
+        self, rows: Array, near: Array, order: Array, rank: Array, size: int, are_all: bool
+    ) -> tuple[Array, Array]:
+        """The best of candidates, places in the order, before those of the rows; and which rows have enough of them."""
+        near[near >= rank[:, None]] = NONE
+        enough = ((near != NONE).sum(axis=1) >= RANKED * size) | are_all
+        first = _first(near[enough], RANKED * size)
+        return self._best(self.X[rows[enough]], np.where(first == NONE, NONE, order[first]), size), enough
 
     @cached_property
     def _tree(self) -> cKDTree:
@@ -85,14 +94,24 @@ class Places:
 
 def _query(tree: cKDTree, number: int, points: Array, count: int) -> Array:
     """The nearest of some points, each of which may be in the tree several times; `NONE` in the place of repeats."""
-    near = tree.query(points, min(count, tree.n), workers=-1)[1].reshape(len(points), -1) % number
-    if tree.n > number:
-        order = np.argsort(near, axis=1, kind="stable")
-        ordered = np.take_along_axis(near, order, axis=1)
-        repeats = np.zeros(near.shape, bool)
-        np.put_along_axis(repeats, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
-        near = np.where(repeats, NONE, near)
-    return near
+    near = tree.query(points, min(count, tree.n), workers=-1)[1].reshape(len(points), -1)
+    return near if tree.n == number else _without_repeats(near % number)
+
+
+def _without_repeats(near: Array) -> Array:
+    """`NONE` in the place of numbers that are in the same row before."""
+    order = np.argsort(near, axis=1, kind="stable")
+    ordered = np.take_along_axis(near, order, axis=1)
+    repeats = np.zeros(near.shape, bool)
+    np.put_along_axis(repeats, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], axis=1)
+    return np.where(repeats, NONE, near)
+
+
+def _places_in(tree: cKDTree, number: int) -> Array:
+    """The places of the points in the order of the leaves of a tree."""
+    places = np.empty(number, int)
+    places[tree.indices % number] = np.arange(tree.n)
+    return places
 
 
 def _first(near: Array, count: int) -> Array:

@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...covariance import Array, Kernel
-from ...errors import Unsupported, caught_warnings, warn_again
+from ...covariance import Array, Kernel, TimeFunction
+from ...errors import NotConverged, NotPositiveDefinite, Unsupported, caught_warnings, warn_again
 from ..exact import evidence
 from ..factors import JITTER, Dense
 from ..normal import Normal
-from ..objective import Objective
-from ..parameters import Given, Params, Priors
+from ..objective import Objective, best_of
+from ..parameters import Given, Params, Priors, checked_priors, is_weak
 from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
 from ..search import Bounds, Fit, exact_objective, fit_from
+from ..smoothness import Family, Smoothness, Tried, best_of_tried, best_on_grid, climbed, log_prior
 from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
-from .factor import NeighborFactor, Neighborhoods, conditionals, covariances
+from .factor import NeighborFactor, Neighborhoods, covariances
 from .nearest import NONE, Places
 
 SIZE = 30
@@ -31,12 +31,22 @@ SIZES = (15, 30, 60, 120, 240)
 """Neighbors that a prediction is made from: the first number at which it does not change any more."""
 MEANS = 10.0
 """Times the tolerance of standard deviations: the change of a mean, in these, at which it has enough neighbors."""
+CHOOSING = 2000
+"""Data whose densities choose a kernel."""
 LEARNED = 10_000
-"""Data whose densities a first search sees: its maximum is where that of all data starts."""
-MOST = 100_000
 """Data whose densities parameters are learned from, at most."""
+TWO = ((0.5, 1.5), (0.5, 0.5), (1.5, 0.5))
+"""The smoothness of two summands, the one with the longer times first."""
+RATIO = 30.0
+"""The longer times over the best times of one kernel, with which a search of two begins."""
+CLEAR = 3.0
+"""The logarithm of the ratio of posterior densities from which two lengths are better than one."""
 LOOKS = 200
 """Data whose predictions from others are compared."""
+GAP = 120
+"""Data around each of them that are left out too, as if it were in a gap."""
+AT_ONCE = 4096
+"""New points whose neighbors are looked for at one time."""
 JOINTLY = 60
 """Neighbors of each of some points that their covariance is computed from."""
 JOINT = 3000
@@ -51,6 +61,7 @@ class NeighborsApproximation:
     ----------
     neighbors : float, the mean number of near data that some of the data are predicted from.
     unsettled : float, the share of these predictions that still changed with the last of them.
+    unsettled_in_gaps : float, the same where the nearest data are left out.
     tolerance : float, the relative change of a standard deviation at which a prediction has enough neighbors.
     """
 
@@ -58,6 +69,7 @@ class NeighborsApproximation:
 
     neighbors: float = np.nan
     unsettled: float = np.nan
+    unsettled_in_gaps: float = np.nan
     tolerance: float = 1e-2
 
     @property
@@ -79,13 +91,14 @@ class NeighborData(Structure):
     time: Any  # at which nearest means nearest
     size: int = SIZE
     terms: int | None = None  # the number of data whose densities are taken; None: all
+    on_device: bool = False  # whether covariances are computed by JAX
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), tuple(getattr(self, each.name) for each in fields(self))  # without what was computed
 
     @cached_property
     def places(self) -> Places:
-        return Places(self.model, self.X, self.time)
+        return (self._device.DevicePlaces if self.on_device else Places)(self.model, self.X, self.time)
 
     @cached_property
     def sets(self) -> Neighborhoods:
@@ -96,7 +109,22 @@ class NeighborData(Structure):
     @cached_property
     def prior(self) -> Prior:
         """The covariance of the data as a function of time."""
-        return Prior(covariances(self.model, self.X, self.sets), NeighborFactor)
+        return self.prior_of(self.sets)
+
+    def prior_of(self, sets: Neighborhoods) -> Prior:
+        """The same for neighborhoods of another kernel."""
+        function = self.covariances(self.X, sets)
+        return Prior(function, getattr(function, "form", NeighborFactor))
+
+    def covariances(self, X: Array, sets: Neighborhoods) -> TimeFunction:
+        """Those of neighborhoods among the points X: the data, and maybe others."""
+        return (self._device.covariances if self.on_device else covariances)(self.model, X, sets)
+
+    @property
+    def _device(self) -> Any:
+        from . import device  # it imports JAX, which is there
+
+        return device
 
     @property
     def targets(self) -> Targets:
@@ -139,36 +167,40 @@ class NeighborsPosterior(Posterior):
         return self.latent(Xnew)[0]
 
     def latent(self, Xnew: Any) -> tuple[Array, Array]:
-        mean, variance, _ = self._settled(Xnew, lambda rows, size: self.structure.places.among(Xnew[rows], size))
+        mean, variance, _ = self._settled(Xnew)
         return mean, variance
 
-    def _settled(self, Xnew: Any, nearest: Callable[[Array, int], Array]) -> tuple[Array, Array, Array]:
-        """Mean and variance of f at each point, from as many of its nearest data as it takes, and their numbers.
+    def _settled(self, Xnew: Any, without: Array | None = None) -> tuple[Array, Array, Array]:
+        """Mean and variance of f at each point, from as many near data as it takes, and their numbers.
 
-        The number of a point that needs more than there may be is `np.inf`.
+        The number of a point that needs more than there may be is `np.inf`. Some data may be left out, (M, count).
         """
-        columns, left = self.basis.at(Xnew), np.arange(len(Xnew))
+        without = np.empty((len(Xnew), 0), int) if without is None else without
+        columns = self.basis.at(Xnew)
         mean, variance, sizes = np.full(len(Xnew), np.inf), np.ones(len(Xnew)), np.zeros(len(Xnew))
-        for size in SIZES:
-            if not len(left):
-                break
-            near = nearest(left, size)
-            found = self._given(Xnew[left], near, columns[left])
-            change = np.abs(found[0] - mean[left])
-            deviations = np.sqrt(np.stack([found[1], variance[left]]))
-            mean[left], variance[left], sizes[left] = *found, near.shape[1]
-            limit = self.predictions.tolerance * deviations[0]
-            settled = (change <= MEANS * limit) & (np.abs(np.subtract(*deviations)) <= limit)
-            left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
-        sizes[left] = np.inf
+        for start in range(0, len(Xnew), AT_ONCE):
+            left = np.arange(start, min(start + AT_ONCE, len(Xnew)))
+            for size in SIZES:
+                if not len(left):
+                    break
+                near = self.structure.places.among(Xnew[left], size, without[left])
+                near = near[:, (near != NONE).any(axis=0)]
+                found = self._given(Xnew[left], near, columns[left])
+                change = np.abs(found[0] - mean[left])
+                deviations = np.sqrt(np.stack([found[1], variance[left]]))
+                mean[left], variance[left], sizes[left] = *found, near.shape[1]
+                limit = self.predictions.tolerance * deviations[0]
+                settled = (change <= MEANS * limit) & (np.abs(np.subtract(*deviations)) <= limit)
+                left = left[~settled] if near.shape[1] == size else left[:0]  # else all data are near
+            sizes[left] = np.inf
         return mean, variance, sizes
 
     def _given(self, Xnew: Any, near: Array, columns: Array) -> tuple[Array, Array]:
         """Mean and variance of f given these data, (M, m); `columns` are the basis of the mean."""
         number, a = len(self.X), self.params.amplitude
         sets = Neighborhoods(number + np.arange(len(Xnew)), near, number + len(Xnew))
-        values = covariances(self.kernel, np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
-        weights, variances = conditionals(a * values, np.append(self.noise, np.zeros(len(Xnew))))
+        values = self.structure.covariances(np.concatenate([self.X, Xnew]), sets).at(self.params.time).value
+        weights, variances = (a * values).conditionals(np.append(self.noise, np.zeros(len(Xnew))))
         projected = np.einsum("mn,mnc->mc", weights, self.columns[near])
         of_basis = np.square(self._whitened_basis(columns - projected[:, 1:])).sum(axis=0)
         mean = self.offset + columns @ self.inner + projected[:, 0]
@@ -213,20 +245,15 @@ class NeighborsPosterior(Posterior):
         return mean, variance, of_mean, of_variance
 
     def resolved(self, tolerance: float) -> NeighborsPosterior:
-        """The same with what is said of its predictions: of some of the data, from others."""
+        """The same with what is said of predictions: of some of the data, from others, and from those farther away."""
         looks = np.random.default_rng(4).permutation(len(self.X))[:LOOKS]
-        places, model = self.structure.places, replace(self, predictions=NeighborsApproximation(tolerance=tolerance))
-
-        def others(rows: Array, size: int) -> Array:
-            near = places.among(self.X[looks[rows]], size + 1)
-            left_out = near == looks[rows, None]
-            left_out[~left_out.any(axis=1), -1] = True  # of many equal points it may not be among the nearest
-            return near[~left_out].reshape(len(rows), -1)
-
-        _, _, sizes = model.with_basis_of(looks)._settled(self.X[looks], others)
+        own, around = looks[:, None], self.structure.places.among(self.X[looks], GAP)[:, : len(self.X) // 10]
+        model = replace(self, predictions=NeighborsApproximation(tolerance=tolerance)).with_basis_of(looks)
+        sizes, far = (model._settled(self.X[looks], out)[2] for out in (own, np.hstack([own, around])))
+        unsettled, in_gaps = (float(np.mean(np.isinf(each))) for each in (sizes, far))
         number = float(np.minimum(sizes, SIZES[-1]).mean())
-        stated = NeighborsApproximation(number, float(np.mean(np.isinf(sizes))), tolerance)
-        return replace(model, predictions=stated)
+        stated = NeighborsApproximation(number, unsettled, in_gaps, tolerance)
+        return replace(self, predictions=stated)
 
     def with_basis_of(self, rows: Array) -> NeighborsPosterior:
         """For new points that are some of the data."""
@@ -237,7 +264,7 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     """The posterior of f at known parameters."""
     known = data.targets
     noise = np.maximum(params.noise * known.noise, JITTER * params.amplitude)
-    factor = NeighborFactor.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
+    factor = data.prior.form.of(params.amplitude * data.prior.at(params.time)[0], 1.0 / noise)
     found = evidence(factor, noise, known, 1.0)
     columns = np.column_stack([known.y - known.basis @ found.coefficients, known.basis])
     return NeighborsPosterior(
@@ -260,33 +287,99 @@ def condition_neighbors(data: NeighborData, params: Params, noise_is_known: bool
     )
 
 
+def runs_on_device(kernel: Kernel, time: Any) -> bool:
+    """Whether JAX can compute the covariances of a kernel; it is there where data are in its arrays."""
+    from ..device import runs_on_device
+
+    return runs_on_device(kernel, time)
+
+
 def fit_neighbors(
     problem: Problem, tolerance: float = 1e-2, noise_is_known: bool = False, guess: Params | None = None
 ) -> tuple[NeighborsPosterior, Fit | None]:
     """The posterior of data in memory, and the search for what is learned; it starts from the guess if there is one."""
-    kernel, given, bounds = problem.kernel, problem.given, problem.bounds
+    given, tried = problem.given, problem.tried
     some = problem.source.read(slice(None))
     known, basis = targets(some.X, some.y, some.mean, some.noise, problem.coefficient_scale)
     known, basis = replace(known, known=problem.known), replace(basis, function=problem.function)
-    known_guess = given.params or guess
-    if known_guess is not None:
-        guesses = [known_guess]
-    else:
+    first = given.params or guess or (None if tried is None else tried.params)
+    if first is None:
         guesses = guessed(problem, problem.source.sample(SUBSET), candidates_of(problem.source))
+    else:
+        guesses = [first]
     order = np.random.default_rng(0).permutation(len(some.X))
-    data = NeighborData(kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
+    data = NeighborData(problem.kernel, some.X, some.y + problem.known, known, basis, order, guesses[0].time)
+    number, bounds = len(some.X), problem.bounds
+    if problem.family is not None and tried is not None:
+        part = replace(data, terms=min(CHOOSING, number))
+        data, best = chosen_kernel(part, problem.family, given, problem.priors, replace(tried, params=guesses[0]))
+        bounds, guesses = problem.family.bounds(data.model), [best.params]
+        given = given_of(data.model, given)
+    on_device = problem.source.on_device and runs_on_device(data.model, guesses[0].time)
+    data = replace(data, terms=None, on_device=on_device)
     if given.params:
         return condition_neighbors(data, given.params, noise_is_known).resolved(tolerance), None
-    number, fit = len(some.X), None
-    for terms in (LEARNED, MOST):
+    few, fit = None, None
+    for terms in (CHOOSING, LEARNED):
         part = replace(data, terms=terms if terms < number else None, time=guesses[0].time)
         objective = neighbors_objective(part, bounds, given, problem.priors)
         with caught_warnings() as caught:
-            fit = fit_from(kernel, objective, objective.box, guesses)
-        guesses = [fit.params]
+            fit = fit_from(part.model, objective, objective.box, guesses, few)
+        guesses, few = [fit.params], objective
         if part.terms is None:
             break
     assert fit is not None
     warn_again(caught)  # of the last search alone
-    fit = replace(fit, data=min(MOST, number))
+    fit = replace(fit, data=min(LEARNED, number))
     return condition_neighbors(replace(part, terms=None), fit.params, noise_is_known).resolved(tolerance), fit
+
+
+def given_of(kernel: Kernel, given: Given) -> Given:
+    """What is given of another kernel, whose times are all learned if there are more of them."""
+    return given if kernel.parameters == len(given.time) else Given.of(kernel, None, given.amplitude, given.noise)
+
+
+def chosen_kernel(
+    data: NeighborData, family: Family, given: Given, priors: Any, first: Tried
+) -> tuple[NeighborData, Tried]:
+    """The kernel with the largest posterior density of some of the data: its smoothness, and one length or two.
+
+    Measured fields often vary over two lengths: rough ones over long distances, and smoother ones over short ones. So
+    the sum of two kernels is tried, where all times are learned. A first smoothness is known from few data.
+
+    Returns the data with this kernel, and what was tried.
+    """
+    tried: list[Tried] = []
+
+    def log_posterior(smoothness: Smoothness, starts: list[Params]) -> float:
+        kernel = family.kernel(smoothness)
+        prior = replace(data, model=kernel).prior_of(data.sets)
+        own = family.bounds(kernel), given_of(kernel, given), priors
+        objective = replace(exact_objective(kernel, data.X, prior, data.data, *own), y=data.targets)
+        with caught_warnings():
+            try:
+                value, z = best_of(climbed(objective, objective.coordinates(start)) for start in starts)
+            except (NotPositiveDefinite, NotConverged):
+                return -np.inf
+        value += float(np.mean([log_prior(each) for each in np.atleast_1d(smoothness)]))
+        tried.append(Tried(value, smoothness, objective.params(z)))
+        return value
+
+    def of_one(smoothness: float) -> float:
+        return log_posterior(smoothness, [best_of_tried(tried or [first]).params])
+
+    best_on_grid(of_one, float(np.min(first.smoothness)))
+    one = best_of_tried(tried)
+    of_times = checked_priors(priors)
+    if given.free == list(range(len(given.time))) and is_weak(of_times.time) and of_times.time_bounds is None:
+        for smoothness in TWO:
+            log_posterior(smoothness, [two_lengths(one.params)])
+    best = best_of_tried(tried)
+    best = best if best.log_posterior > one.log_posterior + CLEAR else one
+    return replace(data, model=family.kernel(best.smoothness)), best
+
+
+def two_lengths(params: Params) -> Params:
+    """A start for the sum of two kernels: longer times and shorter ones, whose summands have the same weight."""
+    times = np.atleast_1d(params.time)
+    return replace(params, time=(*(times * RATIO).tolist(), *(times / np.sqrt(RATIO)).tolist(), 1.0))

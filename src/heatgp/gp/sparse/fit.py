@@ -20,6 +20,7 @@ from ..parameters import Given, Params, Priors, Time
 from ..posterior import Posterior, condition
 from ..prior import targets, typical_noise
 from ..search import Bounds, Fit, fit, fit_from, free_times, near_rows
+from ..smoothness import Family, Tried
 from .inducing import SAFE, Inducing
 from .regression import SparseData, resolved_box, sparse_objective
 from .source import Chunk, Source, collected
@@ -128,7 +129,7 @@ class Choice:
 
         step = STEPS if np.all(low >= times) else 0
         if step == 0 and not is_possible(0):
-            step = bisect_left(range(STEPS), True, lo=1, key=is_possible)
+            step = bisect_left(range(STEPS), True, lo=1, key=is_possible) if is_possible(STEPS) else STEPS
         while len(found := chosen(step, len(self.candidates))) >= self.limit and step < STEPS:
             step += 1
         return found
@@ -159,6 +160,8 @@ class Problem:
     coefficient_scale: ArrayLike | None = None
     function: Callable[[Any], Array] | None = None  # the basis functions of points, where they are no more than that
     collect: Collect = collected
+    family: Family | None = None  # of the kernel, where its smoothness is learned
+    tried: Tried | None = None  # the best smoothness for few data
 
     def dense_model(self, some: Chunk) -> Learned:
         """A dense model of some data."""

@@ -16,7 +16,7 @@ from ..classes import ClassesPosterior
 from ..coupled_low_rank import CoupledFeatures, CoupledLowRank
 from ..ep import expectation_propagation
 from ..factors import LowRank
-from ..inference import constant_variance
+from ..inference import coefficient_prior
 from ..likelihood import Likelihood
 from ..parameters import Given, Params
 from ..pivoted import Root
@@ -104,12 +104,12 @@ def condition_sparse_sites(
         rank, weights, solved = len(factor.lower), factor.reduced(found.weights), factor.reduced(found.solved)
         factor = LowRank(np.eye(rank), np.ones(rank), factor.lower)
         return replace(found, factor=factor, weights=weights, solved=solved, **kept)
-    data, _ = observations(X, y, mean)
-    constant = constant_variance(likelihood, data, params.amplitude)
+    data, basis = observations(X, y, mean)
+    variances = 1.0 / coefficient_prior(likelihood, data, params.amplitude)[0]
     features = kernel.features(X)
     assert features is not None
     values = np.sqrt(params.amplitude) * features.at(params.time).value
-    values = np.hstack([values, np.full((len(values), 1), np.sqrt(constant))])
+    values = np.hstack([values, data.basis * np.sqrt(variances)])
     root = Root(np.empty((0, 0)), values, np.empty(0, int))
     joint = expectation_propagation(
         lambda precision: CoupledLowRank.of(root, precision, y), likelihood, y, tolerance=TOLERANCE
@@ -123,6 +123,8 @@ def condition_sparse_sites(
         inner=np.empty((0, likelihood.functions)),
         log_marginal_likelihood=joint.log_evidence,
         options={"mean": mean},
-        constant=constant,
+        trend=basis,
+        columns=data.basis[:0],
+        variances=variances,
         **kept,
     )

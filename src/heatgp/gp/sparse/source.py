@@ -51,6 +51,7 @@ class Source:
     count: int
     read: Callable[[Any], Chunk]  # of a slice or of row numbers
     cores: float = 1.0  # how many times faster than one core a pass over them is
+    on_device: bool = False  # whether they are in JAX arrays
 
     def sample(self, number: int, rng: Any = 0) -> Chunk:
         """So many random data, always the same ones, or all of them."""

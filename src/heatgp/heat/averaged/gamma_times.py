@@ -29,6 +29,8 @@ FINE = 1e-10
 """Error of sums over times, in units of k(x, x), of functions of orbit coordinates."""
 COARSE = 1e-6
 """The same of other kernels, each value of which is more work and has an error of its own."""
+SHARED = 4.0
+"""Smoothness up to which the steps of the sum are the same."""
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,14 @@ class GammaTimes:
         """The step h of u, whose error is exp(-2 pi y / h) cos(y)^-a with any y; the best is tan y = 2 pi / (h a).
 
         cos(y)^-a is how much larger the integral over Im u = y can be: |p_t| at a complex time is at most p at its real
-        part, on the diagonal.
+        part, on the diagonal. Up to the smoothness `SHARED` it is that of `SHARED`, so that the same heat kernels serve
+        all of these.
         """
+        power = max(self.smoothness, SHARED) + self.dim / 2
 
         def excess(h: float) -> float:
-            y = math.atan2(2 * math.pi, h * self.power)
-            return -2 * math.pi * y / h - self.power * math.log(math.cos(y)) - math.log(self.tolerance)
+            y = math.atan2(2 * math.pi, h * power)
+            return -2 * math.pi * y / h - power * math.log(math.cos(y)) - math.log(self.tolerance)
 
         return float(brentq(excess, 1e-9, 10.0, xtol=1e-12))
 

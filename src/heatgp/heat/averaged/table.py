@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_banded
 
+from ...array import Array, namespace
 from ...covariance import Evaluation, TimeFunction
 from ...manifolds import Homogeneous
 from ..kernel import Profile, Recent, Slice, no_error
-from ..special.cubic_table import CubicTable
+from ..special.cubic_table import CubicTable, read_cubic
 from .all_times import Gaussian, extended, shortest_time
 from .gamma_times import FINE, GammaTimes, resolved_log
 
@@ -66,7 +67,8 @@ class MaternProfile(Profile):
     def heat(self) -> HeatTable:
         return heat_table(self.manifold, self.profile, self.law.step, self.grade)
 
-    def prepare(self, time: float) -> Slice:
+    def _weighted(self, time: float) -> tuple[list[HeatRow], np.ndarray, np.ndarray, float]:
+        """The heat kernels that are added up, their weights, the changes of these in log time, and log k(x, x)."""
         law, heat = self.law, self.heat
         places = law.places(time)
         logs, change = law.weights(time, places)
@@ -74,7 +76,21 @@ class MaternProfile(Profile):
         logs = logs + np.array([row.log_scale for row in rows])
         diagonal = np.log(np.sum(np.exp(logs - logs.max()) * [row.values[0] for row in rows])) + logs.max()
         weights = np.exp(logs - diagonal)
-        tables = [heat.sum(rows, w) for w in (weights, weights * change / time)]
+        return rows, weights, weights * change, float(diagonal)
+
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
+        if type(self.profile).read_table is Profile.read_table:
+            return super().tabulated(time)
+        rows, weights, changes, diagonal = self._weighted(time)
+        return self.heat.sum(rows, weights).numbers, self.heat.sum(rows, changes).slope_numbers(1.0), diagonal
+
+    def read_table(self, numbers: Any, theta: Array) -> Array:
+        return read_cubic(numbers, self.heat.place(theta))
+
+    def prepare(self, time: float) -> Slice:
+        heat = self.heat
+        rows, weights, changes, diagonal = self._weighted(time)
+        tables = [heat.sum(rows, w) for w in (weights, changes / time)]
         value, slope = map(heat.reader, tables)
         errors = np.stack([row.errors for row in rows])
         error = heat.reader(heat.table(weights @ errors)) if errors.any() else no_error
@@ -90,7 +106,7 @@ class MaternProfile(Profile):
             return resolved_log(value(theta), 1.0, FINE)
 
         smooth = not errors.any()  # counts have jumps, and need longer differences
-        return Slice(value, slope, error, float(diagonal), log, gradient if smooth else None)
+        return Slice(value, slope, error, diagonal, log, gradient if smooth else None)
 
 
 @dataclass(frozen=True)
@@ -199,11 +215,13 @@ class HeatTable:
         """The last of the table's own times up to there."""
         return math.exp(self.step * math.floor(math.log(self.shortest) / self.step))
 
-    def place(self, theta: np.ndarray) -> np.ndarray:
+    def place(self, theta: Array) -> Array:
         """The x of orbit coordinates (..., 1); beyond the end where they are infinite: the other component of O(n)."""
-        part = np.abs(np.asarray(theta, dtype=float)[..., 0]) / self.end
-        x = np.sqrt(np.sqrt(part)) if self.grade == 4 else part ** (1 / self.grade)
-        return np.where(np.isfinite(x), np.minimum(x, np.nextafter(1.0, 0.0)), 2.0)
+        xp = namespace(theta)
+        part = xp.abs(theta[..., 0]) / self.end
+        x = xp.sqrt(xp.sqrt(part)) if self.grade == 4 else part ** (1 / self.grade)
+        last = xp.nextafter(xp.ones((), dtype=x.dtype), xp.zeros((), dtype=x.dtype))
+        return xp.where(xp.isfinite(x), xp.minimum(x, last), 2.0)
 
     def reader(self, table: CubicTable) -> Callable[[np.ndarray], np.ndarray]:
         """A function of x as one of the coordinate."""

@@ -35,11 +35,14 @@ class EuclideanProfile(Profile):
             lambda theta: theta * (np.exp(log(theta))[..., None] / -time),
         )
 
-    def tabulated(self, time: float) -> tuple[Any, float]:
-        return np.array(-0.5 / time), -self.dim / 2 * math.log(2 * math.pi * time)
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
+        numbers, slope = (1.0, -0.5 / time), (-self.dim / 2, 0.5 / time)
+        log_scale = -self.dim / 2 * math.log(2 * math.pi * time)
+        return tuple(map(np.array, numbers)), tuple(map(np.array, slope)), log_scale
 
     def read_table(self, numbers: Any, theta: Array) -> Array:
-        return namespace(theta).exp(theta[..., 0] ** 2 * numbers)
+        factor, rate = numbers
+        return factor * namespace(theta).exp(theta[..., 0] ** 2 * rate)
 
 
 @dataclass(frozen=True)
@@ -70,9 +73,9 @@ class TorusProfile(Profile):
 
         return Slice(value, slope, no_error, self.dim * circle.log_scale, log, gradient)
 
-    def tabulated(self, time: float) -> tuple[Any, float]:
-        numbers, log_scale = sphere(1).tabulated(time)
-        return numbers, self.dim * log_scale
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
+        numbers, slope, log_scale = sphere(1).tabulated(time)
+        return numbers, slope, self.dim * log_scale
 
     def read_table(self, numbers: Any, theta: Array) -> Array:
         return namespace(theta).prod(read_cubic(numbers, wrap(theta)), axis=-1)

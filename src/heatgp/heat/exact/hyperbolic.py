@@ -75,9 +75,9 @@ class HyperbolicProfile(Profile):
         p = HyperbolicSeries(self.dim, float(time))
         return p.without_table(theta), no_error(theta), p.log_scale
 
-    def tabulated(self, time: float) -> tuple[Any, float]:
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
         p = HyperbolicSeries(self.dim, float(time))
-        return p.tables[0].numbers, p.log_scale
+        return p.tables[0].numbers, p.tables[1].slope_numbers(time), p.log_scale
 
     def read_table(self, numbers: Any, theta: Array) -> Array:
         return read_cubic(numbers, theta[..., 0])

@@ -64,11 +64,12 @@ class JacobiProfile(Profile):
         series = JacobiSeries(self, float(time))
         return series.ratio(theta[..., 0]), no_error(theta), series.log_scale
 
-    def tabulated(self, time: float) -> tuple[Any, float]:
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
         if self.rank > 1:
             return super().tabulated(time)
         series = JacobiSeries(self, float(time))
-        return series.table.numbers, series.log_scale
+        value, slope = series.tables
+        return value.numbers, slope.slope_numbers(time), series.log_scale
 
     def read_table(self, numbers: Any, theta: Array) -> Array:
         return read_cubic(numbers, theta[..., 0])
@@ -95,7 +96,7 @@ class JacobiSeries:
     @property
     def table(self) -> CubicTable:
         """Rank one: p_t / p_t(identity) as a function of theta."""
-        return self._tables[0]
+        return self.tables[0]
 
     def ratio(self, theta: np.ndarray) -> np.ndarray:
         """Rank one: p_t / p_t(identity) without a table."""
@@ -215,7 +216,7 @@ class JacobiSeries:
         return 2.0 - (4.0 / self._half_range) * np.sin(0.5 * self.profile.speed * theta) ** 2
 
     @cached_property
-    def _tables(self) -> tuple[CubicTable, CubicTable]:
+    def tables(self) -> tuple[CubicTable, CubicTable]:
         """Rank one: the ratio and its slope in time, tabulated over [0, reach]."""
         coarse = np.linspace(0.0, self.reach, 257)
         matters = np.flatnonzero(np.abs(self._with_gradient(coarse)[0][0]) > 1e-15)[-1] + 1
@@ -236,7 +237,7 @@ class JacobiSeries:
         theta = np.asarray(theta, dtype=float)
         rank = self.profile.rank
         if rank == 1:
-            return self._tables[derivative](theta[..., 0])
+            return self.tables[derivative](theta[..., 0])
         rows = self.series[np.r_[0 : rank - 1, rank - 1 + derivative]]
 
         def kernel(angles: np.ndarray) -> np.ndarray:

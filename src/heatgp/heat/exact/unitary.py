@@ -78,14 +78,14 @@ class UnitaryProfile(Profile):
         series = UnitarySeries(self, float(time))
         return Slice(series.value, series.slope, no_error, series.log_scale)
 
-    def tabulated(self, time: float) -> tuple[Any, float]:
+    def tabulated(self, time: float) -> tuple[Any, Any, float]:
         """U(1) is the unit circle with distances divided by √2, SU(2) the unit sphere of dimension three."""
         if self.special and self.n == 2:
             return sphere(3).tabulated(time)
         if self.n > 1:
             return super().tabulated(time)
-        numbers, log_scale = sphere(1).tabulated(2 * time)
-        return numbers, log_scale + log(2) / 2
+        numbers, slope, log_scale = sphere(1).tabulated(2 * time)
+        return numbers, slope, log_scale + log(2) / 2
 
     def read_table(self, numbers: Any, theta: Array) -> Array:
         return read_cubic(numbers, wrap(theta[..., 0]))

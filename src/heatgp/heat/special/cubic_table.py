@@ -35,6 +35,10 @@ class CubicTable:
         """What `read_cubic` needs: the coefficients (cells, 4), those of a cell side by side, and cells per unit."""
         return np.ascontiguousarray(self._cubic.T), np.array(self._scale)
 
+    def slope_numbers(self, factor: float) -> tuple[np.ndarray, np.ndarray]:
+        """The derivatives of the `numbers` of a table of the same cells that changes as `factor` times this one."""
+        return factor * np.ascontiguousarray(self._cubic.T), np.zeros(())
+
     def __call__(self, x: np.ndarray) -> np.ndarray:
         return self._read(self._cubic, x)
 
