@@ -209,6 +209,18 @@ def test_long_work_without_a_known_end_speaks(caplog, monkeypatch):
     assert len(caplog.records) == said  # it has ended
 
 
+def test_predictions_of_many_points_speak(caplog, monkeypatch):
+    monkeypatch.setattr(progress, "LONG", 1e-4)
+    many = S2.random(np.random.default_rng(0), 2000)
+    gp = hg.GPRegressor(S2, time=0.1, amplitude=1.0, noise=0.1).fit(many[:500], many[:500, 0])
+    caplog.clear()
+    with caplog.at_level(logging.INFO, "heatgp"):
+        gp.predict(many[:500], return_std=True)
+        assert not caplog.text
+        gp.predict(many, return_std=True)
+    assert "Predictions of 2,000 points: at work for 0 s" in caplog.text
+
+
 @pytest.mark.filterwarnings("ignore::heatgp.errors.BoundWarning")
 def test_fits_speak(caplog, monkeypatch):
     monkeypatch.setattr(progress, "LONG", 1e-3)

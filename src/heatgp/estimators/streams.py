@@ -22,9 +22,12 @@ from ..gp.sparse.source import Chunk, Source, collected, random_rows
 from ..manifolds import Manifold
 from ..manifolds.checks import check_shape
 from ..manifolds.rows import from_rows, shaped
+from ..progress import heartbeat
 from .data import MeanModel, Rows, check_lengths, chosen_manifold, dask, in_parts, is_dask, on_manifold, plain, rows
 from .sparse_regression import check_positive
 
+LONG = 1000
+"""Points from which on predictions say that they are at work."""
 ROWS = 1 << 16
 """Points of a memory-mapped file that are predicted at one time."""
 
@@ -121,7 +124,11 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
         @wraps(method)
         def predicted(self: Any, X: Any, *others: Any, **options: Any) -> Any:
             if not in_parts(X):
-                return method(self, X, *others, **options)
+                number = len(X) if hasattr(X, "__len__") else 0
+                if number < LONG:
+                    return method(self, X, *others, **options)
+                with heartbeat(f"Predictions of {number:,} points"):
+                    return method(self, X, *others, **options)
             given = dict(signature.bind(self, X, *others, **options).arguments)
             del given["self"], given["X"]
             if but and given.get(but):
