@@ -124,7 +124,8 @@ def of_rows(*names: str, but: str = "") -> Callable[[Callable[..., Any]], Callab
         @wraps(method)
         def predicted(self: Any, X: Any, *others: Any, **options: Any) -> Any:
             if not in_parts(X):
-                number = len(X) if hasattr(X, "__len__") else 0
+                shape = getattr(X, "shape", ())
+                number = shape[0] if isinstance(shape, tuple) and shape else 0
                 if number < LONG:
                     return method(self, X, *others, **options)
                 with heartbeat(f"Predictions of {number:,} points"):
