@@ -5,7 +5,7 @@ Functions here are compiled once for each kernel and shape; another time changes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax import numpy as jnp
 
-from ..covariance import Array, Kernel, Normalized
+from ..covariance import Array, Evaluation, Kernel, Normalized
 from ..errors import InvalidInput, Unsupported
 
 SMALLEST = 1 << 6
@@ -51,6 +51,19 @@ def runs_on_device(kernel: Kernel, time: Any) -> bool:
 def tables(kernel: Kernel, time: Any) -> Tables:
     """The tables of a kernel at a time."""
     return Tables(*on_device(_unscaled(kernel).tabulated(time)))
+
+
+def of_tables(kernel: Kernel, X: Array, make: Callable[..., Any]) -> Callable[[Any], Evaluation]:
+    """An evaluation at each time, of what `make` makes of the tables, the prior variances and the number of a slope."""
+    own = kernel.paired(X)
+
+    def at(time: Any) -> Evaluation:
+        found, at_time = own.at(time), tables(kernel, time)
+        value: Any = make(at_time, found.value)
+        slopes: Any = [make(at_time, slope, k) for k, slope in enumerate(found.slopes)]
+        return Evaluation(lambda: value, lambda: slopes)
+
+    return at
 
 
 def on_device(arrays: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import jax
@@ -12,8 +12,8 @@ import numpy as np
 from jax import numpy as jnp
 from jax.scipy.linalg import cho_solve, solve_triangular
 
-from ..covariance import Array, Evaluation, Kernel, TimeFunction
-from .device import Tables, covariance, on_device, tables
+from ..covariance import Array, Kernel, TimeFunction
+from .device import Tables, covariance, of_tables, on_device
 from .factors import Dense, not_positive_definite
 
 ROWS = 256
@@ -25,8 +25,8 @@ class DeviceMatrix:
     """The covariance of points at a time, or a derivative: what it is computed from, not its values."""
 
     kernel: Kernel
-    tables: Tables
     points: Any  # on the device
+    tables: Tables
     own: Array  # (N,), the diagonal
     number: int = 0  # of the log time of a derivative
     scale: float = 1.0
@@ -50,26 +50,18 @@ class DevicePairs(TimeFunction):
 
     @classmethod
     def of(cls, kernel: Kernel, X: Array) -> DevicePairs:
-        points, own = on_device(X), kernel.paired(X)
-
-        def at(time: Any) -> Evaluation:
-            found, at_time = own.at(time), tables(kernel, time)
-            value: Any = DeviceMatrix(kernel, at_time, points, found.value)
-            slopes: Any = [DeviceMatrix(kernel, at_time, points, slope, k) for k, slope in enumerate(found.slopes)]
-            return Evaluation(lambda: value, lambda: slopes)
-
-        return cls(at)
+        return cls(of_tables(kernel, X, partial(DeviceMatrix, kernel, on_device(X))))
 
 
 class DeviceDense(Dense):
     """K by its `DeviceMatrix`; arguments and results are NumPy arrays."""
 
     @classmethod
-    def of(cls, K: DeviceMatrix, precision: Array | float) -> DeviceDense:  # type: ignore[override]
+    def of(cls, K: Any, precision: Array | float) -> DeviceDense:
         s = np.broadcast_to(precision, len(K))
         with jax.enable_x64(True):
             lower = _factored(K.kernel, K.tables.numbers, K.scale, K.points, np.sqrt(s))
-            found = cls(K, s, lower)  # type: ignore[arg-type]
+            found = cls(K, s, lower)
             if not np.isfinite(found.log_det):
                 raise not_positive_definite(len(K), np.nan)
         return found
@@ -78,8 +70,8 @@ class DeviceDense(Dense):
     def variances(K: Any, slope: Any = None) -> Array:
         return (K if slope is None else slope).own
 
-    @cached_property
-    def log_det(self) -> float:  # type: ignore[override]
+    @property
+    def log_det(self) -> float:
         with jax.enable_x64(True):
             return 2.0 * float(np.log(np.asarray(jnp.diagonal(self.lower))).sum())
 

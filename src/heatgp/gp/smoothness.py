@@ -89,7 +89,7 @@ def learned_smoothness(family: Family, X: Array, y: Any, given: Given, **options
         tried.append(Tried(value + log_prior(smoothness), smoothness, objective.params(place)))
         return tried[-1].log_posterior
 
-    best_on_grid(log_posterior)
+    try_on_grid(log_posterior)
     return best_of_tried(tried)
 
 
@@ -105,8 +105,8 @@ def climbed(objective: Objective, start: Array) -> tuple[float, Array]:
     return best_of(maxima(objective, [(start, step_units(objective, start, box, count))], box, GAIN))
 
 
-def best_on_grid(value: Callable[[float], float], first: float = FIRST) -> float:
-    """The argument of the largest value, if there is one maximum: on `GRID`, or between its numbers by a parabola.
+def try_on_grid(value: Callable[[float], float], first: float = FIRST) -> None:
+    """Ask for values where the largest is, if there is one maximum: on `GRID`, and between its numbers by a parabola.
 
     Numbers are tried from the one nearest to the first on.
     """
@@ -125,7 +125,5 @@ def best_on_grid(value: Callable[[float], float], first: float = FIRST) -> float
         k += step
     below, here, above = at(k - 1), at(k), at(k + 1)
     bend = 2 * here - below - above
-    if not 0 < k < len(GRID) - 2 or not 0 < bend < math.inf:
-        return GRID[k]
-    between = float(GRID[k] * 2.0 ** (0.5 * (above - below) / bend))
-    return between if value(between) > here else GRID[k]
+    if 0 < k < len(GRID) - 2 and 0 < bend < math.inf:
+        value(float(GRID[k] * 2.0 ** (0.5 * (above - below) / bend)))

@@ -15,8 +15,8 @@ import numpy as np
 from jax import numpy as jnp
 from jax.scipy.linalg import cho_solve
 
-from ...covariance import Array, Evaluation, Kernel, TimeFunction
-from ..device import Tables, covariance, filled, on_device, parts, tables
+from ...covariance import Array, Kernel, TimeFunction
+from ..device import Tables, covariance, filled, of_tables, on_device, parts, tables
 from .factor import NeighborFactor, Neighborhoods
 from .nearest import NONE, RANKED, Places
 
@@ -34,15 +34,7 @@ def length_of(number: int) -> int:
 def covariances(kernel: Kernel, X: Array, sets: Neighborhoods) -> TimeFunction:
     """`DeviceBlocks` of the points X as a function of time."""
     members = Members(sets, on_device(filled(X, length_of(len(X)))))
-    own = kernel.paired(X)
-
-    def at(time: Any) -> Evaluation:
-        found, at_time = own.at(time), tables(kernel, time)
-        value: Any = DeviceBlocks(members, kernel, at_time, found.value)
-        slopes: Any = [DeviceBlocks(members, kernel, at_time, slope, k) for k, slope in enumerate(found.slopes)]
-        return Evaluation(lambda: value, lambda: slopes)
-
-    return DeviceFunction(at)
+    return DeviceFunction(of_tables(kernel, X, partial(DeviceBlocks, members, kernel)))
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from ..parameters import Given, Params, Priors, checked_priors, is_weak
 from ..posterior import Posterior
 from ..prior import MeanBasis, Prior, Targets, targets
 from ..search import Bounds, Fit, exact_objective, fit_from
-from ..smoothness import Family, Smoothness, Tried, best_of_tried, best_on_grid, climbed, log_prior
+from ..smoothness import Family, Smoothness, Tried, best_of_tried, climbed, log_prior, try_on_grid
 from ..sparse.fit import SUBSET, Problem, candidates_of, guessed
 from ..sparse.source import random_rows
 from ..structure import Structure
@@ -368,7 +368,7 @@ def chosen_kernel(
     def of_one(smoothness: float) -> float:
         return log_posterior(smoothness, [best_of_tried(tried or [first]).params])
 
-    best_on_grid(of_one, float(np.min(first.smoothness)))
+    try_on_grid(of_one, float(np.min(first.smoothness)))
     one = best_of_tried(tried)
     of_times = checked_priors(priors)
     if given.free == list(range(len(given.time))) and is_weak(of_times.time) and of_times.time_bounds is None:
